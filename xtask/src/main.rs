@@ -1,0 +1,3 @@
+//! Tests, benchmarks and checks of the tree.
+
+fn main() {}

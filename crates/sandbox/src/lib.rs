@@ -1,1 +1,33 @@
-//! The sandbox room.
+//! Runs one [`Job`](proofmark_checks::Job) in isolation and returns one
+//! [`Outcome`](proofmark_checks::Outcome).
+//!
+//! This room does not judge: it never sees an expected output, a verdict or a
+//! key. It is the only room with `unsafe`, system calls and child processes.
+//!
+//! - [`Host`] is what a machine offers: the isolation [`Level`] that passed its
+//!   self-test and the interpreters found.
+//! - [`Worker`] runs jobs one after another, one leaf process a case. A thread
+//!   that wants to run jobs makes its own.
+
+#![allow(unsafe_code)]
+
+mod cell;
+mod child;
+mod filter;
+mod host;
+mod keeper;
+mod level;
+mod memory;
+mod program;
+mod runtime;
+mod selftest;
+mod sys;
+mod tree;
+mod watch;
+mod worker;
+mod zygote;
+
+pub use host::{Host, HostError};
+pub use level::Level;
+pub use runtime::Runtime;
+pub use worker::Worker;

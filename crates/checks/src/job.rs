@@ -1,0 +1,179 @@
+//! What the sandbox is asked to run, and what it answers.
+//!
+//! A [`Job`] holds no expected output, and an [`Outcome`] no judgment: the sandbox runs programs, [`crate::Request`]
+//! compares.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A language a submission can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// CPython 3.
+    Python,
+    /// Node.js.
+    JavaScript,
+    /// GNU bash.
+    Bash,
+}
+
+impl Language {
+    /// Every language, in the order messages list them.
+    pub const ALL: [Language; 3] = [Language::Python, Language::JavaScript, Language::Bash];
+
+    /// The word requests and receipts use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::JavaScript => "javascript",
+            Language::Bash => "bash",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no supported language.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown language `{0}`; write `python`, `javascript` or `bash`")]
+pub struct UnknownLanguage(pub String);
+
+impl FromStr for Language {
+    type Err = UnknownLanguage;
+
+    /// Reads the spec's word, or one of the aliases `py`, `js`, `node` and `sh`.
+    fn from_str(word: &str) -> Result<Language, UnknownLanguage> {
+        match word {
+            "python" | "py" => Ok(Language::Python),
+            "javascript" | "js" | "node" => Ok(Language::JavaScript),
+            "bash" | "sh" => Ok(Language::Bash),
+            other => Err(UnknownLanguage(other.to_owned())),
+        }
+    }
+}
+
+/// One program and the cases it is run on, all under the same limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The language of the program and of the expressions in the cases.
+    pub language: Language,
+    /// The runtime demanded, for example `python3.12`; `None` takes the one the host has.
+    pub runtime: Option<String>,
+    /// What is run on each case.
+    pub program: Program,
+    /// The cases, in the order of the suite.
+    pub cases: Vec<Case>,
+    /// What every case may use.
+    pub limits: Limits,
+}
+
+/// What a job runs on each of its cases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A function of the source is called; [`Case::input`] is the JSON text of its argument array, and the answer is an
+    /// [`End::Value`].
+    Call {
+        /// The submission.
+        source: String,
+        /// The name of the function.
+        entrypoint: String,
+    },
+    /// [`Case::input`] is an expression evaluated in the namespace of the source; the answer is an [`End::Value`].
+    Expression {
+        /// The submission.
+        source: String,
+    },
+    /// [`Case::input`] is an expression; all cases are evaluated in one process that never loads a submission. The
+    /// answer is an [`End::Value`].
+    Pristine,
+    /// [`Case::input`] is standard input; the answer is the standard output, as [`End::Text`].
+    Stdio {
+        /// The submission.
+        source: String,
+    },
+}
+
+/// One case of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// What the program is given; its meaning is that of the [`Program`].
+    pub input: String,
+    /// The wall time the case may take, measured outside the sandbox.
+    pub timeout: Duration,
+}
+
+/// What a job may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of one case with all its processes, in MiB.
+    pub memory_mb: u32,
+    /// Wall time of all cases together.
+    pub total_timeout: Duration,
+    /// Bytes one case may write to its output, and the size of one answer.
+    pub output_bytes: usize,
+    /// Processes and threads one case may have at a time.
+    pub processes: u32,
+    /// Scratch disk of one case, in MiB.
+    pub disk_mb: u32,
+}
+
+/// What came of running a [`Job`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The runtime that ran it, for example `python3.11`, `node20` or `bash5.2`.
+    pub runtime: String,
+    /// The isolation in force, one word for each means.
+    pub isolation: Vec<String>,
+    /// How each case ended, in the order of [`Job::cases`].
+    pub cases: Vec<CaseOutcome>,
+}
+
+/// How one case ended, and how long it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseOutcome {
+    /// How it ended.
+    pub end: End,
+    /// The wall time it took, measured outside the sandbox.
+    pub elapsed: Duration,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It answered with the wire text of one value, not yet decoded: see [`crate::Value::decode`].
+    Value(Vec<u8>),
+    /// It wrote this to its standard output and ended with status 0.
+    Text(Vec<u8>),
+    /// It ended with an exception.
+    Raised {
+        /// The type of the exception.
+        kind: String,
+        /// Its text.
+        text: String,
+    },
+    /// It took longer than [`Case::timeout`].
+    Timeout,
+    /// It was stopped, or never started, because [`Limits::total_timeout`] was used up.
+    TotalTimeout,
+    /// It went past [`Limits::memory_mb`].
+    MemoryLimit,
+    /// It went past [`Limits::output_bytes`].
+    OutputLimit,
+    /// It went past [`Limits::processes`].
+    ProcessLimit,
+    /// It was killed by this signal.
+    Signal(i32),
+    /// It ended with this status before it answered (or, for [`Program::Stdio`], with a status other than 0).
+    Exit(i32),
+    /// It gave no answer that can be read, by its own doing.
+    NoAnswer(String),
+    /// It could not be run for a reason outside the submission: runtime missing, isolation not to be had, broken sandbox.
+    Unavailable(String),
+}

@@ -1,0 +1,207 @@
+//! A cell: one process tree behind walls, started and ended by the supervisor.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use crate::child::{Entering, INNER_ID, Start, Step, first_stage};
+use crate::filter::{Audience, allow_list};
+use crate::level::Level;
+use crate::sys::{self, Exit};
+use crate::tree::Tree;
+
+/// Host uids of submissions where the supervisor is root; each worker has its
+/// own, so that process counts do not add up across workers. The last is the
+/// fallback for a root whose own user namespace does not map such high ids.
+const OUTER_ID_BASE: u32 = 0x7000_0000;
+const NOBODY: u32 = 65_534;
+
+/// Why a cell could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CellError {
+    #[error("{} ({})", step.text(), io::Error::from_raw_os_error(*errno))]
+    Step { step: Step, errno: i32 },
+    #[error("prepare a sandbox ({0})")]
+    Io(#[from] io::Error),
+    #[error("compile the system-call filter ({0})")]
+    Filter(#[from] seccompiler::BackendError),
+}
+
+/// What a cell is made of.
+pub(crate) struct Blueprint<'a> {
+    pub(crate) level: Level,
+    /// Distinguishes the workers of this process.
+    pub(crate) slot: u32,
+    pub(crate) tree: &'a Tree,
+    /// The size of a private, writable `/tmp`; 0 for none.
+    pub(crate) disk_mb: u32,
+    pub(crate) limits: &'a [(u32, u64)],
+    pub(crate) audience: Audience,
+    pub(crate) landlock: i32,
+}
+
+/// What runs in a cell.
+pub(crate) enum Body<'a> {
+    Program { path: &'a CStr, argv: &'a [CString], env: &'a [CString] },
+    Call(fn() -> i32),
+}
+
+/// A running cell. Dropping it kills everything in it.
+pub(crate) struct Cell {
+    pid: libc::pid_t,
+    pidfd: OwnedFd,
+    kill_signal: i32,
+    reaped: bool,
+}
+
+impl Cell {
+    /// Starts `body` behind the walls of `blueprint`, with `fds` as its
+    /// descriptors 0, 1, 2, ….
+    pub(crate) fn start(blueprint: &Blueprint<'_>, body: &Body<'_>, fds: &[OwnedFd]) -> Result<Cell, CellError> {
+        let filter = allow_list(blueprint.audience, blueprint.level.has_namespaces())?;
+        let disk = CString::new(format!("size={}m,mode=1777,nr_inodes=16384", blueprint.disk_mb)).map_err(io::Error::other)?;
+        let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
+        let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();
+        let (argv, env) = match body {
+            Body::Program { argv, env, .. } => (pointers(argv), pointers(env)),
+            Body::Call(_) => (Vec::new(), Vec::new()),
+        };
+        let start = match body {
+            Body::Program { path, .. } => Start::Exec { path, argv: &argv, env: &env },
+            Body::Call(function) => Start::Call(*function),
+        };
+        let (go_read, go_write) = sys::pipe()?;
+        let (status_read, status_write) = sys::pipe()?;
+        let (go, status) = (sys::duplicate_high(go_read.as_fd())?, sys::duplicate_high(status_write.as_fd())?);
+        drop((go_read, status_write));
+        let outer_id = (sys::effective_uid() == 0).then_some(OUTER_ID_BASE + blueprint.slot);
+        let entering = Entering {
+            level: blueprint.level,
+            tree: blueprint.tree,
+            disk: (blueprint.disk_mb > 0).then_some(disk.as_c_str()),
+            start,
+            fds: &raw,
+            limits: blueprint.limits,
+            filter: &filter,
+            zygote: blueprint.audience == Audience::Zygote,
+            outer_id,
+            landlock: blueprint.landlock,
+            go: go.as_raw_fd(),
+            status: status.as_raw_fd(),
+        };
+        let first = fork_first_stage(&entering)?;
+        drop((go, status, high));
+        adopt(first, blueprint.level, &mut File::from(status_read), |pid| {
+            if blueprint.level.has_namespaces() {
+                map_ids(pid, outer_id)?;
+                File::from(go_write).write_all(&[1])?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn pidfd(&self) -> &OwnedFd {
+        &self.pidfd
+    }
+
+    /// Kills everything in the cell; what has ended already is no error.
+    pub(crate) fn kill(&self) {
+        let _already_gone = sys::pidfd_kill(&self.pidfd, self.kill_signal);
+    }
+
+    /// Waits for the end and reaps.
+    pub(crate) fn wait(mut self) -> io::Result<Exit> {
+        self.reaped = true;
+        sys::reap(self.pid)
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+            let _gone = sys::reap(self.pid);
+        }
+    }
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
+}
+
+fn fork_first_stage(entering: &Entering<'_>) -> io::Result<libc::pid_t> {
+    // SAFETY: the child calls only `first_stage`, which never returns and keeps
+    // to raw system calls.
+    let pid = sys::check(unsafe { libc::fork() })?;
+    if pid == 0 {
+        // SAFETY: this is the freshly forked child.
+        unsafe { first_stage(entering) }
+    }
+    Ok(pid)
+}
+
+/// Takes over the second stage from the first, and waits until its program runs.
+fn adopt(
+    first: libc::pid_t,
+    level: Level,
+    status: &mut File,
+    release: impl FnOnce(libc::pid_t) -> io::Result<()>,
+) -> Result<Cell, CellError> {
+    let said = read_message(status);
+    let _first = sys::reap(first)?;
+    let pid = match said? {
+        Some(Message::Pid(pid)) => pid,
+        Some(Message::Stopped(error)) => return Err(error),
+        None => return Err(CellError::Io(io::ErrorKind::UnexpectedEof.into())),
+    };
+    let mut cell = Cell { pid, pidfd: sys::pidfd_open(pid)?, kill_signal: level.kill_signal(), reaped: false };
+    release(pid)?;
+    match read_message(status)? {
+        None => Ok(cell),
+        Some(Message::Stopped(error)) => {
+            cell.reaped = true;
+            sys::reap(pid)?;
+            Err(error)
+        }
+        Some(Message::Pid(_)) => Err(CellError::Io(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+enum Message {
+    Pid(libc::pid_t),
+    Stopped(CellError),
+}
+
+/// One message of the child; `None` once it has closed its end, by exec or exit.
+fn read_message(status: &mut File) -> io::Result<Option<Message>> {
+    let mut bytes = [0; 5];
+    match status.read_exact(&mut bytes) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let [kind, a, b, c, d] = bytes;
+    let number = i32::from_ne_bytes([a, b, c, d]);
+    Ok(Some(match Step::ALL.into_iter().find(|step| *step as u8 == kind) {
+        Some(step) => Message::Stopped(CellError::Step { step, errno: number }),
+        None => Message::Pid(number),
+    }))
+}
+
+/// Maps the one inner id to the unprivileged outer one.
+fn map_ids(pid: libc::pid_t, outer_id: Option<u32>) -> io::Result<()> {
+    let write = |file: &str, text: String| std::fs::write(format!("/proc/{pid}/{file}"), text);
+    write("setgroups", "deny".to_owned())?;
+    let Some(id) = outer_id else {
+        // SAFETY: the calls can not fail and take nothing.
+        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        write("uid_map", format!("{INNER_ID} {uid} 1"))?;
+        return write("gid_map", format!("{INNER_ID} {gid} 1"));
+    };
+    for (file, own) in [("uid_map", id), ("gid_map", id)] {
+        write(file, format!("{INNER_ID} {own} 1")).or_else(|_| write(file, format!("{INNER_ID} {NOBODY} 1")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,464 @@
+//! What happens between fork and exec: the child builds its walls and steps
+//! behind them.
+//!
+//! The supervisor may have other threads, so nothing here allocates, locks or
+//! panics: every string, rule and list was prepared before the fork.
+
+use std::ffi::CStr;
+use std::os::fd::RawFd;
+use std::ptr;
+
+use crate::keeper::keep;
+use crate::level::Level;
+use crate::tree::{Entry, Tree};
+
+/// The uid and gid a submission sees as its own; not 0, so that an exec gives no
+/// capability back.
+pub(crate) const INNER_ID: u32 = 1000;
+
+const CAP_SYS_ADMIN: u32 = 21;
+const LAST_CAP: libc::c_ulong = 63;
+
+/// Where the entering stopped; the supervisor turns it into words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Step {
+    Fork = 1,
+    Identity,
+    Namespaces,
+    Mount,
+    Pivot,
+    Limits,
+    Landlock,
+    Capabilities,
+    Seccomp,
+    Exec,
+}
+
+impl Step {
+    pub(crate) const ALL: [Step; 10] = [
+        Step::Fork,
+        Step::Identity,
+        Step::Namespaces,
+        Step::Mount,
+        Step::Pivot,
+        Step::Limits,
+        Step::Landlock,
+        Step::Capabilities,
+        Step::Seccomp,
+        Step::Exec,
+    ];
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Step::Fork => "fork",
+            Step::Identity => "take an unprivileged uid",
+            Step::Namespaces => "make namespaces",
+            Step::Mount => "mount the file tree",
+            Step::Pivot => "change the root",
+            Step::Limits => "set resource limits",
+            Step::Landlock => "apply Landlock",
+            Step::Capabilities => "drop capabilities",
+            Step::Seccomp => "install the system-call filter",
+            Step::Exec => "start the program",
+        }
+    }
+}
+
+/// What runs behind the walls.
+pub(crate) enum Start<'a> {
+    Exec { path: &'a CStr, argv: &'a [*const libc::c_char], env: &'a [*const libc::c_char] },
+    /// A function of ours that makes raw system calls only; its answer is the
+    /// exit code.
+    Call(fn() -> i32),
+}
+
+/// Everything the child needs, by reference to memory prepared before the fork.
+pub(crate) struct Entering<'a> {
+    pub(crate) level: Level,
+    pub(crate) tree: &'a Tree,
+    /// `size=…` of the private `/tmp`, or `None` for no writable place at all.
+    pub(crate) disk: Option<&'a CStr>,
+    pub(crate) start: Start<'a>,
+    /// Become 0, 1, 2, … of the program.
+    pub(crate) fds: &'a [RawFd],
+    pub(crate) limits: &'a [(u32, u64)],
+    pub(crate) filter: &'a [seccompiler::sock_filter],
+    /// Keeps CAP_SYS_ADMIN of its own user namespace, for the pid namespaces of leaves.
+    pub(crate) zygote: bool,
+    /// The host uid and gid to become, where the supervisor is root.
+    pub(crate) outer_id: Option<u32>,
+    pub(crate) landlock: i32,
+    /// Readable once the supervisor has written the uid map.
+    pub(crate) go: RawFd,
+    /// Takes one [`Step`] and errno, or the pid of the second stage.
+    pub(crate) status: RawFd,
+}
+
+/// A failed step with its errno.
+pub(crate) type Stopped = (Step, i32);
+
+pub(crate) fn check(result: libc::c_long, step: Step) -> Result<libc::c_long, Stopped> {
+    // SAFETY: errno of this thread is always readable.
+    if result < 0 { Err((step, unsafe { *libc::__errno_location() })) } else { Ok(result) }
+}
+
+/// The first stage: becomes unprivileged or prepares the tree, starts the second
+/// stage as a child of the supervisor, reports its pid and is gone.
+///
+/// # Safety
+/// Only in a freshly forked child.
+pub(crate) unsafe fn first_stage(e: &Entering<'_>) -> ! {
+    // SAFETY: upheld by the caller.
+    let code = match unsafe { spawn_second(e) } {
+        Ok(()) => 0,
+        Err(stopped) => report(e.status, stopped),
+    };
+    // SAFETY: leaves without running anything of the parent's.
+    unsafe { libc::_exit(code) }
+}
+
+fn report(status: RawFd, (step, errno): Stopped) -> i32 {
+    let [a, b, c, d] = errno.to_ne_bytes();
+    let message = [step as u8, a, b, c, d];
+    // SAFETY: `message` outlives the call.
+    unsafe { libc::write(status, message.as_ptr().cast(), message.len()) };
+    1
+}
+
+unsafe fn spawn_second(e: &Entering<'_>) -> Result<(), Stopped> {
+    let mut flags = libc::CLONE_PARENT;
+    match e.level {
+        Level::A => {
+            // SAFETY: raw calls over prepared memory.
+            unsafe {
+                check(libc::unshare(libc::CLONE_NEWNS).into(), Step::Namespaces)?;
+                check(libc::setgroups(0, ptr::null()).into(), Step::Identity)?;
+                build_tree(e)?;
+            }
+        }
+        // SAFETY: as above.
+        Level::B | Level::C => unsafe { drop_root(e)? },
+    }
+    if e.level.has_namespaces() {
+        flags |= libc::CLONE_NEWUSER
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWNET;
+    }
+    // SAFETY: a null stack makes clone behave as fork; the memory is copied.
+    let pid = check(unsafe { clone(flags) }, Step::Fork)?;
+    if pid == 0 {
+        // SAFETY: this is the fresh child.
+        let stopped = unsafe { second_stage(e) };
+        let code = report(e.status, stopped);
+        // SAFETY: leaves without running anything of the parent's.
+        unsafe { libc::_exit(code) }
+    }
+    let [a, b, c, d] = (pid as i32).to_ne_bytes();
+    let message = [0, a, b, c, d];
+    // SAFETY: `message` outlives the call.
+    unsafe { libc::write(e.status, message.as_ptr().cast(), message.len()) };
+    Ok(())
+}
+
+/// Clones this process with copied memory; 0 in the child, which signals its end.
+pub(crate) unsafe fn clone(flags: libc::c_int) -> libc::c_long {
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = flags as u64;
+    if flags & libc::CLONE_PARENT == 0 {
+        args.exit_signal = libc::SIGCHLD as u64;
+    }
+    // SAFETY: `args` outlives the call and asks for a copy, not for shared memory.
+    unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) }
+}
+
+unsafe fn drop_root(e: &Entering<'_>) -> Result<(), Stopped> {
+    let Some(id) = e.outer_id else { return Ok(()) };
+    // SAFETY: raw calls without pointers.
+    unsafe {
+        check(libc::setgroups(0, ptr::null()).into(), Step::Identity)?;
+        check(libc::setresgid(id, id, id).into(), Step::Identity)?;
+        check(libc::setresuid(id, id, id).into(), Step::Identity).map(drop)
+    }
+}
+
+unsafe fn second_stage(e: &Entering<'_>) -> Stopped {
+    // SAFETY: upheld by the caller.
+    match unsafe { step_behind(e) } {
+        Ok(never) => match never {},
+        Err(stopped) => stopped,
+    }
+}
+
+enum Never {}
+
+unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
+    // SAFETY: every call takes memory prepared before the fork.
+    unsafe {
+        if e.level.has_namespaces() {
+            let mut byte = 0u8;
+            if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
+                libc::_exit(1);
+            }
+            if e.level == Level::B {
+                build_tree(e)?;
+            }
+            check(libc::setresgid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
+            check(libc::setresuid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
+            libc::sethostname(c"sandbox".as_ptr(), 7);
+        } else {
+            check(libc::chdir(c"/".as_ptr()).into(), Step::Pivot)?;
+            libc::setsid();
+            keep(e.status)?;
+        }
+        libc::setsid();
+        libc::umask(0o022);
+        place_descriptors(e.fds);
+        set_limits(e.limits)?;
+        restrict_files(e)?;
+        drop_capabilities(e.zygote)?;
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0).into(), Step::Limits)?;
+        reset_signals();
+        install_filter(e.filter)?;
+        match e.start {
+            Start::Exec { path, argv, env } => {
+                libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
+                Err((Step::Exec, *libc::__errno_location()))
+            }
+            Start::Call(function) => libc::_exit(function()),
+        }
+    }
+}
+
+unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
+    let stage = c"/sys".as_ptr();
+    let none = ptr::null();
+    let quiet = libc::MS_NOSUID | libc::MS_NODEV;
+    // SAFETY: C strings and data prepared before the fork.
+    unsafe {
+        let private = libc::MS_REC | libc::MS_PRIVATE;
+        check(libc::mount(none, c"/".as_ptr(), none, private, ptr::null()).into(), Step::Mount)?;
+        let root = c"size=16m,mode=755".as_ptr();
+        check(libc::mount(c"tmpfs".as_ptr(), stage, c"tmpfs".as_ptr(), quiet, root.cast()).into(), Step::Mount)?;
+        for entry in &e.tree.entries {
+            make(entry)?;
+        }
+        if let Some(size) = e.disk {
+            let tmp = c"/sys/tmp".as_ptr();
+            check(libc::mount(c"tmpfs".as_ptr(), tmp, c"tmpfs".as_ptr(), quiet, size.as_ptr().cast()).into(), Step::Mount)?;
+        }
+        check(libc::chdir(stage).into(), Step::Pivot)?;
+        check(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()), Step::Pivot)?;
+        check(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into(), Step::Pivot)?;
+        check(libc::chdir(c"/".as_ptr()).into(), Step::Pivot)?;
+        let fixed = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+        set_attributes(c"/", fixed, 0)
+    }
+}
+
+unsafe fn make(entry: &Entry) -> Result<(), Stopped> {
+    // SAFETY: C strings and data prepared before the fork.
+    unsafe {
+        match entry {
+            Entry::Dir(at) => {
+                if libc::mkdir(at.as_ptr(), 0o755) < 0 && *libc::__errno_location() != libc::EEXIST {
+                    return Err((Step::Mount, *libc::__errno_location()));
+                }
+            }
+            Entry::Link { to, at } => {
+                check(libc::symlink(to.as_ptr(), at.as_ptr()).into(), Step::Mount)?;
+            }
+            Entry::File { at, content } => {
+                let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
+                let fd = check(libc::open(at.as_ptr(), flags, 0o644).into(), Step::Mount)? as RawFd;
+                let mut rest = content.as_slice();
+                while !rest.is_empty() {
+                    let wrote = check(libc::write(fd, rest.as_ptr().cast(), rest.len()) as libc::c_long, Step::Mount)?;
+                    rest = rest.get(wrote as usize..).unwrap_or_default();
+                }
+                libc::close(fd);
+            }
+            Entry::Bind { source, target, device } => {
+                let none = ptr::null();
+                let bind = libc::MS_BIND | libc::MS_REC;
+                check(libc::mount(source.as_ptr(), target.as_ptr(), none, bind, ptr::null()).into(), Step::Mount)?;
+                let kind = if *device { libc::MOUNT_ATTR_NOEXEC } else { libc::MOUNT_ATTR_NODEV };
+                let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | kind;
+                set_attributes(target, attributes, libc::AT_RECURSIVE)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+unsafe fn set_attributes(at: &CStr, set: u64, flags: libc::c_int) -> Result<(), Stopped> {
+    let attr = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let size = size_of::<libc::mount_attr>();
+    // SAFETY: `attr` outlives the call and `size` is its size.
+    let done = unsafe {
+        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, at.as_ptr(), flags, &raw const attr, size)
+    };
+    check(done, Step::Mount).map(drop)
+}
+
+unsafe fn place_descriptors(fds: &[RawFd]) {
+    let mut next = 0;
+    for fd in fds {
+        // SAFETY: the sources are above every target.
+        unsafe { libc::dup2(*fd, next) };
+        next += 1;
+    }
+    // SAFETY: marks the rest close-on-exec; takes no pointer.
+    unsafe { libc::syscall(libc::SYS_close_range, next, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
+unsafe fn set_limits(limits: &[(u32, u64)]) -> Result<(), Stopped> {
+    for (resource, value) in limits {
+        let limit = libc::rlimit64 { rlim_cur: *value, rlim_max: *value };
+        // SAFETY: `limit` outlives the call; a null old limit is allowed.
+        let done = unsafe {
+            libc::syscall(libc::SYS_prlimit64, 0, *resource, &raw const limit, ptr::null::<libc::rlimit64>())
+        };
+        check(done, Step::Limits)?;
+    }
+    Ok(())
+}
+
+#[repr(C)]
+pub(crate) struct RulesetAttr {
+    pub(crate) files: u64,
+    pub(crate) net: u64,
+    pub(crate) scoped: u64,
+}
+
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: RawFd,
+}
+
+const FS_EXECUTE: u64 = 1;
+const FS_WRITE_FILE: u64 = 1 << 1;
+const FS_READ: u64 = 1 << 2 | 1 << 3;
+
+/// Landlock: reading and running what the tree shows, writing only below a
+/// private `/tmp` and to `/dev/null`; no TCP, and no signals or abstract sockets
+/// to anything outside.
+unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
+    if e.landlock == 0 {
+        return if e.level.has_namespaces() { Ok(()) } else { Err((Step::Landlock, libc::ENOSYS)) };
+    }
+    let files: u64 = match e.landlock {
+        1 => (1 << 13) - 1,
+        2 => (1 << 14) - 1,
+        3 | 4 => (1 << 15) - 1,
+        _ => (1 << 16) - 1,
+    };
+    let attr = RulesetAttr {
+        files,
+        net: if e.landlock >= 4 { 3 } else { 0 },
+        scoped: if e.landlock >= 6 { 3 } else { 0 },
+    };
+    let size: usize = match e.landlock {
+        1..=3 => 8,
+        4 | 5 => 16,
+        _ => 24,
+    };
+    // SAFETY: `attr` outlives the call, and `size` is what that version knows of it.
+    let ruleset = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0) };
+    let ruleset = check(ruleset, Step::Landlock)? as RawFd;
+    // SAFETY: C strings prepared before the fork; descriptors are our own.
+    unsafe {
+        if e.level.has_namespaces() {
+            allow(ruleset, c"/", FS_READ | FS_EXECUTE)?;
+        } else {
+            for path in &e.tree.readable {
+                allow(ruleset, path, FS_READ | FS_EXECUTE)?;
+            }
+        }
+        if e.disk.is_some() {
+            allow(ruleset, c"/tmp", files)?;
+        }
+        allow(ruleset, c"/dev/null", FS_WRITE_FILE | 1 << 2)?;
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
+        check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
+        libc::close(ruleset);
+    }
+    Ok(())
+}
+
+unsafe fn allow(ruleset: RawFd, path: &CStr, allowed: u64) -> Result<(), Stopped> {
+    // SAFETY: `path` and `rule` outlive the calls.
+    unsafe {
+        let parent = check(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC).into(), Step::Landlock)? as RawFd;
+        let mut found: libc::stat = std::mem::zeroed();
+        check(libc::fstat(parent, &raw mut found).into(), Step::Landlock)?;
+        let is_dir = found.st_mode & libc::S_IFMT == libc::S_IFDIR;
+        let file_only = FS_EXECUTE | FS_WRITE_FILE | 1 << 2 | 1 << 14;
+        let rule = PathBeneath { allowed: if is_dir { allowed } else { allowed & file_only }, parent };
+        check(libc::syscall(libc::SYS_landlock_add_rule, ruleset, 1, &raw const rule, 0), Step::Landlock)?;
+        libc::close(parent);
+    }
+    Ok(())
+}
+
+#[repr(C)]
+struct CapHeader {
+    version: u32,
+    pid: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CapData {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+unsafe fn drop_capabilities(zygote: bool) -> Result<(), Stopped> {
+    let kept = if zygote { 1 << CAP_SYS_ADMIN } else { 0 };
+    let header = CapHeader { version: 0x2008_0522, pid: 0 };
+    let low = CapData { effective: kept, permitted: kept, inheritable: kept };
+    let data = [low, CapData { effective: 0, permitted: 0, inheritable: 0 }];
+    // SAFETY: `header` and `data` outlive the call and have the kernel's layout.
+    unsafe {
+        for cap in 0..=LAST_CAP {
+            if !(zygote && cap == libc::c_ulong::from(CAP_SYS_ADMIN)) {
+                libc::prctl(libc::PR_CAPBSET_DROP, cap, 0, 0, 0);
+            }
+        }
+        check(libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()), Step::Capabilities)?;
+        if zygote {
+            let raise = libc::PR_CAP_AMBIENT_RAISE;
+            check(libc::prctl(libc::PR_CAP_AMBIENT, raise, CAP_SYS_ADMIN, 0, 0).into(), Step::Capabilities)?;
+        }
+    }
+    Ok(())
+}
+
+unsafe fn reset_signals() {
+    // SAFETY: default dispositions and an empty mask, over local memory.
+    unsafe {
+        for signal in 1..32 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut empty: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut empty);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const empty, ptr::null_mut());
+    }
+}
+
+unsafe fn install_filter(filter: &[seccompiler::sock_filter]) -> Result<(), Stopped> {
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut().cast() };
+    // SAFETY: `program` points to a filter that outlives the call, and has the
+    // kernel's layout.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Seccomp)?;
+        let mode = libc::SECCOMP_SET_MODE_FILTER;
+        check(libc::syscall(libc::SYS_seccomp, mode, 0, &raw const program), Step::Seccomp).map(drop)
+    }
+}

@@ -1,0 +1,115 @@
+//! The system-call filters: an allow-list for everything that runs in the
+//! sandbox, and a short one a forked leaf adds.
+
+use std::collections::BTreeMap;
+
+use libc as c;
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Who will run under the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// A program that runs a submission at once.
+    Submission,
+    /// Our own zygote: it also makes the pid namespace of each leaf.
+    Zygote,
+}
+
+const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
+    | c::CLONE_NEWCGROUP
+    | c::CLONE_NEWUTS
+    | c::CLONE_NEWIPC
+    | c::CLONE_NEWUSER
+    | c::CLONE_NEWPID
+    | c::CLONE_NEWNET) as u64
+    | 0x80; // CLONE_NEWTIME
+
+/// The allow-list. What is not on it answers ENOSYS, as on a kernel without it:
+/// mounts, namespaces, ptrace, io_uring, bpf, perf, userfaultfd, keyrings, System
+/// V and POSIX queues and shared memory, modules, clocks, and whatever comes next.
+/// Sockets are of the unix family only, and without network namespaces only pairs.
+///
+/// # Errors
+/// Where the compiler of filters refuses, or the processor is not supported.
+pub(crate) fn allow_list(audience: Audience, sockets: bool) -> Result<BpfProgram, BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = ALLOWED.iter().copied().flatten().map(|call| (*call, Vec::new())).collect();
+    let no_namespace = condition(0, SeccompCmpOp::MaskedEq(NAMESPACE_FLAGS), 0)?;
+    rules.insert(c::SYS_clone, vec![SeccompRule::new(vec![no_namespace])?]);
+    if sockets {
+        let unix = condition(0, SeccompCmpOp::Eq, c::AF_UNIX as u64)?;
+        rules.insert(c::SYS_socket, vec![SeccompRule::new(vec![unix])?]);
+    }
+    if audience == Audience::Zygote {
+        rules.extend([c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new())));
+    }
+    let errno = SeccompAction::Errno(c::ENOSYS as u32);
+    SeccompFilter::new(rules, errno, SeccompAction::Allow, arch()?)?.try_into()
+}
+
+/// What a leaf adds before it reads a submission: the calls only the zygote needs.
+///
+/// # Errors
+/// As [`allow_list`].
+pub(crate) fn leaf_list() -> Result<BpfProgram, BackendError> {
+    let rules = [c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new()));
+    let errno = SeccompAction::Errno(c::EPERM as u32);
+    SeccompFilter::new(rules.into_iter().collect(), SeccompAction::Allow, errno, arch()?)?.try_into()
+}
+
+fn arch() -> Result<TargetArch, BackendError> {
+    std::env::consts::ARCH.try_into()
+}
+
+fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, value)
+}
+
+#[cfg(target_arch = "x86_64")]
+const LEGACY: &[i64] = &[
+    c::SYS_access, c::SYS_alarm, c::SYS_arch_prctl, c::SYS_chmod, c::SYS_creat, c::SYS_dup2, c::SYS_epoll_create,
+    c::SYS_epoll_wait, c::SYS_eventfd, c::SYS_fork, c::SYS_getdents, c::SYS_getpgrp, c::SYS_getrlimit, c::SYS_inotify_init,
+    c::SYS_link, c::SYS_lstat, c::SYS_mkdir, c::SYS_open, c::SYS_pause, c::SYS_pipe, c::SYS_poll, c::SYS_readlink,
+    c::SYS_rename, c::SYS_rmdir, c::SYS_select, c::SYS_stat, c::SYS_symlink, c::SYS_time, c::SYS_unlink, c::SYS_utime,
+    c::SYS_utimes, c::SYS_vfork, c::SYS_newfstatat, c::SYS_fadvise64, c::SYS_sendfile, c::SYS_lchown, c::SYS_chown,
+];
+
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY: &[i64] = &[c::SYS_newfstatat, c::SYS_fadvise64, c::SYS_sendfile];
+
+const ALLOWED: &[&[i64]] = &[LEGACY, COMMON];
+
+const COMMON: &[i64] = &[
+    c::SYS_brk, c::SYS_capget, c::SYS_chdir, c::SYS_clock_getres, c::SYS_clock_gettime, c::SYS_clock_nanosleep,
+    c::SYS_close, c::SYS_close_range, c::SYS_copy_file_range, c::SYS_dup, c::SYS_dup3, c::SYS_epoll_create1,
+    c::SYS_epoll_ctl, c::SYS_epoll_pwait, c::SYS_epoll_pwait2, c::SYS_eventfd2, c::SYS_execve, c::SYS_execveat, c::SYS_exit,
+    c::SYS_exit_group, c::SYS_faccessat, c::SYS_faccessat2, c::SYS_fallocate, c::SYS_fchdir, c::SYS_fchmod,
+    c::SYS_fchmodat, c::SYS_fchown, c::SYS_fchownat, c::SYS_fcntl, c::SYS_fdatasync, c::SYS_flock, c::SYS_fstat,
+    c::SYS_fstatfs, c::SYS_fsync, c::SYS_ftruncate, c::SYS_futex, c::SYS_get_robust_list, c::SYS_getcpu, c::SYS_getcwd,
+    c::SYS_getdents64, c::SYS_getegid, c::SYS_geteuid, c::SYS_getgid, c::SYS_getgroups, c::SYS_getitimer, c::SYS_getpeername,
+    c::SYS_getpgid, c::SYS_getpid, c::SYS_getppid, c::SYS_getpriority, c::SYS_getrandom, c::SYS_getresgid,
+    c::SYS_getresuid, c::SYS_getrusage, c::SYS_getsid, c::SYS_getsockname, c::SYS_getsockopt, c::SYS_gettid,
+    c::SYS_gettimeofday, c::SYS_getuid, c::SYS_inotify_add_watch, c::SYS_inotify_init1, c::SYS_inotify_rm_watch,
+    c::SYS_ioctl, c::SYS_kill, c::SYS_linkat, c::SYS_listen, c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_connect,
+    c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_memfd_create, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
+    c::SYS_mmap, c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,
+    c::SYS_openat, c::SYS_openat2, c::SYS_pidfd_open, c::SYS_pidfd_send_signal, c::SYS_pipe2, c::SYS_pkey_alloc,
+    c::SYS_pkey_free, c::SYS_pkey_mprotect, c::SYS_ppoll, c::SYS_prctl, c::SYS_pread64, c::SYS_preadv, c::SYS_preadv2,
+    c::SYS_prlimit64, c::SYS_pselect6, c::SYS_pwrite64, c::SYS_pwritev, c::SYS_pwritev2, c::SYS_read, c::SYS_readahead,
+    c::SYS_readlinkat, c::SYS_readv, c::SYS_recvfrom, c::SYS_recvmmsg, c::SYS_recvmsg, c::SYS_renameat, c::SYS_renameat2,
+    c::SYS_restart_syscall, c::SYS_rseq, c::SYS_rt_sigaction, c::SYS_rt_sigpending, c::SYS_rt_sigprocmask,
+    c::SYS_rt_sigqueueinfo, c::SYS_rt_sigreturn, c::SYS_rt_sigsuspend, c::SYS_rt_sigtimedwait,
+    c::SYS_sched_get_priority_max, c::SYS_sched_get_priority_min, c::SYS_sched_getaffinity, c::SYS_sched_getparam,
+    c::SYS_sched_getscheduler, c::SYS_sched_yield, c::SYS_seccomp, c::SYS_sendmmsg, c::SYS_sendmsg, c::SYS_sendto,
+    c::SYS_set_robust_list, c::SYS_set_tid_address, c::SYS_setitimer, c::SYS_setpgid, c::SYS_setpriority,
+    c::SYS_setrlimit, c::SYS_setsid, c::SYS_setsockopt, c::SYS_shutdown, c::SYS_sigaltstack, c::SYS_signalfd4,
+    c::SYS_socketpair, c::SYS_splice, c::SYS_statfs, c::SYS_statx, c::SYS_symlinkat, c::SYS_sysinfo, c::SYS_tee,
+    c::SYS_tgkill, c::SYS_timer_create, c::SYS_timer_delete, c::SYS_timer_getoverrun, c::SYS_timer_gettime,
+    c::SYS_timer_settime, c::SYS_timerfd_create, c::SYS_timerfd_gettime, c::SYS_timerfd_settime, c::SYS_times,
+    c::SYS_tkill, c::SYS_truncate, c::SYS_umask, c::SYS_uname, c::SYS_unlinkat, c::SYS_utimensat, c::SYS_wait4,
+    c::SYS_waitid, c::SYS_write, c::SYS_writev, c::SYS_setuid, c::SYS_setgid, c::SYS_setresuid, c::SYS_setresgid,
+    c::SYS_setreuid, c::SYS_setregid, c::SYS_sync, c::SYS_landlock_create_ruleset, c::SYS_landlock_add_rule,
+    c::SYS_landlock_restrict_self,
+];

@@ -1,0 +1,83 @@
+//! How strong the isolation of a host is.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The isolation a host can give, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Root prepares the file tree; submissions run under an unprivileged uid in
+    /// namespaces of their own.
+    A,
+    /// Unprivileged user namespaces: the same walls, made without any privilege.
+    B,
+    /// No namespaces: Landlock, system-call filter, resource limits and a keeper
+    /// process that kills every descendant.
+    C,
+}
+
+impl Level {
+    /// Every level, strongest first.
+    pub const ALL: [Level; 3] = [Level::A, Level::B, Level::C];
+
+    /// The letter by which users name the level.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::A => "A",
+            Level::B => "B",
+            Level::C => "C",
+        }
+    }
+
+    pub(crate) fn has_namespaces(self) -> bool {
+        match self {
+            Level::A | Level::B => true,
+            Level::C => false,
+        }
+    }
+
+    /// What ends a cell: its first process dies and the kernel ends the rest, or
+    /// the keeper is told to.
+    pub(crate) fn kill_signal(self) -> i32 {
+        if self.has_namespaces() { libc::SIGKILL } else { libc::SIGTERM }
+    }
+
+    /// The walls in force at this level, as written to `metadata.isolation`.
+    pub(crate) fn walls(self, landlock: bool) -> Vec<String> {
+        let mut walls = vec![format!("level:{self}")];
+        if self.has_namespaces() {
+            walls.extend(["user", "mount", "pid", "ipc", "uts", "net"].map(|ns| format!("{ns}-namespace")));
+        } else {
+            walls.push("keeper".to_owned());
+        }
+        walls.extend(["seccomp", "rlimits", "no-new-privileges", "no-capabilities"].map(str::to_owned));
+        if landlock {
+            walls.push("landlock".to_owned());
+        }
+        walls
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text named no level.
+#[derive(Debug, thiserror::Error)]
+#[error("read the isolation level `{0}`: it is one of A, B, C")]
+pub struct UnknownLevel(String);
+
+impl FromStr for Level {
+    type Err = UnknownLevel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+        match text {
+            "A" | "a" => Ok(Level::A),
+            "B" | "b" => Ok(Level::B),
+            "C" | "c" => Ok(Level::C),
+            _ => Err(UnknownLevel(text.to_owned())),
+        }
+    }
+}

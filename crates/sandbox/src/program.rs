@@ -1,0 +1,108 @@
+//! How each kind of program is started, and under which fixed limits.
+
+use std::ffi::CString;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use proofmark_checks::Language;
+
+use crate::runtime::Runtime;
+use crate::tree::c_string;
+
+/// Where a whole program (mode `stdio`) stands in the tree.
+pub(crate) const PROGRAM_PATH: &str = "/submission";
+
+const PYTHON_HARNESS: &str = include_str!("harness/python.py");
+const NODE_HARNESS: &str = include_str!("harness/node.js");
+
+/// Open files of one process.
+const MAX_FILES: u64 = 128;
+/// Bytes of stack of one process.
+const STACK_BYTES: u64 = 8 << 20;
+/// Threads that node itself starts, on top of those a submission may.
+const NODE_THREADS: u64 = 16;
+
+/// A program with its arguments and environment.
+pub(crate) struct Launch {
+    pub(crate) path: CString,
+    pub(crate) argv: Vec<CString>,
+    pub(crate) env: Vec<CString>,
+}
+
+/// Our harness under this runtime: a zygote, or for a single case (`once`).
+pub(crate) fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
+    match runtime.language {
+        Language::Python => launch(runtime, &["-I", "-S", "-B", "-c", PYTHON_HARNESS, role]),
+        Language::JavaScript => launch(runtime, &[NODE_QUIET, "-e", NODE_HARNESS]),
+        Language::Bash => Err(io::Error::other("bash has no harness")),
+    }
+}
+
+/// The submission as a program of its own, reading standard input.
+pub(crate) fn whole(runtime: &Runtime) -> io::Result<Launch> {
+    match runtime.language {
+        Language::Python => launch(runtime, &["-I", "-S", "-B", PROGRAM_PATH]),
+        Language::JavaScript => launch(runtime, &[NODE_QUIET, PROGRAM_PATH]),
+        Language::Bash => launch(runtime, &["--noprofile", "--norc", PROGRAM_PATH]),
+    }
+}
+
+const NODE_QUIET: &str = "--no-warnings";
+
+fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
+    let path = c_string(&runtime.path)?;
+    let texts = |list: &[&str]| list.iter().map(|text| CString::new(*text).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>();
+    let mut argv = vec![path.clone()];
+    argv.extend(texts(arguments)?);
+    let env = texts(&[
+        "PATH=/usr/bin:/bin",
+        "HOME=/tmp",
+        "TMPDIR=/tmp",
+        "LANG=C.UTF-8",
+        "LC_ALL=C.UTF-8",
+        "TZ=UTC",
+        "PYTHONHASHSEED=0",
+        "UV_THREADPOOL_SIZE=1",
+    ])?;
+    Ok(Launch { path, argv, env })
+}
+
+/// Limits every cell has; files may grow to `disk_mb`.
+pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
+    vec![
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_NOFILE, MAX_FILES),
+        (libc::RLIMIT_FSIZE, u64::from(disk_mb) << 20),
+        (libc::RLIMIT_MEMLOCK, 0),
+        (libc::RLIMIT_MSGQUEUE, 0),
+        (libc::RLIMIT_STACK, STACK_BYTES),
+    ]
+}
+
+/// The limits of a program that runs a submission at once.
+pub(crate) fn limits(language: Language, limits: &proofmark_checks::Limits, cpu_seconds: u64) -> Vec<(u32, u64)> {
+    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
+    let mut all = fixed_limits(limits.disk_mb);
+    all.extend([
+        (libc::RLIMIT_DATA, data_bytes(language, limits)),
+        (libc::RLIMIT_NPROC, u64::from(limits.processes) + own_threads),
+        (libc::RLIMIT_CPU, cpu_seconds),
+    ]);
+    all
+}
+
+/// Bytes of writable memory one process may map. Node reserves far more than it
+/// uses; its real use is what the supervisor adds up.
+pub(crate) fn data_bytes(language: Language, limits: &proofmark_checks::Limits) -> u64 {
+    let asked = u64::from(limits.memory_mb) << 20;
+    match language {
+        Language::JavaScript => asked.saturating_add(1 << 30),
+        Language::Python | Language::Bash => asked,
+    }
+}
+
+/// `/dev/null`, to read or to write.
+pub(crate) fn null(write: bool) -> io::Result<OwnedFd> {
+    Ok(OpenOptions::new().read(!write).write(write).open("/dev/null")?.into())
+}

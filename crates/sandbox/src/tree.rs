@@ -1,0 +1,112 @@
+//! The file tree a submission sees: a plan made of prepared C strings, carried
+//! out by the child, which may not allocate.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Where the child builds the new root before it pivots into it. The directory
+/// exists on every Linux and holds nothing a runtime needs.
+pub(crate) const STAGE: &str = "/sys";
+
+/// Device nodes a runtime expects; all of them harmless.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// One step of building the tree; paths below [`STAGE`].
+pub(crate) enum Entry {
+    Dir(CString),
+    /// A read-only view of a host path.
+    Bind { source: CString, target: CString, device: bool },
+    Link { to: CString, at: CString },
+    File { at: CString, content: Vec<u8> },
+}
+
+/// The steps, in order, and the host paths that stay readable.
+#[derive(Default)]
+pub(crate) struct Tree {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) readable: Vec<CString>,
+    made: BTreeSet<PathBuf>,
+}
+
+impl Tree {
+    /// A tree with the harmless devices, `/tmp` and nothing else.
+    pub(crate) fn new() -> io::Result<Tree> {
+        let mut tree = Tree::default();
+        for device in DEVICES {
+            tree.bind_as(Path::new(device), true)?;
+        }
+        tree.directory(Path::new("/tmp"))?;
+        Ok(tree)
+    }
+
+    /// Shows a host file or directory read-only, or repeats a symbolic link.
+    /// A path the host does not have is passed over.
+    pub(crate) fn show(&mut self, path: &Path) -> io::Result<()> {
+        self.bind_as(path, false)
+    }
+
+    /// Puts a read-only file with this content into the tree.
+    pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+        self.parents(at)?;
+        self.entries.push(Entry::File { at: staged(at)?, content });
+        Ok(())
+    }
+
+    fn bind_as(&mut self, path: &Path, device: bool) -> io::Result<()> {
+        let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+        if self.covered(path) {
+            return Ok(());
+        }
+        self.parents(path)?;
+        if found.is_symlink() {
+            let to = c_string(&std::fs::read_link(path)?)?;
+            self.entries.push(Entry::Link { to, at: staged(path)? });
+        } else {
+            let target = staged(path)?;
+            let place = if found.is_dir() {
+                Entry::Dir(target.clone())
+            } else {
+                Entry::File { at: target.clone(), content: Vec::new() }
+            };
+            let source = c_string(path)?;
+            self.readable.push(source.clone());
+            self.entries.extend([place, Entry::Bind { source, target, device }]);
+        }
+        self.made.insert(path.to_owned());
+        Ok(())
+    }
+
+    /// Whether a directory above `path`, or `path` itself, is already shown.
+    fn covered(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.made.contains(above))
+    }
+
+    fn directory(&mut self, path: &Path) -> io::Result<()> {
+        self.parents(path)?;
+        self.entries.push(Entry::Dir(staged(path)?));
+        Ok(())
+    }
+
+    fn parents(&mut self, path: &Path) -> io::Result<()> {
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        for directory in above {
+            if directory.components().any(|part| matches!(part, Component::Normal(_))) {
+                self.entries.push(Entry::Dir(staged(directory)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+fn staged(path: &Path) -> io::Result<CString> {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    c_string(&Path::new(STAGE).join(below))
+}

@@ -1,0 +1,174 @@
+//! Watches one leaf: feeds it, reads it, and kills it at the first limit.
+//!
+//! The clock and the pipes are here, outside the sandbox; nothing a submission
+//! does can stop them.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use crate::memory::{held_bytes, proportional_bytes};
+use crate::sys;
+
+/// How often the memory of a leaf and its descendants is added up.
+const MEMORY_TICK: Duration = Duration::from_millis(20);
+
+/// How long the kernel may take to end a killed leaf before the cell is given up.
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pieces in which pipes are read.
+const CHUNK: usize = 1 << 16;
+
+/// A pipe a leaf writes to.
+pub(crate) struct Output {
+    fd: Option<OwnedFd>,
+    cap: usize,
+    /// Whether passing `cap` ends the leaf; else the rest is read and dropped.
+    fatal: bool,
+    bytes: Vec<u8>,
+}
+
+impl Output {
+    pub(crate) fn fatal_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
+        sys::set_nonblocking(&fd)?;
+        Ok(Output { fd: Some(fd), cap, fatal: true, bytes: Vec::new() })
+    }
+
+    pub(crate) fn dropped_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
+        Ok(Output { fatal: false, ..Output::fatal_past(cap, fd)? })
+    }
+
+    /// Reads what is there; answers whether the cap was passed.
+    fn drain(&mut self) -> bool {
+        let mut chunk = [0; CHUNK];
+        while let Some(fd) = self.fd.take() {
+            let mut file = File::from(fd);
+            match file.read(&mut chunk) {
+                Ok(0) => return false,
+                Ok(count) => {
+                    self.fd = Some(file.into());
+                    let room = self.cap.saturating_sub(self.bytes.len());
+                    self.bytes.extend(chunk.iter().take(count.min(room)));
+                    if count > room && self.fatal {
+                        return true;
+                    }
+                    if count < CHUNK {
+                        return false;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.fd = Some(file.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.fd = Some(file.into());
+                    return false;
+                }
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The pipe a leaf reads from, with what is still to be written.
+pub(crate) struct Input {
+    fd: Option<OwnedFd>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Input {
+    pub(crate) fn new(fd: OwnedFd, bytes: Vec<u8>) -> io::Result<Input> {
+        sys::set_nonblocking(&fd)?;
+        let mut input = Input { fd: Some(fd), bytes, written: 0 };
+        input.feed();
+        Ok(input)
+    }
+
+    /// Writes what fits; closes the pipe at the end or when nobody reads it.
+    fn feed(&mut self) {
+        while let Some(fd) = self.fd.take() {
+            let rest = self.bytes.get(self.written..).unwrap_or_default();
+            if rest.is_empty() {
+                return;
+            }
+            let mut file = File::from(fd);
+            match file.write(rest) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.fd = Some(file.into());
+                    return;
+                }
+                Err(_) => return,
+            }
+            self.fd = Some(file.into());
+        }
+    }
+}
+
+/// What a leaf may use.
+pub(crate) struct Bounds {
+    pub(crate) deadline: Instant,
+    pub(crate) memory_bytes: u64,
+    /// What ends the leaf and all it started.
+    pub(crate) kill_signal: i32,
+}
+
+/// Why a leaf is no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    Ended,
+    Deadline,
+    Memory,
+    Output,
+    /// It could not be killed in [`KILL_PATIENCE`].
+    Stuck,
+}
+
+/// Runs the loop until the leaf, and with it everything it started, is gone;
+/// only then are the pipes drained for good.
+///
+/// # Errors
+/// When the supervisor itself can not poll.
+pub(crate) fn watch(pidfd: &OwnedFd, input: &mut Input, outputs: &mut [Output], bounds: &Bounds) -> io::Result<Why> {
+    let mut why = None;
+    let mut give_up = None;
+    let pid = sys::pid_of(pidfd);
+    let mut next_tick = Instant::now() + MEMORY_TICK;
+    loop {
+        let now = Instant::now();
+        let until = give_up.unwrap_or(bounds.deadline.min(next_tick));
+        let mut fds = vec![sys::interest(Some(pidfd), libc::POLLIN), sys::interest(input.fd.as_ref(), libc::POLLOUT)];
+        fds.extend(outputs.iter().map(|output| sys::interest(output.fd.as_ref(), libc::POLLIN)));
+        sys::poll(&mut fds, until.saturating_duration_since(now))?;
+        let gone = fds.first().is_some_and(|fd| fd.revents != 0);
+        input.feed();
+        let flooded = outputs.iter_mut().fold(false, |any, output| output.drain() | any);
+        let now = Instant::now();
+        let over = (flooded.then_some(Why::Output)).or((now >= bounds.deadline && !gone).then_some(Why::Deadline));
+        let over = over.or_else(|| {
+            (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
+            pid.filter(|pid| too_much(*pid, bounds.memory_bytes)).map(|_| Why::Memory)
+        });
+        if gone {
+            return Ok(why.or(over).unwrap_or(Why::Ended));
+        }
+        if let (None, Some(over)) = (why, over) {
+            why = Some(over);
+            give_up = Some(now + KILL_PATIENCE);
+            let _already_gone = sys::pidfd_kill(pidfd, bounds.kill_signal);
+        }
+        if give_up.is_some_and(|end| now >= end) {
+            return Ok(Why::Stuck);
+        }
+    }
+}
+
+/// What was read of an output, once the leaf is gone.
+pub(crate) fn finish(output: Output) -> Vec<u8> {
+    output.bytes
+}
+
+fn too_much(pid: libc::pid_t, limit: u64) -> bool {
+    held_bytes(pid) > limit && proportional_bytes(pid) > limit
+}

@@ -1,0 +1,307 @@
+//! Runs jobs, one leaf a case.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program};
+
+use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::filter::Audience;
+use crate::host::Inner;
+use crate::program::{self, Launch, PROGRAM_PATH};
+use crate::runtime::{Runtime, choose};
+use crate::sys::{self, Exit};
+use crate::tree::Tree;
+use crate::watch::{Bounds, Input, Output, Why, finish, watch};
+use crate::zygote::{LeafLimits, Zygote, ZygoteError};
+
+/// Of a program's standard error only the beginning is kept, for the message.
+const STDERR_KEPT: usize = 4096;
+
+/// How much an answer may be framed by, beyond the value itself.
+const FRAME_SLACK: usize = 16 << 10;
+
+/// Runs jobs one after another in this thread. Not shared between threads: its
+/// warm interpreters die with the thread that started them.
+pub struct Worker {
+    host: Arc<Inner>,
+    slot: u32,
+    zygotes: HashMap<PathBuf, Zygote>,
+    /// Keeps the worker in its thread.
+    _thread_bound: std::marker::PhantomData<*const ()>,
+}
+
+impl Worker {
+    pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
+        Worker { host, slot, zygotes: HashMap::new(), _thread_bound: std::marker::PhantomData }
+    }
+
+    /// Runs every case of the job, each in a process of its own (but for
+    /// [`Program::Pristine`], one for all), and answers what each returned.
+    ///
+    /// Nothing it starts survives the call, save warm interpreters that have
+    /// never seen a submission.
+    pub fn run(&mut self, job: &Job) -> Outcome {
+        let host = Arc::clone(&self.host);
+        let Some(runtime) = choose(&host.runtimes, job.language, job.runtime.as_deref()) else {
+            return unavailable(job, String::new(), &missing(&host.runtimes, job));
+        };
+        let end = Instant::now() + job.limits.total_timeout;
+        let cases = match &job.program {
+            Program::Pristine => self.run_pristine(runtime, job, end),
+            Program::Call { .. } | Program::Expression { .. } | Program::Stdio { .. } => {
+                job.cases.iter().map(|case| self.run_case(runtime, job, case, end)).collect()
+            }
+        };
+        let mut isolation = host.level.walls(host.landlock > 0);
+        if job.limits.disk_mb > 0 {
+            isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
+        }
+        Outcome { runtime: runtime.name.clone(), isolation, cases }
+    }
+
+    fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
+        let started = Instant::now();
+        if started >= end {
+            return CaseOutcome { end: End::TotalTimeout, elapsed: Duration::ZERO };
+        }
+        let deadline = (started + case.timeout).min(end);
+        let result = match &job.program {
+            Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
+            Program::Call { source, entrypoint } => {
+                let frame = frame("call", &[source, entrypoint, &case.input]);
+                self.run_harness(runtime, &job.limits, frame, deadline).map(|leaf| one_answer(leaf, job))
+            }
+            Program::Expression { source } => {
+                let frame = frame("expression", &[source, &case.input]);
+                self.run_harness(runtime, &job.limits, frame, deadline).map(|leaf| one_answer(leaf, job))
+            }
+            Program::Pristine => Ok(End::Unavailable("failed to plan: a pristine job has no single case".to_owned())),
+        };
+        let end_of_case = match result {
+            Ok(End::Timeout) if deadline == end => End::TotalTimeout,
+            Ok(found) => found,
+            Err(error) => End::Unavailable(format!("failed to {error}")),
+        };
+        CaseOutcome { end: end_of_case, elapsed: started.elapsed() }
+    }
+
+    fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
+        let started = Instant::now();
+        let inputs: Vec<&str> = job.cases.iter().map(|case| case.input.as_str()).collect();
+        let patience = job.cases.iter().map(|case| case.timeout).sum();
+        let leaf = self.run_harness(runtime, &job.limits, frame("pristine", &inputs), (started + patience).min(end));
+        let elapsed = started.elapsed();
+        let leaf = match leaf {
+            Ok(leaf) => leaf,
+            Err(error) => return unavailable(job, String::new(), &format!("failed to {error}")).cases,
+        };
+        let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
+        let mut next = || match frames.next() {
+            Some(line) => read_frame(line),
+            None => without_answer(&leaf, job),
+        };
+        job.cases.iter().map(|_| CaseOutcome { end: next(), elapsed }).collect()
+    }
+
+    /// One leaf that reads a framed job and writes framed answers.
+    fn run_harness(&mut self, runtime: &Runtime, limits: &Limits, job: Vec<u8>, deadline: Instant) -> Result<Gone, ZygoteError> {
+        let warm = runtime.language == Language::Python && limits.disk_mb == 0 && self.host.level.has_namespaces();
+        if warm {
+            return match self.run_warm(runtime, limits, &job, deadline) {
+                Ok(gone) => Ok(gone),
+                // Whatever went wrong, a fresh interpreter has not seen it.
+                Err(_first) => self.run_warm(runtime, limits, &job, deadline),
+            };
+        }
+        let (job_out, job_in) = sys::pipe()?;
+        let (result_out, result_in) = sys::pipe()?;
+        let launch = program::harness(runtime, "once")?;
+        let fds = [program::null(false)?, program::null(true)?, program::null(true)?, job_out, result_in];
+        let cell = self.start(runtime, limits, &launch, runtime.tree()?, &fds, deadline)?;
+        drop(fds);
+        let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
+        let why = watch(cell.pidfd(), &mut Input::new(job_in, job)?, &mut outputs, &self.bounds(limits, deadline))?;
+        let exit = cell.wait()?;
+        let [result] = outputs;
+        Ok(Gone { why, exit, bytes: finish(result) })
+    }
+
+    fn run_warm(&mut self, runtime: &Runtime, limits: &Limits, job: &[u8], deadline: Instant) -> Result<Gone, ZygoteError> {
+        // Out of the map while in use: an error on the way drops it, and with it
+        // whatever state it was in.
+        let mut zygote = match self.zygotes.remove(&runtime.path) {
+            Some(zygote) if !zygote.is_worn() => zygote,
+            _ => Zygote::start(runtime, self.host.level, self.slot, self.host.landlock)?,
+        };
+        let (job_out, job_in) = sys::pipe()?;
+        let (result_out, result_in) = sys::pipe()?;
+        let leaf_limits = LeafLimits {
+            data_bytes: program::data_bytes(runtime.language, limits),
+            processes: u64::from(limits.processes) + 1,
+            cpu_seconds: cpu_seconds(deadline),
+        };
+        let leaf = zygote.fork(&leaf_limits, &job_out, &result_in)?;
+        drop((job_out, result_in));
+        let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
+        let mut input = Input::new(job_in, job.to_vec())?;
+        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &self.bounds(limits, deadline))?;
+        let exit = zygote.reaped()?;
+        if why != Why::Stuck {
+            self.zygotes.insert(runtime.path.clone(), zygote);
+        }
+        let [result] = outputs;
+        Ok(Gone { why, exit, bytes: finish(result) })
+    }
+
+    /// The submission as a whole program between standard input and output.
+    fn run_whole(&mut self, runtime: &Runtime, job: &Job, source: &str, input: &str, deadline: Instant) -> Result<End, ZygoteError> {
+        let mut tree = runtime.tree()?;
+        tree.file(Path::new(PROGRAM_PATH), source.as_bytes().to_vec())?;
+        let (stdin, stdin_in) = sys::pipe()?;
+        let (stdout_out, stdout) = sys::pipe()?;
+        let (stderr_out, stderr) = sys::pipe()?;
+        let launch = program::whole(runtime)?;
+        let fds = [stdin, stdout, stderr];
+        let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
+        drop(fds);
+        let mut outputs =
+            [Output::fatal_past(job.limits.output_bytes, stdout_out)?, Output::dropped_past(STDERR_KEPT, stderr_out)?];
+        let mut input = Input::new(stdin_in, input.as_bytes().to_vec())?;
+        let why = watch(cell.pidfd(), &mut input, &mut outputs, &self.bounds(&job.limits, deadline))?;
+        let exit = cell.wait()?;
+        let [stdout, stderr] = outputs.map(finish);
+        Ok(match (why, exit) {
+            (Why::Ended, Exit::Code(0)) => End::Text(stdout),
+            (Why::Ended, Exit::Code(code)) => nonzero(code, &stderr),
+            (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
+            (Why::Deadline, _) => End::Timeout,
+            (Why::Memory, _) => End::MemoryLimit,
+            (Why::Output, _) => End::OutputLimit,
+            (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
+        })
+    }
+
+    fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds {
+        let memory_bytes = u64::from(limits.memory_mb) << 20;
+        Bounds { deadline, memory_bytes, kill_signal: self.host.level.kill_signal() }
+    }
+
+    fn start(
+        &self,
+        runtime: &Runtime,
+        limits: &Limits,
+        launch: &Launch,
+        tree: Tree,
+        fds: &[std::os::fd::OwnedFd],
+        deadline: Instant,
+    ) -> Result<Cell, CellError> {
+        let rlimits = program::limits(runtime.language, limits, cpu_seconds(deadline));
+        let blueprint = Blueprint {
+            level: self.host.level,
+            slot: self.slot,
+            tree: &tree,
+            disk_mb: limits.disk_mb,
+            limits: &rlimits,
+            audience: Audience::Submission,
+            landlock: self.host.landlock,
+        };
+        let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
+        Cell::start(&blueprint, &body, fds)
+    }
+}
+
+const STUCK: &str = "failed to end a killed process in time: the host is out of order";
+
+/// A leaf that is no more.
+struct Gone {
+    why: Why,
+    exit: Exit,
+    bytes: Vec<u8>,
+}
+
+/// A backstop behind the wall clock: whole seconds of processor time.
+fn cpu_seconds(deadline: Instant) -> u64 {
+    deadline.saturating_duration_since(Instant::now()).as_secs() + 2
+}
+
+/// The job as a harness reads it: mode and lengths on one line, then the pieces.
+fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
+    let mut head = mode.to_owned();
+    for piece in pieces {
+        head.push(' ');
+        head.push_str(&piece.len().to_string());
+    }
+    head.push('\n');
+    head.push_str(&pieces.concat());
+    head.into_bytes()
+}
+
+fn one_answer(leaf: Gone, job: &Job) -> End {
+    let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
+    match (leaf.why, frames.next(), frames.next()) {
+        (Why::Ended, Some(line), None) => read_frame(line),
+        (Why::Ended, Some(_), Some(_)) => End::NoAnswer("the submission wrote into the channel of its answer".to_owned()),
+        (Why::Ended, None, _) | (Why::Deadline | Why::Memory | Why::Output | Why::Stuck, _, _) => without_answer(&leaf, job),
+    }
+}
+
+fn without_answer(leaf: &Gone, job: &Job) -> End {
+    match (leaf.why, leaf.exit) {
+        (Why::Deadline, _) => End::Timeout,
+        (Why::Memory, _) => End::MemoryLimit,
+        (Why::Output, _) => End::OutputLimit,
+        (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
+        (Why::Ended, Exit::Signal(libc::SIGXCPU)) => End::Timeout,
+        // V8 aborts when its heap is full, whatever the reason given.
+        (Why::Ended, Exit::Signal(libc::SIGABRT | libc::SIGTRAP)) if job.language == Language::JavaScript => End::MemoryLimit,
+        (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
+        (Why::Ended, Exit::Code(code)) => End::NoAnswer(format!("the process ended with exit status {code} before it answered")),
+    }
+}
+
+/// One line of a harness: `V` and a value, or `E` and an exception in hex.
+fn read_frame(line: &[u8]) -> End {
+    let broken = || End::NoAnswer("the submission wrote into the channel of its answer".to_owned());
+    match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
+        Some((b'V', value)) => End::Value(value.to_vec()),
+        Some((b'E', rest)) => match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
+            Some([kind, _]) if kind == "MemoryError" => End::MemoryLimit,
+            Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
+            _ => broken(),
+        },
+        _ => broken(),
+    }
+}
+
+fn hex_text(hex: &[u8]) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+        _ => None,
+    };
+    let bytes = hex.chunks(2).map(byte).collect::<Option<Vec<u8>>>()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn nonzero(code: i32, stderr: &[u8]) -> End {
+    let said = String::from_utf8_lossy(stderr);
+    match said.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned() },
+        None => End::Exit(code),
+    }
+}
+
+fn missing(runtimes: &[Runtime], job: &Job) -> String {
+    let found: Vec<&str> = runtimes.iter().filter(|r| r.language == job.language).map(|r| r.name.as_str()).collect();
+    let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")
+}
+
+fn unavailable(job: &Job, runtime: String, why: &str) -> Outcome {
+    let case = || CaseOutcome { end: End::Unavailable(why.to_owned()), elapsed: Duration::ZERO };
+    Outcome { runtime, isolation: Vec::new(), cases: job.cases.iter().map(|_| case()).collect() }
+}

@@ -1,0 +1,146 @@
+//! A warm interpreter that forks one leaf a case.
+//!
+//! The zygote runs only our code and never sees what a job holds: it passes
+//! each leaf the two pipes of its case, so nothing of one case is in the memory
+//! another inherits.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::filter::{Audience, leaf_list};
+use crate::level::Level;
+use crate::program::{self, Launch};
+use crate::runtime::Runtime;
+use crate::sys::{self, Exit};
+use crate::tree::Tree;
+
+/// How long an interpreter may take to warm up.
+const WARM_UP: Duration = Duration::from_secs(20);
+
+/// How long the zygote may take to answer a fork or report an end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// After this many cases a fresh zygote takes over.
+const MAX_CASES: u32 = 2_000;
+
+/// Why a zygote could not be started or used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ZygoteError {
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    #[error("talk to the warm interpreter ({0})")]
+    Io(#[from] io::Error),
+    #[error("warm up the interpreter: {0}")]
+    Start(String),
+}
+
+/// A warm interpreter in its cell.
+pub(crate) struct Zygote {
+    control: OwnedFd,
+    cell: Cell,
+    cases: u32,
+}
+
+/// One forked leaf.
+pub(crate) struct Leaf {
+    pub(crate) pidfd: OwnedFd,
+}
+
+impl Zygote {
+    /// Starts the interpreter and waits until it is warm.
+    pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, landlock: i32) -> Result<Zygote, ZygoteError> {
+        let tree: Tree = runtime.tree()?;
+        let (control, theirs) = sys::message_pair()?;
+        let (errors, errors_in) = sys::pipe()?;
+        let launch: Launch = program::harness(runtime, "zygote")?;
+        let limits = program::fixed_limits(0);
+        let blueprint =
+            Blueprint { level, slot, tree: &tree, disk_mb: 0, limits: &limits, audience: Audience::Zygote, landlock };
+        let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
+        let fds = [program::null(false)?, program::null(true)?, errors_in, theirs];
+        let cell = Cell::start(&blueprint, &body, &fds)?;
+        drop(fds);
+        let zygote = Zygote { control, cell, cases: 0 };
+        sys::send_with_fds(&zygote.control, &filter_bytes()?, &[])?;
+        let mut ready = [0; 16];
+        match zygote.receive(&mut ready, WARM_UP) {
+            Ok((5, None)) => Ok(zygote),
+            _ => Err(ZygoteError::Start(last_words(&zygote.cell, errors))),
+        }
+    }
+
+    /// Forks a leaf that will read its job from `job` and write to `result`.
+    pub(crate) fn fork(&mut self, limits: &LeafLimits, job: &OwnedFd, result: &OwnedFd) -> Result<Leaf, ZygoteError> {
+        self.cases += 1;
+        let text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
+        sys::send_with_fds(&self.control, text.as_bytes(), &[job.as_raw_fd(), result.as_raw_fd()])?;
+        match self.receive(&mut [0; 1], PATIENCE)? {
+            (1, Some(pidfd)) => Ok(Leaf { pidfd }),
+            _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// How the last leaf ended, once it has.
+    pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
+        let mut bytes = [0; 16];
+        let (length, _) = self.receive(&mut bytes, PATIENCE)?;
+        let said = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
+        let status = said.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        Ok(Exit::from_wait_status(status))
+    }
+
+    /// Whether it has served its time.
+    pub(crate) fn is_worn(&self) -> bool {
+        self.cases >= MAX_CASES
+    }
+
+    fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, Option<OwnedFd>)> {
+        let end = Instant::now() + patience;
+        loop {
+            let mut fds = [sys::interest(Some(&self.control), libc::POLLIN), sys::interest(Some(self.cell.pidfd()), libc::POLLIN)];
+            sys::poll(&mut fds, end.saturating_duration_since(Instant::now()))?;
+            let [control, cell] = fds;
+            if control.revents & libc::POLLIN != 0 {
+                return sys::receive_with_fd(&self.control, bytes);
+            }
+            if control.revents != 0 || cell.revents != 0 {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            if Instant::now() >= end {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+}
+
+/// The limits a leaf sets for itself before it reads its job.
+pub(crate) struct LeafLimits {
+    pub(crate) data_bytes: u64,
+    pub(crate) processes: u64,
+    pub(crate) cpu_seconds: u64,
+}
+
+/// The leaf's filter as the kernel reads it.
+fn filter_bytes() -> Result<Vec<u8>, CellError> {
+    let filter = leaf_list()?;
+    Ok(filter
+        .iter()
+        .flat_map(|step| {
+            let [a, b] = step.code.to_ne_bytes();
+            let [k0, k1, k2, k3] = step.k.to_ne_bytes();
+            [a, b, step.jt, step.jf, k0, k1, k2, k3]
+        })
+        .collect())
+}
+
+/// What a failing interpreter wrote to its standard error, for the message.
+fn last_words(cell: &Cell, errors: OwnedFd) -> String {
+    cell.kill();
+    let mut text = Vec::new();
+    let limited = io::Read::take(std::fs::File::from(errors), 4096);
+    let _partial_is_fine = io::copy(&mut { limited }, &mut text);
+    let text = String::from_utf8_lossy(&text);
+    text.lines().last().unwrap_or("it ended without a word").to_owned()
+}

@@ -3,7 +3,7 @@ use proofmark_checks::*; use proofmark_sandbox::*; use std::time::*;
 fn main(){
   let level = std::env::args().nth(1).and_then(|l| l.parse::<Level>().ok());
   println!("{:?}", Host::survey());
-  let host = Host::probe(level).unwrap();
+  let host = Host::probe(level);
   println!("{:?} {:?}", host.level(), host.runtimes().iter().map(|r| (r.to_string(), r.path.clone())).collect::<Vec<_>>());
   let mut w = host.worker();
   let limits = Limits{memory_mb:256,total_timeout:Duration::from_secs(60),output_bytes:1<<20,processes:16,disk_mb:0};

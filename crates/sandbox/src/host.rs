@@ -9,14 +9,6 @@ use crate::selftest::{self, Failure};
 use crate::sys;
 use crate::worker::Worker;
 
-/// No isolation level holds on this host.
-#[derive(Debug, thiserror::Error)]
-#[error("isolate submissions on this host: {}; see `proofmark doctor`", tried.join("; "))]
-pub struct HostError {
-    /// Each level tried, and what is missing for it.
-    pub tried: Vec<String>,
-}
-
 /// A probed host; cheap to clone.
 #[derive(Clone)]
 pub struct Host {
@@ -24,7 +16,8 @@ pub struct Host {
 }
 
 pub(crate) struct Inner {
-    pub(crate) level: Level,
+    /// The level in force, or what every level tried lacks.
+    pub(crate) level: Result<Level, String>,
     pub(crate) landlock: i32,
     pub(crate) runtimes: Vec<Runtime>,
     slots: AtomicU32,
@@ -34,23 +27,13 @@ impl Host {
     /// Finds the interpreters and the isolation level: the one demanded, or the
     /// strongest that passes the self-test.
     ///
-    /// # Errors
-    /// When the level demanded, or every level, is not to be had here. Nothing
-    /// runs in a weaker place instead.
-    pub fn probe(demanded: Option<Level>) -> Result<Host, HostError> {
+    /// A host without it answers every job that the isolation is not to be had;
+    /// nothing runs in a weaker place instead.
+    pub fn probe(demanded: Option<Level>) -> Host {
         let landlock = sys::landlock_abi();
-        let wanted: Vec<Level> = demanded.map_or_else(|| Level::ALL.to_vec(), |level| vec![level]);
-        let mut tried = Vec::new();
-        for level in wanted {
-            match selftest::run(level, landlock) {
-                Ok(()) => {
-                    let inner = Inner { level, landlock, runtimes: find_all(), slots: AtomicU32::new(1) };
-                    return Ok(Host { inner: Arc::new(inner) });
-                }
-                Err(failure) => tried.push(format!("level {level}: {failure}")),
-            }
-        }
-        Err(HostError { tried })
+        let level = strongest(demanded, landlock);
+        let inner = Inner { level, landlock, runtimes: find_all(), slots: AtomicU32::new(1) };
+        Host { inner: Arc::new(inner) }
     }
 
     /// What every level lacks here: `None` for one that passed its self-test.
@@ -60,9 +43,12 @@ impl Host {
         Level::ALL.map(test).into()
     }
 
-    /// The level in force.
-    pub fn level(&self) -> Level {
-        self.inner.level
+    /// The level in force, or what is missing for every level tried.
+    ///
+    /// # Errors
+    /// The text for a person, when there is none.
+    pub fn level(&self) -> Result<Level, &str> {
+        self.inner.level.as_ref().copied().map_err(String::as_str)
     }
 
     /// The interpreters found.
@@ -74,4 +60,16 @@ impl Host {
     pub fn worker(&self) -> Worker {
         Worker::new(Arc::clone(&self.inner), self.inner.slots.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+fn strongest(demanded: Option<Level>, landlock: i32) -> Result<Level, String> {
+    let wanted = demanded.map_or_else(|| Level::ALL.to_vec(), |level| vec![level]);
+    let mut lacking = Vec::new();
+    for level in wanted {
+        match selftest::run(level, landlock) {
+            Ok(()) => return Ok(level),
+            Err(failure) => lacking.push(format!("level {level} {failure}")),
+        }
+    }
+    Err(format!("failed to isolate the submission on this host: {}; see `proofmark doctor`", lacking.join("; ")))
 }

@@ -27,7 +27,7 @@ mod watch;
 mod worker;
 mod zygote;
 
-pub use host::{Host, HostError};
+pub use host::Host;
 pub use level::Level;
 pub use runtime::Runtime;
 pub use worker::Worker;

@@ -1,6 +1,7 @@
 //! Runs jobs, one leaf a case.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, P
 use crate::cell::{Blueprint, Body, Cell, CellError};
 use crate::filter::Audience;
 use crate::host::Inner;
+use crate::level::Level;
 use crate::program::{self, Launch, PROGRAM_PATH};
 use crate::runtime::{Runtime, choose};
 use crate::sys::{self, Exit};
@@ -26,16 +28,16 @@ const FRAME_SLACK: usize = 16 << 10;
 /// Runs jobs one after another in this thread. Not shared between threads: its
 /// warm interpreters die with the thread that started them.
 pub struct Worker {
-    host: Arc<Inner>,
-    slot: u32,
-    zygotes: HashMap<PathBuf, Zygote>,
+    /// What runs jobs, or why nothing does.
+    crew: Result<Crew, String>,
     /// Keeps the worker in its thread.
-    _thread_bound: std::marker::PhantomData<*const ()>,
+    _thread_bound: PhantomData<*const ()>,
 }
 
 impl Worker {
     pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
-        Worker { host, slot, zygotes: HashMap::new(), _thread_bound: std::marker::PhantomData }
+        let crew = host.level.clone().map(|level| Crew { host, level, slot, zygotes: HashMap::new() });
+        Worker { crew, _thread_bound: PhantomData }
     }
 
     /// Runs every case of the job, each in a process of its own (but for
@@ -44,6 +46,23 @@ impl Worker {
     /// Nothing it starts survives the call, save warm interpreters that have
     /// never seen a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
+        match &mut self.crew {
+            Ok(crew) => crew.run(job),
+            Err(lacking) => unavailable(job, String::new(), lacking),
+        }
+    }
+}
+
+/// A worker on a host that can isolate.
+struct Crew {
+    host: Arc<Inner>,
+    level: Level,
+    slot: u32,
+    zygotes: HashMap<PathBuf, Zygote>,
+}
+
+impl Crew {
+    fn run(&mut self, job: &Job) -> Outcome {
         let host = Arc::clone(&self.host);
         let Some(runtime) = choose(&host.runtimes, job.language, job.runtime.as_deref()) else {
             return unavailable(job, String::new(), &missing(&host.runtimes, job));
@@ -55,7 +74,7 @@ impl Worker {
                 job.cases.iter().map(|case| self.run_case(runtime, job, case, end)).collect()
             }
         };
-        let mut isolation = host.level.walls(host.landlock > 0);
+        let mut isolation = self.level.walls(host.landlock > 0);
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
@@ -108,7 +127,7 @@ impl Worker {
 
     /// One leaf that reads a framed job and writes framed answers.
     fn run_harness(&mut self, runtime: &Runtime, limits: &Limits, job: Vec<u8>, deadline: Instant) -> Result<Gone, ZygoteError> {
-        let warm = runtime.language == Language::Python && limits.disk_mb == 0 && self.host.level.has_namespaces();
+        let warm = runtime.language == Language::Python && limits.disk_mb == 0 && self.level.has_namespaces();
         if warm {
             return match self.run_warm(runtime, limits, &job, deadline) {
                 Ok(gone) => Ok(gone),
@@ -134,7 +153,7 @@ impl Worker {
         // whatever state it was in.
         let mut zygote = match self.zygotes.remove(&runtime.path) {
             Some(zygote) if !zygote.is_worn() => zygote,
-            _ => Zygote::start(runtime, self.host.level, self.slot, self.host.landlock)?,
+            _ => Zygote::start(runtime, self.level, self.slot, self.host.landlock)?,
         };
         let (job_out, job_in) = sys::pipe()?;
         let (result_out, result_in) = sys::pipe()?;
@@ -186,7 +205,7 @@ impl Worker {
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        Bounds { deadline, memory_bytes, kill_signal: self.host.level.kill_signal() }
+        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal() }
     }
 
     fn start(
@@ -200,7 +219,7 @@ impl Worker {
     ) -> Result<Cell, CellError> {
         let rlimits = program::limits(runtime.language, limits, cpu_seconds(deadline));
         let blueprint = Blueprint {
-            level: self.host.level,
+            level: self.level,
             slot: self.slot,
             tree: &tree,
             disk_mb: limits.disk_mb,

@@ -1,0 +1,81 @@
+//! What a request may ask for, and what it gets when it does not ask.
+
+use std::time::Duration;
+
+use crate::job::Language;
+
+/// The longest request, in bytes.
+pub const MAX_REQUEST_BYTES: usize = 16 << 20;
+/// How deep a request may nest.
+pub const MAX_REQUEST_DEPTH: usize = 64;
+/// The most tests a suite may have.
+pub const MAX_TESTS: usize = 10_000;
+/// The longest name of a test, in characters.
+pub const MAX_NAME_CHARS: usize = 256;
+
+/// Memory of one check where `limits.memory_mb` is not given.
+pub const DEFAULT_MEMORY_MB: u32 = 256;
+/// Time of one check where neither the test nor `limits.timeout_ms` gives it.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(5_000);
+/// Time of all checks together where `limits.total_timeout_ms` is not given.
+pub const DEFAULT_TOTAL_TIMEOUT: Duration = Duration::from_millis(60_000);
+/// Output of one check where `limits.output_bytes` is not given.
+pub const DEFAULT_OUTPUT_BYTES: usize = 1 << 20;
+/// Processes of one check where `limits.processes` is not given.
+pub const DEFAULT_PROCESSES: u32 = 64;
+
+/// The most memory a request gets, where the host sets no other cap.
+pub const MAX_MEMORY_MB: u32 = 2_048;
+/// The longest time one check gets.
+pub const MAX_TIMEOUT: Duration = Duration::from_millis(60_000);
+/// The longest time all checks together get.
+pub const MAX_TOTAL_TIMEOUT: Duration = Duration::from_millis(600_000);
+/// The most output one check gets.
+pub const MAX_OUTPUT_BYTES: usize = 16 << 20;
+/// The most processes one check gets.
+pub const MAX_PROCESSES: u32 = 256;
+/// The most scratch disk one check gets.
+pub const MAX_DISK_MB: u32 = 1_024;
+
+/// Scratch disk of one check where `limits.disk_mb` is not given: none, but for bash, which keeps here-documents and
+/// pipelines' files there.
+pub fn default_disk_mb(language: Language) -> u32 {
+    match language {
+        Language::Python | Language::JavaScript => 0,
+        Language::Bash => 16,
+    }
+}
+
+/// The most a host grants. What a request asks for above it is lowered to it; the default is the constants of this
+/// module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Memory of one check, in MiB.
+    pub memory_mb: u32,
+    /// Wall time of one check.
+    pub timeout: Duration,
+    /// Wall time of all checks together.
+    pub total_timeout: Duration,
+    /// Output of one check, in bytes.
+    pub output_bytes: usize,
+    /// Processes of one check.
+    pub processes: u32,
+    /// Scratch disk of one check, in MiB.
+    pub disk_mb: u32,
+    /// Tests in a suite; unlike the others, more of them are an error.
+    pub tests: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Caps {
+        Caps {
+            memory_mb: MAX_MEMORY_MB,
+            timeout: MAX_TIMEOUT,
+            total_timeout: MAX_TOTAL_TIMEOUT,
+            output_bytes: MAX_OUTPUT_BYTES,
+            processes: MAX_PROCESSES,
+            disk_mb: MAX_DISK_MB,
+            tests: MAX_TESTS,
+        }
+    }
+}

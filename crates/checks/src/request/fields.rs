@@ -1,0 +1,148 @@
+//! Reads the fields of an object: every one known, of the right type, and errors that say where.
+
+use proofmark_receipt::{Json, Object};
+
+use super::error::{Code, Place, RequestError};
+
+/// How alike an unknown field and a known one must be for the known one to be named, from 0 to 1.
+const ALIKE: f64 = 0.5;
+
+/// A JSON value and the place it stands at.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'a> {
+    pub(super) at: String,
+    pub(super) json: &'a Json,
+}
+
+/// The fields of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    at: String,
+    object: &'a Object,
+}
+
+impl<'a> Fields<'a> {
+    /// The value of a field, where it is there.
+    pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
+        Some(Field { at: self.path(name), json: self.object.get(name)? })
+    }
+
+    /// The value of a field that must be there; `mend` says what to write.
+    pub(super) fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, RequestError> {
+        self.get(name).ok_or_else(|| self.missing(name, mend))
+    }
+
+    /// The value of a field that has two spellings; both at once are an error.
+    pub(super) fn either(&self, name: &str, other: &str) -> Result<Option<Field<'a>>, RequestError> {
+        one_of(self.get(name), self.get(other))
+    }
+
+    /// The error that a field is missing.
+    pub(super) fn missing(&self, name: &str, mend: &str) -> RequestError {
+        RequestError::new(Place::Field(self.path(name)), Code::MissingField, format!("the field is missing; {mend}"))
+    }
+
+    /// Refuses every field that is not among the known ones.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), RequestError> {
+        match self.object.iter().find(|(name, _)| !known.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let place = Place::Field(self.path(&shown(name)));
+                Err(RequestError::new(place, Code::UnknownField, format!("unknown field; {}", nearest(name, known))))
+            }
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        if self.at.is_empty() { name.to_owned() } else { format!("{}.{name}", self.at) }
+    }
+}
+
+/// The one of two spellings that is there; both at once are an error.
+pub(super) fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Result<Option<Field<'a>>, RequestError> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let message = format!("the same is given by `{}`; leave one of the two out", other.at);
+            Err(one.error(Code::ConflictingFields, message))
+        }
+        (Some(field), None) | (None, Some(field)) => Ok(Some(field)),
+        (None, None) => Ok(None),
+    }
+}
+
+impl<'a> Field<'a> {
+    /// An error at this place.
+    pub(super) fn error(&self, code: Code, message: impl Into<String>) -> RequestError {
+        let place = if self.at.is_empty() { Place::Whole } else { Place::Field(self.at.clone()) };
+        RequestError::new(place, code, message)
+    }
+
+    pub(super) fn fields(&self) -> Result<Fields<'a>, RequestError> {
+        let object = self.json.as_object().ok_or_else(|| self.wrong_type("an object"))?;
+        Ok(Fields { at: self.at.clone(), object })
+    }
+
+    pub(super) fn items(&self) -> Result<Vec<Field<'a>>, RequestError> {
+        let items = self.json.as_array().ok_or_else(|| self.wrong_type("an array"))?;
+        let at = |index: usize| format!("{}[{index}]", self.at);
+        Ok(items.iter().enumerate().map(|(index, json)| Field { at: at(index), json }).collect())
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, RequestError> {
+        self.json.as_str().ok_or_else(|| self.wrong_type("a string"))
+    }
+
+    /// An integer of 1 or more.
+    pub(super) fn positive(&self) -> Result<u64, RequestError> {
+        let number = self.json.as_number().ok_or_else(|| self.wrong_type("an integer"))?;
+        number.as_u64().filter(|value| *value > 0).ok_or_else(|| {
+            self.error(Code::InvalidValue, format!("`{}` is no integer above 0; write one, or leave the field out", number.as_str()))
+        })
+    }
+
+    /// A finite number of 0 or more.
+    pub(super) fn distance(&self) -> Result<f64, RequestError> {
+        let number = self.json.as_number().ok_or_else(|| self.wrong_type("a number"))?;
+        // A token of 400 digits is a number, but past every double.
+        let value = number.as_str().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        value.ok_or_else(|| {
+            let message = format!("`{}` is no finite number of 0 or more; write one, or leave the field out", number.as_str());
+            self.error(Code::InvalidValue, message)
+        })
+    }
+
+    /// One of a few words.
+    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, RequestError> {
+        let word = self.text()?;
+        let found = choices.iter().find(|(name, _)| *name == word);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let names: Vec<_> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
+            self.error(Code::InvalidValue, format!("`{}` is none of {}; write one of them", shown(word), names.join(", ")))
+        })
+    }
+
+    pub(super) fn wrong_type(&self, wanted: &str) -> RequestError {
+        self.error(Code::WrongType, format!("found {}; write {wanted}", self.json.type_name()))
+    }
+}
+
+/// A word of the request, fit to stand in a message.
+pub(super) fn shown(word: &str) -> String {
+    const MAX_CHARS: usize = 64;
+    let escaped: String = word.chars().flat_map(|char| if char.is_control() { char.escape_default().collect() } else { vec![char] }).collect();
+    match escaped.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", escaped.get(..end).unwrap_or_default()),
+        None => escaped,
+    }
+}
+
+fn nearest(name: &str, known: &[&str]) -> String {
+    // The distance is quadratic in the length, and no field is this long.
+    let name: String = name.chars().take(64).collect();
+    let alike = |other: &&str| strsim::normalized_damerau_levenshtein(&name, other);
+    let best = known.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)));
+    match best {
+        Some(best) if alike(best) >= ALIKE => format!("did you mean `{best}`?"),
+        Some(_) | None => format!("the fields here are `{}`", known.join("`, `")),
+    }
+}

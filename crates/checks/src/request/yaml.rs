@@ -1,0 +1,129 @@
+//! YAML requests, turned into the JSON they stand for, so that there is one reader.
+
+use std::cell::Cell;
+use std::fmt;
+
+use proofmark_receipt::{Json, Number, Object};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::{Error, Options};
+
+use super::error::{Code, Place, RequestError};
+use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
+
+/// Integers past this are read as doubles by the YAML library, and may have lost digits on the way.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// How many nodes all aliases together may stand for.
+const MAX_ALIASED_NODES: usize = 100_000;
+
+/// Reads a YAML document: strict booleans, no duplicate keys, no merge keys, no tags, one document.
+pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let message = format!("byte {} is no UTF-8; save the file as UTF-8", error.valid_up_to());
+        RequestError::new(Place::Whole, Code::InvalidYaml, message)
+    })?;
+    // Aliases may repeat long strings; together they may not be longer than a request.
+    let budget = Cell::new(MAX_REQUEST_BYTES);
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |yaml| Node(&budget).deserialize(yaml));
+    read.map_err(|error| refusal(&error))
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: MAX_REQUEST_DEPTH, max_documents: 1 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED_NODES },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Error,
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        with_snippet: false,
+    }
+}
+
+fn refusal(error: &Error) -> RequestError {
+    let place = match error.location() {
+        Some(location) if location.line() > 0 => Place::Text { line: location.line(), column: location.column() },
+        Some(_) | None => Place::Whole,
+    };
+    RequestError::new(place, Code::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
+}
+
+/// One node, on a budget of bytes.
+#[derive(Clone, Copy)]
+struct Node<'b>(&'b Cell<usize>);
+
+impl Node<'_> {
+    fn spend<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
+        match self.0.get().checked_sub(bytes) {
+            Some(left) => {
+                self.0.set(left);
+                Ok(())
+            }
+            None => Err(E::custom("the aliases stand for more than a request may hold; write less of them")),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, yaml: D) -> Result<Json, D::Error> {
+        yaml.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that JSON can say")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Json, E> {
+        Ok(Json::Bool(truth))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
+        Ok(Json::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::from(number))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Json, E> {
+        if number.fract() == 0.0 && number.abs() >= MAX_EXACT {
+            return Err(E::custom("the number is too large to be read exactly; write it in quotes, or the request in JSON"));
+        }
+        format!("{number:?}").parse::<Number>().map(Json::Number).map_err(|_| E::custom("JSON has no such number; write another"))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
+        self.spend(text.len())?;
+        Ok(Json::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Json::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
+        let mut object = Object::new();
+        while let Some(key) = members.next_key_seed(self)? {
+            let Json::String(key) = key else {
+                return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
+            };
+            object.insert(key, members.next_value_seed(self)?);
+        }
+        Ok(Json::Object(object))
+    }
+}

@@ -1,0 +1,74 @@
+use super::Json;
+
+/// A JSON object: members in document order, names unique.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Object {
+    members: Vec<(String, Json)>,
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The caller vouches that the names are unique.
+    pub(super) fn from_unique(members: Vec<(String, Json)>) -> Self {
+        Self { members }
+    }
+
+    /// The value under `name`; looks through the members one by one.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.iter()
+            .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// The value under `name`, to change in place.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+        self.members
+            .iter_mut()
+            .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// Sets `name` to `value`: in its place if it is there, else at the end. Returns the value it replaced.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) -> Option<Json> {
+        let name = name.into();
+        if let Some(old) = self.get_mut(&name) {
+            return Some(std::mem::replace(old, value.into()));
+        }
+        self.members.push((name, value.into()));
+        None
+    }
+
+    /// Takes `name` out; the order of the others stays.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        let at = self.members.iter().position(|(key, _)| key == name)?;
+        Some(self.members.remove(at).1)
+    }
+
+    /// Whether there is a member `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The members in document order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
+        self.members
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub(super) fn members(&self) -> &[(String, Json)] {
+        &self.members
+    }
+}

@@ -1,0 +1,333 @@
+use super::number::{self, BadNumber, Number};
+use super::{DEPTH_CEILING, Json, JsonError, JsonErrorKind as Kind, Limits, Object};
+
+/// Objects up to this size compare each new name with those before it; larger ones are sorted once, at their end.
+const FEW_MEMBERS: usize = 16;
+
+/// Reads one document. The whole of it is checked for UTF-8 first, so everything after works on characters.
+pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
+    let locate = |Refusal(kind, offset)| JsonError::locate(bytes, kind, offset);
+    if bytes.len() > limits.max_bytes {
+        return Err(locate(Refusal(
+            Kind::TooLarge(limits.max_bytes),
+            limits.max_bytes,
+        )));
+    }
+    if bytes.starts_with(b"\xEF\xBB\xBF") {
+        return Err(locate(Refusal(Kind::ByteOrderMark, 0)));
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| locate(Refusal(Kind::InvalidUtf8, error.valid_up_to())))?;
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+        max_depth: limits.max_depth.min(DEPTH_CEILING),
+        key_offsets: Vec::new(),
+    };
+    reader.document().map_err(locate)
+}
+
+struct Refusal(Kind, usize);
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    max_depth: usize,
+    /// Where the names of the objects being read start, the innermost object's last.
+    key_offsets: Vec<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn document(&mut self) -> Result<Json, Refusal> {
+        self.skip_space();
+        let value = self.value()?;
+        self.skip_space();
+        match self.peek() {
+            None => Ok(value),
+            Some(_) => Err(Refusal(Kind::TrailingData, self.at)),
+        }
+    }
+
+    fn value(&mut self) -> Result<Json, Refusal> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Json::String),
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'a'..=b'z' | b'A'..=b'Z') => self.literal(),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Result<Json, Refusal>) -> Result<Json, Refusal> {
+        if self.depth == self.max_depth {
+            return Err(Refusal(Kind::TooDeep(self.max_depth), self.at));
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.skip_space();
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn array(&mut self) -> Result<Json, Refusal> {
+        let mut items = Vec::new();
+        if self.eat(b']') {
+            return Ok(Json::Array(items));
+        }
+        loop {
+            items.push(self.value()?);
+            if !self.comma_or(b']', "`,` or `]`")? {
+                return Ok(Json::Array(items));
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<Json, Refusal> {
+        let mut members = Vec::new();
+        if self.eat(b'}') {
+            return Ok(Json::Object(Object::new()));
+        }
+        let first_offset = self.key_offsets.len();
+        loop {
+            self.member(&mut members)?;
+            if !self.comma_or(b'}', "`,` or `}`")? {
+                break;
+            }
+        }
+        if members.len() > FEW_MEMBERS {
+            self.refuse_duplicates(&members, first_offset)?;
+        }
+        self.key_offsets.truncate(first_offset);
+        Ok(Json::Object(Object::from_unique(members)))
+    }
+
+    fn member(&mut self, members: &mut Vec<(String, Json)>) -> Result<(), Refusal> {
+        let offset = self.at;
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a key in double quotes"));
+        }
+        let name = self.string()?;
+        if members.len() < FEW_MEMBERS && members.iter().any(|(other, _)| *other == name) {
+            return Err(Refusal(Kind::DuplicateKey(name), offset));
+        }
+        self.key_offsets.push(offset);
+        self.skip_space();
+        if !self.eat(b':') {
+            return Err(self.unexpected("`:`"));
+        }
+        self.skip_space();
+        let value = self.value()?;
+        members.push((name, value));
+        Ok(())
+    }
+
+    fn refuse_duplicates(
+        &self,
+        members: &[(String, Json)],
+        first_offset: usize,
+    ) -> Result<(), Refusal> {
+        let offsets = self.key_offsets.iter().skip(first_offset);
+        let mut names: Vec<(&str, usize)> = members
+            .iter()
+            .zip(offsets)
+            .map(|((name, _), offset)| (name.as_str(), *offset))
+            .collect();
+        names.sort_unstable();
+        let repeated = names
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [(first, _), (second, offset)] if first == second => Some((*offset, *second)),
+                _ => None,
+            })
+            .min();
+        match repeated {
+            Some((offset, name)) => Err(Refusal(Kind::DuplicateKey(name.to_owned()), offset)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether another item follows.
+    fn comma_or(&mut self, close: u8, expected: &'static str) -> Result<bool, Refusal> {
+        self.skip_space();
+        if self.eat(close) {
+            return Ok(false);
+        }
+        let comma = self.at;
+        if !self.eat(b',') {
+            return Err(self.unexpected(expected));
+        }
+        self.skip_space();
+        match self.peek() {
+            Some(byte) if byte == close => Err(Refusal(Kind::TrailingComma, comma)),
+            _ => Ok(true),
+        }
+    }
+
+    fn number(&mut self) -> Result<Json, Refusal> {
+        let start = self.at;
+        match number::scan(self.rest()) {
+            Ok(length) => self.at += length,
+            Err(BadNumber::LeadingZero(within)) => {
+                return Err(Refusal(Kind::LeadingZero, start + within));
+            }
+            Err(BadNumber::DigitMissing(within)) if start + within == self.text.len() => {
+                return Err(Refusal(Kind::UnexpectedEnd, self.text.len()));
+            }
+            Err(BadNumber::DigitMissing(within)) => {
+                return Err(Refusal(Kind::InvalidNumber, start + within));
+            }
+        }
+        Ok(Json::Number(Number::from_token(self.slice(start))))
+    }
+
+    fn literal(&mut self) -> Result<Json, Refusal> {
+        let start = self.at;
+        let length = self
+            .rest()
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        self.at += length;
+        match self.slice(start) {
+            "null" => Ok(Json::Null),
+            "true" => Ok(Json::Bool(true)),
+            "false" => Ok(Json::Bool(false)),
+            cut if self.at == self.text.len()
+                && ["null", "true", "false"]
+                    .iter()
+                    .any(|word| word.starts_with(cut)) =>
+            {
+                Err(Refusal(Kind::UnexpectedEnd, self.at))
+            }
+            word => Err(Refusal(
+                Kind::InvalidLiteral(word.chars().take(40).collect()),
+                start,
+            )),
+        }
+    }
+
+    fn string(&mut self) -> Result<String, Refusal> {
+        self.at += 1;
+        let start = self.at;
+        self.skip_plain();
+        if self.peek() == Some(b'"') {
+            let plain = self.slice(start).to_owned();
+            self.at += 1;
+            return Ok(plain);
+        }
+        let mut text = self.slice(start).to_owned();
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => text.push(self.escape()?),
+                Some(byte) => return Err(Refusal(Kind::ControlCharacter(byte), self.at)),
+                None => return Err(Refusal(Kind::UnexpectedEnd, self.at)),
+            }
+            let plain = self.at;
+            self.skip_plain();
+            text.push_str(self.slice(plain));
+        }
+    }
+
+    fn skip_plain(&mut self) {
+        let rest = self.rest();
+        let end = rest
+            .iter()
+            .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+        self.at += end.unwrap_or(rest.len());
+    }
+
+    fn escape(&mut self) -> Result<char, Refusal> {
+        let start = self.at;
+        let Some(letter) = self.rest().get(1) else {
+            return Err(Refusal(Kind::UnexpectedEnd, self.text.len()));
+        };
+        self.at += 2;
+        match letter {
+            b'"' => Ok('"'),
+            b'\\' => Ok('\\'),
+            b'/' => Ok('/'),
+            b'b' => Ok('\u{8}'),
+            b'f' => Ok('\u{c}'),
+            b'n' => Ok('\n'),
+            b'r' => Ok('\r'),
+            b't' => Ok('\t'),
+            b'u' => self.unicode_escape(start),
+            _ => Err(Refusal(Kind::InvalidEscape, start)),
+        }
+    }
+
+    fn unicode_escape(&mut self, start: usize) -> Result<char, Refusal> {
+        let lone = || Refusal(Kind::LoneSurrogate, start);
+        let unit = self.four_hex(start)?;
+        if !(0xD800..0xDC00).contains(&unit) {
+            return char::from_u32(unit).ok_or_else(lone);
+        }
+        if !self.rest().starts_with(b"\\u") {
+            return Err(lone());
+        }
+        let second = self.at;
+        self.at += 2;
+        let low = self.four_hex(second)?;
+        if !(0xDC00..0xE000).contains(&low) {
+            return Err(lone());
+        }
+        char::from_u32(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)).ok_or_else(lone)
+    }
+
+    fn four_hex(&mut self, escape: usize) -> Result<u32, Refusal> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let Some(byte) = self.peek() else {
+                return Err(Refusal(Kind::UnexpectedEnd, self.at));
+            };
+            let digit = char::from(byte).to_digit(16);
+            unit = unit * 16 + digit.ok_or(Refusal(Kind::InvalidEscape, escape))?;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+
+    fn unexpected(&self, expected: &'static str) -> Refusal {
+        match self
+            .text
+            .get(self.at..)
+            .and_then(|rest| rest.chars().next())
+        {
+            Some(found) => Refusal(Kind::UnexpectedCharacter { found, expected }, self.at),
+            None => Refusal(Kind::UnexpectedEnd, self.at),
+        }
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let here = self.peek() == Some(byte);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// From `start` to here; both lie beside ASCII characters, so the slice always exists.
+    fn slice(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+}

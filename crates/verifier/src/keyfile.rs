@@ -1,0 +1,83 @@
+//! The text of key files: plain and encrypted PKCS#8, and OpenSSH's own form.
+
+use proofmark_receipt::{KeyError, SigningKey};
+use pkcs8::der::Decode;
+use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
+use ssh_key::private::{KeypairData, PrivateKey};
+use zeroize::Zeroizing;
+
+/// A passphrase that does not linger in memory.
+pub type Passphrase = Zeroizing<String>;
+
+const ENCRYPTED_LABEL: &str = "ENCRYPTED PRIVATE KEY";
+const OPENSSH_LABEL: &str = "OPENSSH PRIVATE KEY";
+
+/// Why the text is no usable key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// Neither PKCS#8 nor OpenSSH, or not Ed25519.
+    #[error("read the key: {0}")]
+    Key(#[from] KeyError),
+    /// Encrypted, and no passphrase was given.
+    #[error("read the key: it is encrypted; give its passphrase with `--passphrase-file` or PROOFMARK_PASSPHRASE")]
+    NoPassphrase,
+    /// The passphrase does not fit.
+    #[error("decrypt the key: the passphrase is wrong or the file is damaged")]
+    WrongPassphrase,
+    /// The key could not be encrypted.
+    #[error("encrypt the key ({0})")]
+    Encrypt(pkcs8::Error),
+    /// OpenSSH's form, damaged.
+    #[error("read the OpenSSH key ({0})")]
+    OpenSsh(ssh_key::Error),
+    /// OpenSSH's own encryption is not read.
+    #[error("read the OpenSSH key: it is encrypted; remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it")]
+    OpenSshEncrypted,
+    /// An OpenSSH key of another algorithm.
+    #[error("read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts; make one with `proofmark key new`")]
+    OpenSshAlgorithm(String),
+}
+
+/// Reads a private key: PKCS#8 PEM (RFC 5958, as openssl writes it), encrypted
+/// PKCS#8 (PBES2), or an OpenSSH private key.
+///
+/// # Errors
+/// Names what the text is instead, or that a passphrase is wanted.
+pub(crate) fn read(text: &str, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyFileError> {
+    if text.contains(OPENSSH_LABEL) {
+        return read_openssh(text);
+    }
+    if text.contains(ENCRYPTED_LABEL) {
+        let passphrase = passphrase.ok_or(KeyFileError::NoPassphrase)?;
+        return read_encrypted(text, passphrase);
+    }
+    Ok(SigningKey::from_pkcs8_pem(text)?)
+}
+
+/// Writes a private key as PKCS#8 PEM, encrypted where a passphrase is given.
+pub(crate) fn write(key: &SigningKey, passphrase: Option<&Passphrase>) -> Result<Zeroizing<String>, KeyFileError> {
+    let plain = key.to_pkcs8_pem();
+    let Some(passphrase) = passphrase else { return Ok(plain) };
+    let (_, document) = SecretDocument::from_pem(&plain).map_err(|e| KeyFileError::Encrypt(e.into()))?;
+    let info = PrivateKeyInfoRef::from_der(document.as_bytes()).map_err(|e| KeyFileError::Encrypt(e.into()))?;
+    let encrypted = info.encrypt(passphrase.as_bytes()).map_err(KeyFileError::Encrypt)?;
+    encrypted.to_pem(ENCRYPTED_LABEL, pkcs8::LineEnding::LF).map_err(|e| KeyFileError::Encrypt(e.into()))
+}
+
+fn read_encrypted(text: &str, passphrase: &Passphrase) -> Result<SigningKey, KeyFileError> {
+    let wrong = |_| KeyFileError::WrongPassphrase;
+    let (_, document) = SecretDocument::from_pem(text).map_err(|_| KeyFileError::WrongPassphrase)?;
+    let info = EncryptedPrivateKeyInfoRef::from_der(document.as_bytes()).map_err(|_| KeyFileError::WrongPassphrase)?;
+    let plain = info.decrypt(passphrase.as_bytes()).map_err(wrong)?;
+    let pem = plain.to_pem("PRIVATE KEY", pkcs8::LineEnding::LF).map_err(|_| KeyFileError::WrongPassphrase)?;
+    Ok(SigningKey::from_pkcs8_pem(&pem)?)
+}
+
+fn read_openssh(text: &str) -> Result<SigningKey, KeyFileError> {
+    let key = PrivateKey::from_openssh(text).map_err(KeyFileError::OpenSsh)?;
+    match key.key_data() {
+        KeypairData::Ed25519(pair) => Ok(SigningKey::from_seed(pair.private.to_bytes())),
+        KeypairData::Encrypted(_) => Err(KeyFileError::OpenSshEncrypted),
+        _ => Err(KeyFileError::OpenSshAlgorithm(key.algorithm().to_string())),
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs requests on workers, one thread each, and judges what came back.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use proofmark_checks::{Caps, Fault, Judgment, Plan, Request, RequestError};
+use proofmark_receipt::{Draft, Json, Object};
+use proofmark_sandbox::{Host, Worker};
+
+use crate::clock;
+
+/// The software named in `metadata.verifier`.
+const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
+
+/// A request that was run and judged, not yet sealed.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub(crate) draft: Draft,
+}
+
+/// Why a request was not judged.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The request can not be planned.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The system gave no randomness for the receipt's id.
+    #[error("draw a receipt id ({0})")]
+    Randomness(#[from] getrandom::Error),
+}
+
+/// Runs every request on `jobs` workers and calls `done` with its index, in the
+/// order in which they finish. One request never sees another.
+pub fn verify_all(
+    host: &Host,
+    caps: &Caps,
+    jobs: usize,
+    requests: &[Request],
+    mut done: impl FnMut(usize, Result<Judged, RunError>),
+) {
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, requests.len().max(1)) {
+            let (send, next) = (send.clone(), &next);
+            scope.spawn(move || {
+                let mut worker = host.worker();
+                let mut take = || next.fetch_add(1, Ordering::Relaxed);
+                while let Some((index, request)) = Some(take()).and_then(|index| Some((index, requests.get(index)?))) {
+                    if send.send((index, verify(&mut worker, caps, request))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(send);
+        for (index, judged) in receive {
+            done(index, judged);
+        }
+    });
+}
+
+/// Plans, runs and judges one request.
+fn verify(worker: &mut Worker, caps: &Caps, request: &Request) -> Result<Judged, RunError> {
+    let started = Instant::now();
+    let Plan { submission, expected } = request.plan(caps)?;
+    let expected = expected.map(|job| worker.run(&job));
+    let outcome = worker.run(&submission);
+    let judgment = request.judge(&outcome, expected.as_ref());
+    let mut metadata = Object::new();
+    metadata.insert("verifier", VERIFIER);
+    metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    metadata.insert("sandbox", "subprocess");
+    metadata.insert("structural", true);
+    metadata.insert("language", submission.language.to_string());
+    if !outcome.runtime.is_empty() {
+        metadata.insert("runtime", outcome.runtime);
+    }
+    metadata.insert("isolation", outcome.isolation.into_iter().map(Json::from).collect::<Vec<_>>());
+    if let Some(fault) = judgment.fault {
+        metadata.insert("fault", fault_word(fault));
+    }
+    Ok(Judged { draft: draft(request, judgment, metadata)? })
+}
+
+fn draft(request: &Request, judgment: Judgment, metadata: Object) -> Result<Draft, RunError> {
+    Ok(Draft {
+        receipt_id: clock::receipt_id()?,
+        verified_at: clock::now(),
+        tier: judgment.tier,
+        verdict: judgment.verdict,
+        task: request.task.clone(),
+        results: judgment.results,
+        hashes: request.hashes.clone(),
+        metadata,
+    })
+}
+
+fn fault_word(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Submission => "submission",
+        Fault::Verifier => "verifier",
+    }
+}

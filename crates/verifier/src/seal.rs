@@ -1,0 +1,113 @@
+//! Seals what was judged: signs it, links it to its chain and puts it on disk.
+
+use proofmark_receipt::{ChainTip, Receipt, SignError, SigningKey};
+use proofmark_store::{NewReceipt, Store, StoreError};
+
+use crate::run::Judged;
+
+/// How often a chain that another process extends meanwhile is tried again.
+const MAX_CHAIN_RACES: u32 = 100;
+
+/// Why receipts could not be sealed.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The receipt has a value that can not be signed.
+    #[error("sign the receipt: {0}")]
+    Sign(#[from] SignError),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Others extend the chain faster than we can.
+    #[error("extend the chain `{0}`: other processes keep extending it; try again")]
+    Raced(String),
+}
+
+/// Where receipts go and whose they are.
+pub struct Sealer {
+    key: Option<SigningKey>,
+    store: Option<Store>,
+    chain: Option<String>,
+}
+
+impl Sealer {
+    /// A sealer that signs with `key` (none: unsigned claims), keeps receipts in
+    /// `store` (none: nowhere).
+    pub fn new(key: Option<SigningKey>, store: Option<Store>) -> Sealer {
+        Sealer { key, store, chain: None }
+    }
+
+    /// Continues the chain of this name in `store` from now on.
+    pub fn on_chain(key: SigningKey, store: Store, chain: String) -> Sealer {
+        Sealer { key: Some(key), store: Some(store), chain: Some(chain) }
+    }
+
+    /// Seals a group in order. What is returned is on disk; the group shares its
+    /// commits, so a large one costs little more than a small one.
+    ///
+    /// # Errors
+    /// When a receipt can not be signed or the store refuses one; then none after
+    /// it was kept either.
+    pub fn seal(&self, group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
+        match (&self.chain, &self.store) {
+            (Some(chain), Some(store)) => self.seal_chained(chain, store, group),
+            (Some(_) | None, _) => self.seal_single(group),
+        }
+    }
+
+    fn seal_single(&self, group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
+        let receipts = group.into_iter().map(|judged| self.sign(judged)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(store) = &self.store {
+            let submit = |receipt: &Receipt| store.submit(NewReceipt { receipt: receipt.clone(), chain: None });
+            let pending: Vec<_> = receipts.iter().map(submit).collect();
+            for one in pending {
+                one.wait()?;
+            }
+        }
+        Ok(receipts)
+    }
+
+    fn seal_chained(&self, chain: &str, store: &Store, mut group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
+        let mut sealed = Vec::with_capacity(group.len());
+        for _ in 0..MAX_CHAIN_RACES {
+            let linked = self.link(store.tip(chain)?, &group)?;
+            let submit = |receipt: &Receipt| {
+                store.submit(NewReceipt { receipt: receipt.clone(), chain: Some(chain.to_owned()) })
+            };
+            let pending: Vec<_> = linked.iter().map(submit).collect();
+            let mut kept = 0;
+            for (receipt, one) in linked.into_iter().zip(pending) {
+                match one.wait() {
+                    Ok(()) => sealed.push(receipt),
+                    // All that link to the one refused are refused as well.
+                    Err(StoreError::ChainMoved { .. }) => break,
+                    Err(error) => return Err(error.into()),
+                }
+                kept += 1;
+            }
+            group.drain(..kept);
+            if group.is_empty() {
+                return Ok(sealed);
+            }
+        }
+        Err(SealError::Raced(chain.to_owned()))
+    }
+
+    fn link(&self, mut tip: Option<ChainTip>, group: &[Judged]) -> Result<Vec<Receipt>, SealError> {
+        let mut receipts = Vec::with_capacity(group.len());
+        for judged in group {
+            let mut judged = judged.clone();
+            judged.draft.link(tip.as_ref());
+            let receipt = self.sign(judged)?;
+            tip = receipt.tip();
+            receipts.push(receipt);
+        }
+        Ok(receipts)
+    }
+
+    fn sign(&self, judged: Judged) -> Result<Receipt, SignError> {
+        match &self.key {
+            Some(key) => judged.draft.sign(key),
+            None => judged.draft.unsigned(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whom the caller trusts: key files, key sets and signer ids.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proofmark_receipt::{Json, SignerId};
+
+/// A public key or key set is small; what is larger is something else.
+const MAX_TRUST_FILE: u64 = 1 << 20;
+
+/// Why a text names nobody to trust.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file can not be read.
+    #[error("read the trusted key `{}` ({error})", path.display())]
+    Io {
+        /// The file named.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Neither a file nor a signer id.
+    #[error("trust `{0}`: it is neither a file (public key in PEM, JWK or JWK set) nor a signer id")]
+    Unknown(String),
+}
+
+/// The signers that `text` stands for: the path of a PEM public key, JWK or JWK
+/// set (RFC 7517), or a signer id itself.
+///
+/// # Errors
+/// When it is none of these.
+pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
+    let path = Path::new(text);
+    if !path.is_file() {
+        return text.parse().map(|signer| vec![signer]).map_err(|_| TrustError::Unknown(text.to_owned()));
+    }
+    let io = |error| TrustError::Io { path: path.to_owned(), error };
+    if fs::metadata(path).map_err(io)?.len() > MAX_TRUST_FILE {
+        return Err(io(std::io::Error::other("larger than any key set")));
+    }
+    let content = fs::read_to_string(path).map_err(io)?;
+    let signers = read(content.trim());
+    if signers.is_empty() { Err(TrustError::Unknown(text.to_owned())) } else { Ok(signers) }
+}
+
+fn read(content: &str) -> Vec<SignerId> {
+    if content.starts_with("-----BEGIN") {
+        return SignerId::from_public_pem(content).into_iter().collect();
+    }
+    let Ok(json) = Json::parse(content.as_bytes()) else {
+        return content.parse().into_iter().collect();
+    };
+    let Some(object) = json.as_object() else { return Vec::new() };
+    match object.get("keys").and_then(Json::as_array) {
+        // A set may hold keys of other kinds; those sign no receipts.
+        Some(keys) => keys.iter().filter_map(Json::as_object).filter_map(|key| SignerId::from_jwk(key).ok()).collect(),
+        None => SignerId::from_jwk(object).into_iter().collect(),
+    }
+}

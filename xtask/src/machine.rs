@@ -1,0 +1,93 @@
+//! What the machine must have for the tests, and how it is got where that is allowed.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::bail;
+
+use crate::step::{cargo, run, succeeds};
+
+/// Makes sure the toolchain component behind `cargo <subcommand>` is there.
+pub(crate) fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()> {
+    let present = || succeeds(&mut cargo(&[subcommand, "--version"]));
+    if present() {
+        return Ok(());
+    }
+    let added = run(Command::new("rustup").args(["component", "add", component]));
+    if added.is_err() || !present() {
+        bail!("`cargo {subcommand}` is missing: run `rustup component add {component}`");
+    }
+    Ok(())
+}
+
+/// Installs the runtimes that submissions are run with; says so where it may not or can not.
+pub(crate) fn provide_runtimes() {
+    provide("python3", &["python3", "python3-venv"]);
+    provide("node", &["nodejs"]);
+}
+
+/// A Python with the `cryptography` package, in an environment of its own below `target`.
+///
+/// `None`, with a message, where it can not be had: the tests that need it skip.
+pub(crate) fn python_with_cryptography(target: &Path) -> Option<PathBuf> {
+    let environment = target.join("python");
+    let python = environment.join("bin/python3");
+    if imports_cryptography(&python) {
+        return Some(python);
+    }
+    if !create_environment(&environment) {
+        eprintln!("xtask: no Python environment could be made, tests that need one will skip");
+        return None;
+    }
+    let installed = run(Command::new(&python).args(["-m", "pip", "install", "cryptography"]));
+    if installed.is_err() || !imports_cryptography(&python) {
+        eprintln!("xtask: Python's `cryptography` could not be installed, tests will skip it");
+        return None;
+    }
+    Some(python)
+}
+
+fn imports_cryptography(python: &Path) -> bool {
+    succeeds(Command::new(python).args([
+        "-c",
+        "import cryptography.hazmat.primitives.asymmetric.ed25519",
+    ]))
+}
+
+fn create_environment(environment: &Path) -> bool {
+    let create = || {
+        run(Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(environment))
+        .is_ok()
+    };
+    // Debian ships `venv` apart from Python.
+    create() || (install(&["python3-venv"]) && create())
+}
+
+fn provide(program: &str, packages: &[&str]) {
+    let present = || succeeds(Command::new(program).arg("--version"));
+    if present() || (install(packages) && present()) {
+        return;
+    }
+    let packages = packages.join(" ");
+    eprintln!("xtask: `{program}` is missing, run `apt-get install {packages}`; tests may fail");
+}
+
+/// Installs Debian packages where this user may.
+fn install(packages: &[&str]) -> bool {
+    if !is_root() || !succeeds(Command::new("apt-get").arg("--version")) {
+        return false;
+    }
+    run(Command::new("apt-get").arg("update")).is_ok()
+        && run(Command::new("apt-get")
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"))
+        .is_ok()
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}

@@ -186,7 +186,13 @@ fn receipt_builds_for_wasm32() {
         return;
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
+        .args([
+            "check",
+            "--package",
+            "proofmark-receipt",
+            "--target",
+            TARGET,
+        ])
         .current_dir(root())
         .status()
         .unwrap();

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use proofmark_receipt::{Hashes, Json, Limits as JsonLimits, Profile, Sha256Digest, Task};
+use proofmark_receipt::json::{Json, Limits as JsonLimits, Profile};
+use proofmark_receipt::{Hashes, Sha256Digest, Task};
 
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 use crate::job::Language;

@@ -1,6 +1,6 @@
 //! The values programs answer with.
 
-use proofmark_receipt::{Json, JsonError, Limits as JsonLimits};
+use proofmark_receipt::json::{Json, JsonError, Limits as JsonLimits};
 use thiserror::Error;
 
 mod from_json;

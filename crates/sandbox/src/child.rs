@@ -212,7 +212,7 @@ unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
         } else {
             check(libc::chdir(c"/".as_ptr()).into(), Step::Pivot)?;
             libc::setsid();
-            keep(e.status)?;
+            keep()?;
         }
         libc::setsid();
         libc::umask(0o022);

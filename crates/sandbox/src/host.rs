@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::level::Level;
-use crate::runtime::{Runtime, find_all};
+use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
 use crate::sys;
 use crate::worker::Worker;
@@ -19,12 +19,12 @@ pub(crate) struct Inner {
     /// The level in force, or what every level tried lacks.
     pub(crate) level: Result<Level, String>,
     pub(crate) landlock: i32,
-    pub(crate) runtimes: Vec<Runtime>,
+    pub(crate) runtimes: Finder,
     slots: AtomicU32,
 }
 
 impl Host {
-    /// Finds the interpreters and the isolation level: the one demanded, or the
+    /// Finds the isolation level: the one demanded, or the
     /// strongest that passes the self-test.
     ///
     /// A host without it answers every job that the isolation is not to be had;
@@ -32,7 +32,8 @@ impl Host {
     pub fn probe(demanded: Option<Level>) -> Host {
         let landlock = sys::landlock_abi();
         let level = strongest(demanded, landlock);
-        let inner = Inner { level, landlock, runtimes: find_all(), slots: AtomicU32::new(1) };
+        let other_uid = sys::effective_uid() == 0 && level != Ok(Level::A);
+        let inner = Inner { level, landlock, runtimes: Finder::new(other_uid), slots: AtomicU32::new(1) };
         Host { inner: Arc::new(inner) }
     }
 
@@ -51,9 +52,10 @@ impl Host {
         self.inner.level.as_ref().copied().map_err(String::as_str)
     }
 
-    /// The interpreters found.
-    pub fn runtimes(&self) -> &[Runtime] {
-        &self.inner.runtimes
+    /// Every interpreter on `PATH`. Starts each once to ask it, so this takes a
+    /// while; jobs look up only what they need.
+    pub fn runtimes(&self) -> Vec<Runtime> {
+        self.inner.runtimes.survey()
     }
 
     /// A worker for the calling thread.

@@ -17,7 +17,7 @@ const SCOPE_SIGNAL: u64 = 2;
 ///
 /// # Safety
 /// Only between fork and exec of a cell.
-pub(crate) unsafe fn keep(status: libc::c_int) -> Result<(), Stopped> {
+pub(crate) unsafe fn keep() -> Result<(), Stopped> {
     // SAFETY: raw calls over local memory, in a process of our own.
     unsafe {
         check(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0).into(), Step::Namespaces)?;
@@ -32,7 +32,9 @@ pub(crate) unsafe fn keep(status: libc::c_int) -> Result<(), Stopped> {
         if child == 0 {
             return Ok(());
         }
-        libc::close(status);
+        // The pipes of the cell end with the program, not with its keeper.
+        let stopped = libc::dup2(stopped as i32, 0).into();
+        libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
         let ended = libc::syscall(libc::SYS_pidfd_open, child, 0);
         let wait = |fd: libc::c_long| libc::pollfd { fd: fd as i32, events: libc::POLLIN, revents: 0 };
         let mut fds = [wait(stopped), wait(ended)];

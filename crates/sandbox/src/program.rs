@@ -1,17 +1,21 @@
 //! How each kind of program is started, and under which fixed limits.
 
 use std::ffi::CString;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use proofmark_checks::Language;
 
+use crate::level::Level;
 use crate::runtime::Runtime;
-use crate::tree::c_string;
+use crate::sys;
+use crate::tree::{Tree, c_string};
 
 /// Where a whole program (mode `stdio`) stands in the tree.
-pub(crate) const PROGRAM_PATH: &str = "/submission";
+const PROGRAM_PATH: &str = "/submission";
 
 const PYTHON_HARNESS: &str = include_str!("harness/python.py");
 const NODE_HARNESS: &str = include_str!("harness/node.js");
@@ -40,11 +44,11 @@ pub(crate) fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
 }
 
 /// The submission as a program of its own, reading standard input.
-pub(crate) fn whole(runtime: &Runtime) -> io::Result<Launch> {
+pub(crate) fn whole(runtime: &Runtime, file: &str) -> io::Result<Launch> {
     match runtime.language {
-        Language::Python => launch(runtime, &["-I", "-S", "-B", PROGRAM_PATH]),
-        Language::JavaScript => launch(runtime, &[NODE_QUIET, PROGRAM_PATH]),
-        Language::Bash => launch(runtime, &["--noprofile", "--norc", PROGRAM_PATH]),
+        Language::Python => launch(runtime, &["-I", "-S", "-B", file]),
+        Language::JavaScript => launch(runtime, &[NODE_QUIET, file]),
+        Language::Bash => launch(runtime, &["--noprofile", "--norc", file]),
     }
 }
 
@@ -66,6 +70,46 @@ fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
         "UV_THREADPOOL_SIZE=1",
     ])?;
     Ok(Launch { path, argv, env })
+}
+
+/// The file a whole program is read from: inside the tree, or where there is no
+/// tree of its own, in a private folder of the host that goes with this value.
+pub(crate) struct ProgramFile {
+    folder: Option<PathBuf>,
+    path: String,
+}
+
+impl ProgramFile {
+    pub(crate) fn new(level: Level) -> io::Result<ProgramFile> {
+        if level.has_namespaces() {
+            return Ok(ProgramFile { folder: None, path: PROGRAM_PATH.to_owned() });
+        }
+        let folder = sys::private_folder()?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+        let path = folder.join("submission").to_string_lossy().into_owned();
+        Ok(ProgramFile { folder: Some(folder), path })
+    }
+
+    /// Writes the program, or plans to, and lets the tree show it.
+    pub(crate) fn put(&self, tree: &mut Tree, source: &str) -> io::Result<()> {
+        if self.folder.is_none() {
+            return tree.file(Path::new(&self.path), source.as_bytes().to_vec());
+        }
+        fs::write(&self.path, source)?;
+        tree.show(Path::new(&self.path))
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl Drop for ProgramFile {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            let _left_behind_is_harmless = fs::remove_dir_all(folder);
+        }
+    }
 }
 
 /// Limits every cell has; files may grow to `disk_mb`.

@@ -1,11 +1,13 @@
 //! The interpreters a host has, resolved once to real binaries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use proofmark_checks::Language;
 
@@ -45,54 +47,93 @@ print(os.path.join(v('LIBDIR') or '',v('INSTSONAME') or 'none'))";
 /// Where shared libraries are, besides the Debian multi-architecture folders.
 const LIBRARY_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"];
 
-/// Looks for every interpreter on `PATH`. What does not start is not there.
-pub(crate) fn find_all() -> Vec<Runtime> {
-    let mut seen = BTreeSet::new();
-    let mut found: Vec<Runtime> = Vec::new();
-    for (language, program) in candidates() {
-        let Some(binary) = on_path(&program) else { continue };
-        if let Some(runtime) = probe(language, &binary)
-            && seen.insert(runtime.path.clone())
-        {
-            found.push(runtime);
-        }
+/// Looks interpreters up on `PATH`, each binary once.
+pub(crate) struct Finder {
+    /// Whether submissions run under another uid than ours, which must then be
+    /// able to reach the binary by its path.
+    reached_by_others: bool,
+    probed: Mutex<BTreeMap<PathBuf, Option<Runtime>>>,
+}
+
+impl Finder {
+    pub(crate) fn new(reached_by_others: bool) -> Finder {
+        Finder { reached_by_others, probed: Mutex::new(BTreeMap::new()) }
     }
-    found
+
+    /// The interpreter for `language`, of the version demanded where one is.
+    ///
+    /// `python3` asks for any 3, `python3.11` for that minor version, `3.11.7` or
+    /// `python3.11.7` for just that; `node20` and `bash5.2` likewise.
+    pub(crate) fn find(&self, language: Language, demand: Option<&str>) -> Option<Runtime> {
+        let number = demand.map(|wanted| version_number(language, wanted));
+        let fits = |runtime: &Runtime| number.as_deref().is_none_or(|number| satisfies(runtime, number));
+        names(language, number.as_deref()).iter().flat_map(|name| on_path(name)).find_map(|file| self.probe(language, &file).filter(fits))
+    }
+
+    /// Everything this host has: each binary once.
+    pub(crate) fn survey(&self) -> Vec<Runtime> {
+        let mut seen = BTreeSet::new();
+        let minors = (8..=20).map(|minor| format!("3.{minor}"));
+        let numbers: Vec<Option<String>> = [None].into_iter().chain(minors.map(Some)).collect();
+        let pythons = numbers.iter().flat_map(|number| names(Language::Python, number.as_deref()));
+        let mut wanted: Vec<(Language, String)> = pythons.map(|name| (Language::Python, name)).collect();
+        for language in [Language::JavaScript, Language::Bash] {
+            wanted.extend(names(language, None).into_iter().map(|name| (language, name)));
+        }
+        let files = wanted.iter().flat_map(|(language, name)| on_path(name).into_iter().map(move |file| (*language, file)));
+        files.filter_map(|(language, file)| self.probe(language, &file)).filter(|found| seen.insert(found.path.clone())).collect()
+    }
+
+    fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {
+        let known = self.probed.lock().ok()?.get(file).cloned();
+        known.unwrap_or_else(|| {
+            let found = probe(language, file).filter(|found| !self.reached_by_others || open_to_others(&found.path));
+            if let Ok(mut probed) = self.probed.lock() {
+                probed.insert(file.to_owned(), found.clone());
+            }
+            found
+        })
+    }
 }
 
-/// The interpreter for `language`, of the version demanded where one is.
-///
-/// `python3` asks for any 3, `python3.11` for that minor version, `3.11.7` or
-/// `python3.11.7` for just that; `node20` and `bash5.2` likewise.
-pub(crate) fn choose<'a>(runtimes: &'a [Runtime], language: Language, demand: Option<&str>) -> Option<&'a Runtime> {
-    let fits = |runtime: &&Runtime| runtime.language == language && demand.is_none_or(|wanted| satisfies(runtime, wanted));
-    runtimes.iter().find(fits)
+/// Whether any uid may reach and run the file.
+fn open_to_others(file: &Path) -> bool {
+    let open = |path: &Path| path.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 != 0);
+    file.ancestors().all(open)
 }
 
-fn satisfies(runtime: &Runtime, wanted: &str) -> bool {
+/// The number in a demanded runtime: `3.11` of `python3.11`.
+fn version_number(language: Language, wanted: &str) -> String {
     let wanted = wanted.trim().to_ascii_lowercase();
-    let prefixes: &[&str] = match runtime.language {
-        Language::Python => &["python", "cpython"],
-        Language::JavaScript => &["nodejs", "node"],
+    let prefixes: &[&str] = match language {
+        Language::Python => &["cpython", "python"],
+        Language::JavaScript => &["nodejs", "node", "javascript"],
         Language::Bash => &["bash"],
     };
     let number = prefixes.iter().find_map(|prefix| wanted.strip_prefix(prefix)).unwrap_or(&wanted);
-    let number = number.trim_start_matches(['-', ' ', 'v', '@']);
-    number.is_empty() || runtime.version == number || runtime.version.strip_prefix(number).is_some_and(|rest| rest.starts_with('.'))
+    number.trim_start_matches(['-', ' ', 'v', '@']).to_owned()
 }
 
-fn candidates() -> Vec<(Language, String)> {
-    let mut all = vec![(Language::Python, "python3".to_owned())];
-    all.extend((8..20).rev().map(|minor| (Language::Python, format!("python3.{minor}"))));
-    all.push((Language::JavaScript, "node".to_owned()));
-    all.push((Language::JavaScript, "nodejs".to_owned()));
-    all.push((Language::Bash, "bash".to_owned()));
-    all
+fn satisfies(runtime: &Runtime, number: &str) -> bool {
+    let longer = |rest: &str| rest.is_empty() || rest.starts_with('.');
+    number.is_empty() || runtime.version.strip_prefix(number).is_some_and(longer)
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+/// The names under which an interpreter may be on `PATH`, the likeliest first.
+fn names(language: Language, number: Option<&str>) -> Vec<String> {
+    let minor = number.map(|number| number.split('.').take(2).collect::<Vec<_>>().join("."));
+    let versioned = minor.filter(|minor| minor.contains('.')).map(|minor| format!("python{minor}"));
+    let (versioned, plain): (Option<String>, &[&str]) = match language {
+        Language::Python => (versioned, &["python3", "python"]),
+        Language::JavaScript => (None, &["node", "nodejs"]),
+        Language::Bash => (None, &["bash"]),
+    };
+    versioned.into_iter().chain(plain.iter().map(|name| (*name).to_owned())).collect()
+}
+
+fn on_path(program: &str) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).filter(|file| file.is_file()).collect()
 }
 
 fn probe(language: Language, binary: &Path) -> Option<Runtime> {

@@ -1,8 +1,11 @@
 //! The system calls of the supervisor's side, as safe functions over owned
 //! descriptors.
 
+use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Descriptors handed to a child are moved here first, so that placing them at
@@ -193,4 +196,16 @@ pub(crate) fn landlock_abi() -> i32 {
     // SAFETY: asking for the version takes a null attribute of size 0.
     let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) };
     i32::try_from(abi).unwrap_or(0).max(0)
+}
+
+/// A fresh folder that only we may enter, below the system's temporary one.
+pub(crate) fn private_folder() -> io::Result<PathBuf> {
+    let template = std::env::temp_dir().join("proofmark-XXXXXX");
+    let mut bytes = CString::new(template.into_os_string().into_vec()).map_err(io::Error::other)?.into_bytes_with_nul();
+    // SAFETY: `bytes` ends with a zero and is ours to overwrite.
+    if unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    bytes.pop();
+    Ok(PathBuf::from(OsString::from_vec(bytes)))
 }

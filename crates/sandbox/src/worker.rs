@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use crate::cell::{Blueprint, Body, Cell, CellError};
 use crate::filter::Audience;
 use crate::host::Inner;
 use crate::level::Level;
-use crate::program::{self, Launch, PROGRAM_PATH};
-use crate::runtime::{Runtime, choose};
+use crate::program::{self, Launch, ProgramFile};
+use crate::runtime::{Finder, Runtime};
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, watch};
@@ -64,7 +64,7 @@ struct Crew {
 impl Crew {
     fn run(&mut self, job: &Job) -> Outcome {
         let host = Arc::clone(&self.host);
-        let Some(runtime) = choose(&host.runtimes, job.language, job.runtime.as_deref()) else {
+        let Some(runtime) = &host.runtimes.find(job.language, job.runtime.as_deref()) else {
             return unavailable(job, String::new(), &missing(&host.runtimes, job));
         };
         let end = Instant::now() + job.limits.total_timeout;
@@ -178,11 +178,12 @@ impl Crew {
     /// The submission as a whole program between standard input and output.
     fn run_whole(&mut self, runtime: &Runtime, job: &Job, source: &str, input: &str, deadline: Instant) -> Result<End, ZygoteError> {
         let mut tree = runtime.tree()?;
-        tree.file(Path::new(PROGRAM_PATH), source.as_bytes().to_vec())?;
+        let place = ProgramFile::new(self.level)?;
+        place.put(&mut tree, source)?;
         let (stdin, stdin_in) = sys::pipe()?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
-        let launch = program::whole(runtime)?;
+        let launch = program::whole(runtime, place.path())?;
         let fds = [stdin, stdout, stderr];
         let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
         drop(fds);
@@ -313,8 +314,9 @@ fn nonzero(code: i32, stderr: &[u8]) -> End {
     }
 }
 
-fn missing(runtimes: &[Runtime], job: &Job) -> String {
-    let found: Vec<&str> = runtimes.iter().filter(|r| r.language == job.language).map(|r| r.name.as_str()).collect();
+fn missing(runtimes: &Finder, job: &Job) -> String {
+    let found = runtimes.survey();
+    let found: Vec<&str> = found.iter().filter(|r| r.language == job.language).map(|r| r.name.as_str()).collect();
     let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
     let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
     format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use proofmark_receipt::{Json, JsonError, Limits};
+use proofmark_receipt::json::{Json, JsonError, Limits};
 
 use super::error::{Code, Place, RequestError};
 use super::fields::Field;

@@ -1,6 +1,6 @@
 //! Reads the fields of an object: every one known, of the right type, and errors that say where.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::json::{Json, Object};
 
 use super::error::{Code, Place, RequestError};
 
@@ -96,7 +96,7 @@ impl<'a> Field<'a> {
     pub(super) fn positive(&self) -> Result<u64, RequestError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("an integer"))?;
         number.as_u64().filter(|value| *value > 0).ok_or_else(|| {
-            self.error(Code::InvalidValue, format!("`{}` is no integer above 0; write one, or leave the field out", number.as_str()))
+            self.error(Code::InvalidValue, format!("`{}` is no integer above 0 that fits 64 bits; write one, or leave the field out", number.as_str()))
         })
     }
 

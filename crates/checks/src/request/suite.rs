@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use proofmark_receipt::json::Json;
+
 use super::embedded;
 use super::error::{Code, RequestError};
 use super::fields::{Field, Fields, one_of, shown};
@@ -213,7 +215,7 @@ fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
     }
 }
 
-fn expected_json(field: &Field<'_>) -> Result<proofmark_receipt::Json, RequestError> {
+fn expected_json(field: &Field<'_>) -> Result<Json, RequestError> {
     let json = embedded::json(field, "write a JSON value; a string keeps its own quotes inside, as in `\"\\\"text\\\"\"`")?;
     Ok(json.into_owned())
 }

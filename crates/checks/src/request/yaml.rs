@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use proofmark_receipt::{Json, Number, Object};
+use proofmark_receipt::json::{Json, Number, Object};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Options};
@@ -16,6 +16,9 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// How many nodes all aliases together may stand for.
 const MAX_ALIASED_NODES: usize = 100_000;
+
+/// How many keys one mapping may have; an object looks its keys up one by one.
+const MAX_KEYS: usize = 10_000;
 
 /// Reads a YAML document: strict booleans, no duplicate keys, no merge keys, no tags, one document.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
@@ -122,6 +125,9 @@ impl<'de> Visitor<'de> for Node<'_> {
             let Json::String(key) = key else {
                 return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
             };
+            if object.len() == MAX_KEYS {
+                return Err(A::Error::custom(format!("a mapping of more than {MAX_KEYS} keys; write the request in JSON")));
+            }
             object.insert(key, members.next_value_seed(self)?);
         }
         Ok(Json::Object(object))

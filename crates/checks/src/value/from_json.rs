@@ -1,6 +1,6 @@
 //! JSON as a language reads it.
 
-use proofmark_receipt::{Json, Number};
+use proofmark_receipt::json::{Json, Number};
 
 use super::{Integer, Value};
 use crate::job::Language;

@@ -1,0 +1,138 @@
+//! From outcomes to a verdict.
+
+use std::fmt;
+
+use proofmark_receipt::{Detail, Results, Status, Verdict};
+
+use crate::job::{CaseOutcome, End, Outcome};
+use crate::render::cut;
+use crate::request::{Expected, Request, Reveal, Suite, Test};
+use crate::value::Value;
+
+mod answer;
+mod expected;
+mod text;
+
+use answer::Check;
+
+/// Whose fault it is that a check could not be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The submission gave no answer: it crashed, ran out of time or memory, or answered with what is no value.
+    Submission,
+    /// A reason outside the submission: runtime missing, isolation not to be had, unusable expected value, broken
+    /// sandbox.
+    Verifier,
+}
+
+impl Fault {
+    /// The word in `metadata.fault`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fault::Submission => "submission",
+            Fault::Verifier => "verifier",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a receipt says of a submission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgment {
+    /// The tier of the checks.
+    pub tier: u8,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The checks, in the order of the suite.
+    pub results: Results,
+    /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
+    pub fault: Option<Fault>,
+}
+
+impl Request {
+    /// Judges the outcomes of the jobs of [`Request::plan`].
+    ///
+    /// An outcome that does not fit its job (too few cases, the wrong kind of answer) is a broken sandbox: every check
+    /// it should have answered is an error of the verifier's, never a pass.
+    pub fn judge(&self, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
+        let tests = &self.suite.tests;
+        let checks: Vec<Check> = match misfit(&self.suite, submission, expected) {
+            Some(why) => tests.iter().map(|_| Check::broken(&why)).collect(),
+            None => tests.iter().enumerate().map(|(index, test)| check(&self.suite, test, index, submission, expected)).collect(),
+        };
+        let fault = fault_of(&checks);
+        let elapsed = |index: usize| submission.cases.get(index).filter(|_| submission.cases.len() == tests.len());
+        let details = tests.iter().zip(checks).enumerate();
+        let details = details.map(|(index, (test, check))| detail(test, check, elapsed(index), self.suite.reveal)).collect();
+        let results = Results::from_details(details);
+        Judgment { tier: self.tier, verdict: verdict(results.total, results.passed, fault), results, fault }
+    }
+}
+
+/// The verdict of a suite, given its counts and whose fault its errors are.
+pub(crate) fn verdict(total: u64, passed: u64, fault: Option<Fault>) -> Verdict {
+    match (total, passed, fault) {
+        (0, _, _) => Verdict::Error,
+        (_, _, Some(Fault::Verifier)) => Verdict::Error,
+        (total, passed, None) if passed == total => Verdict::Pass,
+        (_, 0, None | Some(Fault::Submission)) => Verdict::Fail,
+        (_, _, None | Some(Fault::Submission)) => Verdict::Partial,
+    }
+}
+
+fn fault_of(checks: &[Check]) -> Option<Fault> {
+    let faults = || checks.iter().filter_map(|check| check.fault);
+    faults().find(|fault| *fault == Fault::Verifier).or_else(|| faults().next())
+}
+
+/// Why the outcomes can not be those of the request's jobs.
+fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Option<String> {
+    let tests = suite.tests.len();
+    let wrong_count = |what: &str, outcome: &Outcome| {
+        let cases = outcome.cases.len();
+        (cases != tests).then(|| format!("the sandbox answered {cases} of {tests} {what}; run the request again"))
+    };
+    let wants_expected = suite.tests.iter().any(|test| matches!(test.expected, Expected::Expression(_)));
+    let expected_misfit = match (wants_expected, expected) {
+        (true, Some(outcome)) => wrong_count("expected values", outcome),
+        (true, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
+        (false, Some(_)) => Some("expected values were evaluated that nobody asked for; run the request again".to_owned()),
+        (false, None) => None,
+    };
+    wrong_count("checks", submission).or(expected_misfit)
+}
+
+fn check(suite: &Suite, test: &Test, index: usize, submission: &Outcome, expected: Option<&Outcome>) -> Check {
+    let expected_end = expected.and_then(|outcome| outcome.cases.get(index)).map(|case| &case.end);
+    let wanted = match expected::wanted(suite.language, test, expected_end) {
+        Ok(wanted) => wanted,
+        Err(unusable) => return unusable,
+    };
+    match submission.cases.get(index) {
+        Some(case) => answer::check(suite.language, test, &wanted, &case.end),
+        None => Check::broken("the sandbox gave no answer; run the request again"),
+    }
+}
+
+/// A detail as the receipt shows it: of a hidden check neither answers nor any text the submission or the suite chose.
+fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal) -> Detail {
+    let shown = match (reveal, check.status) {
+        (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
+        (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
+    };
+    let message = check.message.map(|message| if shown { message.open } else { message.hidden });
+    Detail {
+        name: test.name.clone(),
+        status: check.status,
+        expected: check.expected.filter(|_| shown).map(cut),
+        actual: check.actual.filter(|_| shown).map(cut),
+        elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
+        message: message.map(cut),
+        constraint: None,
+    }
+}

@@ -1,0 +1,63 @@
+//! What the right answer of a check is, once it is known.
+
+use super::answer::{Check, Message};
+use super::{End, Expected, Test, Value};
+use crate::job::Language;
+use crate::render::{Notation, render};
+use crate::request::TextRule;
+
+/// The right answer of a check.
+pub(super) enum Wanted<'a> {
+    /// A value, compared as the language does.
+    Value(Value),
+    /// A JSON document as the language reads it.
+    Json(Value),
+    /// Standard output.
+    Text(&'a str, TextRule),
+}
+
+impl Wanted<'_> {
+    /// The answer as text, in the notation the check is written in.
+    pub(super) fn shown(&self, language: Language) -> String {
+        match self {
+            Wanted::Value(value) => render(value, Notation::of(language)),
+            Wanted::Json(value) => render(value, Notation::Json),
+            Wanted::Text(text, _) => (*text).to_owned(),
+        }
+    }
+}
+
+/// The right answer of `test`, or the error of the verifier's that there is none to be had.
+pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
+    match (&test.expected, end) {
+        (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language))),
+        (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
+        (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {
+            Ok(value) => Ok(Wanted::Value(value)),
+            Err(error) => Err(unusable(&error.to_string())),
+        },
+        (Expected::Expression(_), Some(end)) => Err(failed(end)),
+        (Expected::Expression(_), None) => Err(Check::broken("the expected value was not evaluated; run the request again")),
+    }
+}
+
+fn failed(end: &End) -> Check {
+    match end {
+        End::Raised { kind, text } => unusable(&format!("it raised {kind}: {text}")),
+        End::Timeout | End::TotalTimeout => unusable("it ran out of time"),
+        End::MemoryLimit => unusable("it ran out of memory"),
+        End::OutputLimit => unusable("it is larger than `limits.output_bytes`"),
+        End::ProcessLimit => unusable("it started more processes than `limits.processes`"),
+        End::Signal(number) => unusable(&format!("its process was killed by signal {number}")),
+        End::Exit(status) => unusable(&format!("its process ended with exit status {status}")),
+        End::NoAnswer(why) => unusable(why),
+        // The host's own words, which hold nothing of the expression.
+        End::Unavailable(why) => Check::broken(why),
+        End::Value(_) | End::Text(_) => Check::broken("the sandbox gave text where a value was due; run the request again"),
+    }
+}
+
+fn unusable(why: &str) -> Check {
+    const HIDDEN: &str = "the expected value can not be used";
+    Check::unjudged(Message { open: format!("{HIDDEN}: {why}; mend the expression in `expected_output`"), hidden: HIDDEN.to_owned() })
+}

@@ -104,7 +104,10 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
         (false, Some(_)) => Some("expected values were evaluated that nobody asked for; run the request again".to_owned()),
         (false, None) => None,
     };
-    wrong_count("checks", submission).or(expected_misfit)
+    let nameless = submission.runtime.is_empty()
+        && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
+    let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
+    wrong_count("checks", submission).or(nameless).or(expected_misfit)
 }
 
 fn check(suite: &Suite, test: &Test, index: usize, submission: &Outcome, expected: Option<&Outcome>) -> Check {

@@ -1,3 +1,78 @@
-//! The `proofmark` command.
+//! The `proofmark` command: parse, call, print, exit.
 
-fn main() {}
+mod batch;
+mod completions;
+mod config;
+mod doctor;
+mod exit;
+mod input;
+mod key;
+mod paint;
+mod receipt;
+mod summary;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::Config;
+use crate::exit::Exit;
+
+/// Proof of what agents did: verify work in a sandbox and strike signed receipts
+/// that anyone can check offline.
+#[derive(Parser)]
+#[command(name = "proofmark", version, propagate_version = true, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes:
+  0  yes: pass, valid
+  1  no: fail, partial, invalid, untrusted
+  2  no answer: error verdict, undecidable, malformed input, missing isolation, wrong usage
+
+Example:
+  proofmark verify examples/sort.json";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run submissions against their tests and strike a receipt of each
+    Verify(verify::Verify),
+    /// Check, show, list and export receipts
+    #[command(subcommand)]
+    Receipt(receipt::Receipt),
+    /// Make, show, import and list signing keys
+    #[command(subcommand)]
+    Key(key::Key),
+    /// Say what this host can run and isolate, and what is missing
+    Doctor(doctor::Doctor),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let config = Config::from_environment();
+    let done = match arguments.command {
+        Command::Verify(command) => command.run(&config),
+        Command::Receipt(command) => command.run(&config),
+        Command::Key(command) => command.run(&config),
+        Command::Doctor(command) => command.run(&config),
+        Command::Completions(command) => command.run(),
+    };
+    done.unwrap_or_else(|error| exit::report(&error)).into()
+}
+
+/// Whether standard output was closed by its reader, who has seen enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

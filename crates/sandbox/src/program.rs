@@ -68,6 +68,8 @@ fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
         "TZ=UTC",
         "PYTHONHASHSEED=0",
         "UV_THREADPOOL_SIZE=1",
+        // Denied is not absent: node gives up over a configuration it may not read.
+        "OPENSSL_CONF=/dev/null",
     ])?;
     Ok(Launch { path, argv, env })
 }

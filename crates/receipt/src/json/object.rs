@@ -8,8 +8,10 @@ pub struct Object {
 
 impl Object {
     /// An object without members.
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self {
+            members: Vec::new(),
+        }
     }
 
     /// The caller vouches that the names are unique.

@@ -1,0 +1,23 @@
+//! `proofmark completions`.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::exit::Exit;
+
+/// Print a completion script for a shell
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark completions bash > ~/.local/share/bash-completion/completions/proofmark")]
+pub(crate) struct Completions {
+    /// The shell to complete in
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::Arguments::command(), "proofmark", &mut script);
+        std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,45 @@
+//! Exit codes: a documented promise to scripts.
+
+use proofmark_receipt::{Answer, Trust, Verdict, Verification};
+
+/// What the exit code says. The worst of several answers counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Pass, valid.
+    Yes = 0,
+    /// Fail, partial, invalid, signed by someone not trusted.
+    No = 1,
+    /// Error verdict, undecidable, malformed input, wrong usage.
+    NoAnswer = 2,
+}
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Exit {
+        match verdict {
+            Verdict::Pass => Exit::Yes,
+            Verdict::Fail | Verdict::Partial => Exit::No,
+            Verdict::Error => Exit::NoAnswer,
+        }
+    }
+}
+
+impl From<&Verification> for Exit {
+    fn from(verification: &Verification) -> Exit {
+        match (&verification.answer, verification.trust) {
+            (Answer::Valid, Trust::Trusted | Trust::Unknown) => Exit::Yes,
+            (Answer::Valid, Trust::Untrusted) => Exit::No,
+            (Answer::Invalid(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::No,
+            (Answer::Undecidable(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::NoAnswer,
+        }
+    }
+}
+
+/// Says on standard error why there is no answer.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    if crate::is_closed_pipe(error) {
+        return Exit::Yes;
+    }
+    eprintln!("error: failed to {error:#}");
+    Exit::NoAnswer
+}

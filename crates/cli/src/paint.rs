@@ -1,0 +1,50 @@
+//! Colour, on a terminal only.
+
+use std::io::IsTerminal;
+
+use proofmark_receipt::Verdict;
+
+/// Paints words, or leaves them alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Paints when standard output is a terminal and `NO_COLOR` is not set
+    /// (no-color.org).
+    pub(crate) fn for_stdout() -> Paint {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Paint { on: !refused && std::io::stdout().is_terminal() }
+    }
+
+    pub(crate) fn verdict(self, verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Pass => self.good(verdict.as_str()),
+            Verdict::Fail | Verdict::Partial | Verdict::Error => self.bad(verdict.as_str()),
+        }
+    }
+
+    pub(crate) fn good(self, text: &str) -> String {
+        self.wrap(text, "1;32")
+    }
+
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.wrap(text, "1;31")
+    }
+
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.wrap(text, "2")
+    }
+
+    fn wrap(self, text: &str, code: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// The text with every control character made visible, so that what a submission
+/// returned can not drive the terminal it is shown on.
+pub(crate) fn tame(text: &str) -> String {
+    let visible = |c: char| if c.is_control() && c != '\t' { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(visible).collect()
+}

@@ -1,0 +1,68 @@
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::hex;
+
+/// A SHA-256 digest, written `sha256:` and 64 lower-case hex digits (VRF 1.0, `hashes`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256Digest([u8; 32]);
+
+/// The text is not a digest.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a digest; write `sha256:` and 64 lower-case hex digits")]
+pub struct NotADigest(String);
+
+impl Sha256Digest {
+    const PREFIX: &'static str = "sha256:";
+
+    /// SHA-256(`bytes`).
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest whose bytes these are.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 64 hex digits without the prefix, as `content_hash` holds them.
+    pub fn bare_hex(&self) -> String {
+        hex::encode(&self.0)
+    }
+
+    /// The digest's bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads `content_hash`: 64 lower-case hex digits, with or without the prefix.
+    pub(crate) fn from_content_hash(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(Self::PREFIX).unwrap_or(text);
+        hex::decode_lower(digits).map(Self)
+    }
+}
+
+impl FromStr for Sha256Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let digits = text.strip_prefix(Self::PREFIX);
+        let bytes = digits.and_then(hex::decode_lower);
+        bytes.map(Self).ok_or_else(|| NotADigest(text.chars().take(100).collect()))
+    }
+}
+
+impl fmt::Display for Sha256Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.bare_hex())
+    }
+}
+
+impl fmt::Debug for Sha256Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

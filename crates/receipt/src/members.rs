@@ -1,0 +1,153 @@
+//! Reads the members of one object, naming the place of what is missing or of the wrong type.
+
+use crate::digest::Sha256Digest;
+use crate::json::{Json, Number, Object};
+use crate::receipt::ReceiptError;
+use crate::timestamp::Timestamp;
+
+/// One object of a document and where it stands.
+pub(crate) struct Members<'a> {
+    object: &'a Object,
+    /// The names leading here, innermost last; text is only made of them for an error.
+    path: [&'static str; 2],
+    index: Option<usize>,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn top(document: &'a Json) -> Result<Self, ReceiptError> {
+        match document {
+            Json::Object(object) => Ok(Self {
+                object,
+                path: [""; 2],
+                index: None,
+            }),
+            other => Err(ReceiptError::WrongType {
+                field: "document".to_owned(),
+                expected: "object",
+                found: other.type_name(),
+            }),
+        }
+    }
+
+    pub(crate) fn object(&self, name: &'static str) -> Result<Self, ReceiptError> {
+        self.required(name, self.optional_object(name)?)
+    }
+
+    pub(crate) fn optional_object(&self, name: &'static str) -> Result<Option<Self>, ReceiptError> {
+        match self.object.get(name) {
+            None => Ok(None),
+            Some(Json::Object(object)) => Ok(Some(Self {
+                object,
+                path: self.below(name),
+                index: None,
+            })),
+            Some(other) => Err(self.wrong_type(name, "object", other)),
+        }
+    }
+
+    pub(crate) fn array(&self, name: &'static str) -> Result<&'a [Json], ReceiptError> {
+        match self.required(name, self.object.get(name))? {
+            Json::Array(items) => Ok(items),
+            other => Err(self.wrong_type(name, "array", other)),
+        }
+    }
+
+    /// The object `item`, which is number `index` of the array `name`.
+    pub(crate) fn item(&self, name: &'static str, index: usize, item: &'a Json) -> Result<Self, ReceiptError> {
+        match item {
+            Json::Object(object) => Ok(Self {
+                object,
+                path: self.below(name),
+                index: Some(index),
+            }),
+            other => Err(self.wrong_type(&format!("{name}[{index}]"), "object", other)),
+        }
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Result<&'a str, ReceiptError> {
+        match self.required(name, self.object.get(name))? {
+            Json::String(text) => Ok(text),
+            other => Err(self.wrong_type(name, "string", other)),
+        }
+    }
+
+    pub(crate) fn optional_string(&self, name: &str) -> Result<Option<String>, ReceiptError> {
+        let there = self.object.contains(name);
+        there.then(|| self.string(name).map(str::to_owned)).transpose()
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<&'a Number, ReceiptError> {
+        match self.required(name, self.object.get(name))? {
+            Json::Number(number) => Ok(number),
+            other => Err(self.wrong_type(name, "integer", other)),
+        }
+    }
+
+    pub(crate) fn count(&self, name: &str) -> Result<u64, ReceiptError> {
+        let number = self.number(name)?;
+        if !number.is_integer() {
+            return Err(ReceiptError::WrongType {
+                field: self.place(name),
+                expected: "integer",
+                found: "number with a fraction or exponent",
+            });
+        }
+        number.as_u64().ok_or_else(|| ReceiptError::CountOutOfRange {
+            field: self.place(name),
+            found: number.as_str().chars().take(40).collect(),
+        })
+    }
+
+    pub(crate) fn optional_count(&self, name: &str) -> Result<Option<u64>, ReceiptError> {
+        let there = self.object.contains(name);
+        there.then(|| self.count(name)).transpose()
+    }
+
+    pub(crate) fn digest(&self, name: &str) -> Result<Sha256Digest, ReceiptError> {
+        self.string(name)?.parse().map_err(|error| ReceiptError::Hash {
+            field: self.place(name),
+            error,
+        })
+    }
+
+    pub(crate) fn optional_digest(&self, name: &str) -> Result<Option<Sha256Digest>, ReceiptError> {
+        let there = self.object.contains(name);
+        there.then(|| self.digest(name)).transpose()
+    }
+
+    pub(crate) fn timestamp(&self, name: &str) -> Result<Timestamp, ReceiptError> {
+        self.string(name)?.parse().map_err(|error| ReceiptError::Timestamp {
+            field: self.place(name),
+            error,
+        })
+    }
+
+    /// The place of member `name`, as in `results.details[2].name`.
+    pub(crate) fn place(&self, name: &str) -> String {
+        let mut place: String = self.path.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
+        if let Some(index) = self.index {
+            place.push_str(&format!("[{index}]"));
+        }
+        if !place.is_empty() {
+            place.push('.');
+        }
+        place + name
+    }
+
+    fn below(&self, name: &'static str) -> [&'static str; 2] {
+        let [_, last] = self.path;
+        [last, name]
+    }
+
+    fn required<T>(&self, name: &str, value: Option<T>) -> Result<T, ReceiptError> {
+        value.ok_or_else(|| ReceiptError::MissingField { field: self.place(name) })
+    }
+
+    fn wrong_type(&self, name: &str, expected: &'static str, found: &Json) -> ReceiptError {
+        ReceiptError::WrongType {
+            field: self.place(name),
+            expected,
+            found: found.type_name(),
+        }
+    }
+}

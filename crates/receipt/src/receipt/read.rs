@@ -1,0 +1,110 @@
+use super::{Fields, Hashes, ReceiptError, Task};
+use crate::members::Members;
+use crate::json::{Json, Number};
+use crate::results::{Detail, Results};
+use crate::signature::Signature;
+
+/// Checks every rule of VRF 1.0 but the signature.
+pub(super) fn fields(document: &Json) -> Result<Fields, ReceiptError> {
+    let top = Members::top(document)?;
+    let version = top.string("vrf_version")?;
+    if version != "1.0" {
+        return Err(ReceiptError::UnsupportedVersion(version.chars().take(40).collect()));
+    }
+    let verdict = top.string("verdict")?.parse();
+    let receipt_id = top.string("receipt_id")?.parse();
+    let fields = Fields {
+        receipt_id: receipt_id.map_err(ReceiptError::ReceiptId)?,
+        verified_at: top.timestamp("verified_at")?,
+        tier: tier(top.number("tier")?)?,
+        verdict: verdict.map_err(ReceiptError::UnknownVerdict)?,
+        task: top.optional_object("task")?.map(task).transpose()?,
+        results: results(&top.object("results")?)?,
+        hashes: hashes(&top.object("hashes")?)?,
+        signature: top.optional_object("signature")?.map(Signature::read).transpose()?,
+    };
+    top.optional_object("metadata")?;
+    Ok(fields)
+}
+
+fn tier(number: &Number) -> Result<u8, ReceiptError> {
+    match number.as_u64() {
+        Some(0) => Ok(0),
+        Some(1) => Ok(1),
+        Some(2) => Ok(2),
+        Some(3) => Ok(3),
+        _ if !number.is_integer() => Err(ReceiptError::WrongType {
+            field: "tier".to_owned(),
+            expected: "integer",
+            found: "number with a fraction or exponent",
+        }),
+        _ => Err(ReceiptError::TierOutOfRange(number.as_str().chars().take(40).collect())),
+    }
+}
+
+fn task(task: Members<'_>) -> Result<Task, ReceiptError> {
+    Ok(Task {
+        task_id: task.optional_string("task_id")?,
+        task_type: task.optional_string("task_type")?,
+        description: task.optional_string("description")?,
+    })
+}
+
+fn results(results: &Members<'_>) -> Result<Results, ReceiptError> {
+    let read = Results {
+        total: results.count("total")?,
+        passed: results.count("passed")?,
+        failed: results.count("failed")?,
+        errors: results.count("errors")?,
+        details: details(results)?,
+    };
+    add_up(&read)?;
+    Ok(read)
+}
+
+fn details(results: &Members<'_>) -> Result<Vec<Detail>, ReceiptError> {
+    let items = results.array("details")?;
+    let read = |(index, item)| detail(&results.item("details", index, item)?);
+    items.iter().enumerate().map(read).collect()
+}
+
+fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {
+    let status = detail.string("status")?.parse();
+    Ok(Detail {
+        name: detail.string("name")?.to_owned(),
+        status: status.map_err(|error| ReceiptError::UnknownStatus {
+            field: detail.place("status"),
+            error,
+        })?,
+        expected: detail.optional_string("expected")?,
+        actual: detail.optional_string("actual")?,
+        elapsed_ms: detail.optional_count("elapsed_ms")?,
+        message: detail.optional_string("message")?,
+        constraint: detail.optional_string("constraint")?,
+    })
+}
+
+/// The counts add up, and the details are some or all of what they count. Details may leave checks out (hidden tests),
+/// so fewer are fine; a full list must agree with every count.
+fn add_up(results: &Results) -> Result<(), ReceiptError> {
+    let Results { total, passed, failed, errors, .. } = *results;
+    let sum = passed.checked_add(failed).and_then(|sum| sum.checked_add(errors));
+    if sum != Some(total) {
+        return Err(ReceiptError::TotalMismatch { total, passed, failed, errors });
+    }
+    let shown = results.shown();
+    for (status, shown, counted) in [("pass", shown.0, passed), ("fail", shown.1, failed), ("error", shown.2, errors)] {
+        if shown > counted {
+            return Err(ReceiptError::DetailsMismatch { status, shown, counted });
+        }
+    }
+    Ok(())
+}
+
+fn hashes(hashes: &Members<'_>) -> Result<Hashes, ReceiptError> {
+    Ok(Hashes {
+        specification: hashes.digest("specification")?,
+        output: hashes.digest("output")?,
+        tests: hashes.optional_digest("tests")?,
+    })
+}

@@ -1,0 +1,99 @@
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::hex;
+
+/// A receipt's id: a UUID version 4 (RFC 9562, section 5.4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReceiptId([u8; 16]);
+
+/// The text or bytes are not a UUID version 4.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a UUID version 4; write it as in `f47ac10b-58cc-4372-a567-0e02b2c3d479`")]
+pub struct NotAReceiptId(String);
+
+impl ReceiptId {
+    /// The id made of 122 of these 128 random bits: version and variant are set.
+    pub fn from_random_bytes(mut bytes: [u8; 16]) -> Self {
+        let [.., version, _, variant, _, _, _, _, _, _, _] = &mut bytes;
+        *version = *version & 0x0F | 0x40;
+        *variant = *variant & 0x3F | 0x80;
+        Self(bytes)
+    }
+
+    /// The id with these bytes.
+    ///
+    /// # Errors
+    /// [`NotAReceiptId`] when version or variant is not that of a UUID version 4.
+    pub fn from_bytes(bytes: [u8; 16]) -> Result<Self, NotAReceiptId> {
+        let id = Self(bytes);
+        match Self::from_random_bytes(bytes) == id {
+            true => Ok(id),
+            false => Err(NotAReceiptId(id.to_string())),
+        }
+    }
+
+    /// The id's bytes, most significant first.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl FromStr for ReceiptId {
+    type Err = NotAReceiptId;
+
+    /// Reads 8-4-4-4-12 hex digits in either case.
+    fn from_str(text: &str) -> Result<Self, NotAReceiptId> {
+        let groups = text.split('-').map(str::len);
+        let bytes = match groups.eq([8, 4, 4, 4, 12]) {
+            true => hex::decode(&text.replace('-', "")),
+            false => None,
+        };
+        let id = bytes.and_then(|bytes| Self::from_bytes(bytes).ok());
+        id.ok_or_else(|| NotAReceiptId(text.chars().take(60).collect()))
+    }
+}
+
+impl fmt::Display for ReceiptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ReceiptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_version_4_is_read() {
+        let id = ReceiptId::from_random_bytes([0xFF; 16]);
+        assert_eq!(id.to_string(), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
+        for bad in [
+            "a1b2c3d4-e5f6-7890-abcd-ef1234567890",
+            "f47ac10b-58cc-4372-c567-0e02b2c3d479",
+            "f47ac10b58cc4372a5670e02b2c3d479",
+            "{f47ac10b-58cc-4372-a567-0e02b2c3d479}",
+            "f47ac10b-58cc-4372-a567-0e02b2c3d47g",
+            "f47ac10-b58cc-4372-a567-0e02b2c3d479",
+            "",
+        ] {
+            assert!(bad.parse::<ReceiptId>().is_err(), "{bad}");
+        }
+    }
+}

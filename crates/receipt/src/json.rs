@@ -152,6 +152,13 @@ impl Json {
     pub fn canonical(&self, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
         canonical::canonical(self, profile)
     }
+
+    /// The canonical bytes of this value under [`Profile::Vrf`].
+    pub fn canonical_vrf(&self) -> Vec<u8> {
+        #[expect(clippy::expect_used, reason = "the profile writes every number as it was written")]
+        self.canonical(Profile::Vrf)
+            .expect("the profile `vrf` has a form for every document")
+    }
 }
 
 impl From<&str> for Json {

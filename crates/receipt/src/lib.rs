@@ -2,7 +2,54 @@
 //!
 //! It knows no clock, no randomness, no files and no network: times, identifiers and seeds are arguments, documents are
 //! bytes. It does not know what was verified or how.
+//!
+//! ```
+//! use proofmark_receipt::{Answer, Profile, SigningKey, Trust, verify};
+//! # use proofmark_receipt::{Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};
+//! # let draft = Draft {
+//! #     receipt_id: ReceiptId::from_random_bytes([7; 16]),
+//! #     verified_at: Timestamp::from_unix_millis(0),
+//! #     tier: 0,
+//! #     verdict: Verdict::Error,
+//! #     task: None,
+//! #     results: Results::default(),
+//! #     hashes: Hashes { specification: Sha256Digest::of(b""), output: Sha256Digest::of(b""), tests: None },
+//! #     metadata: Object::new(),
+//! # };
+//! let key = SigningKey::from_seed([1; 32]);
+//! let receipt = draft.sign(&key)?;
+//! let verification = verify(receipt.to_text().as_bytes(), Profile::Vrf, &[key.signer()]);
+//! assert_eq!(verification.answer, Answer::Valid);
+//! assert_eq!(verification.trust, Trust::Trusted);
+//! # Ok::<(), proofmark_receipt::SignError>(())
+//! ```
 
+mod chain;
+mod digest;
+mod draft;
+mod head;
+mod hex;
 pub mod json;
+mod key;
+mod members;
+mod receipt;
+mod receipt_id;
+mod results;
+mod signature;
+mod signer;
+mod timestamp;
+mod verify;
 
+pub use chain::{ChainError, ChainTip, verify_chain};
+pub use digest::{NotADigest, Sha256Digest};
+pub use draft::{Draft, SignError};
+pub use head::ChainHead;
 pub use json::{Json, Object, Profile};
+pub use key::{KeyError, SigningKey};
+pub use receipt::{Hashes, Receipt, ReceiptError, Task};
+pub use receipt_id::{NotAReceiptId, ReceiptId};
+pub use results::{Detail, Results, Status, UnknownWord, Verdict};
+pub use signature::Signature;
+pub use signer::{NotASigner, SignerId};
+pub use timestamp::{NotATimestamp, Timestamp};
+pub use verify::{Answer, InvalidCause, Trust, UndecidableCause, Verification, verify, verify_receipt};

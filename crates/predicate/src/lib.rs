@@ -1,0 +1,1 @@
+//! One small, total, typed, three-valued expression language over JSON facts.

@@ -1,0 +1,169 @@
+use thiserror::Error;
+
+use crate::json::Json;
+use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest};
+
+/// The end of a chain, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainTip {
+    /// The last receipt's id.
+    pub receipt_id: ReceiptId,
+    /// The hash of the whole of it ([`Receipt::hash`]).
+    pub hash: Sha256Digest,
+    /// Its position; the first is 0.
+    pub position: u64,
+}
+
+/// Why receipts are not one whole chain.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// There are no receipts.
+    #[error("there are no receipts; give the chain's receipts in order")]
+    Empty,
+    /// A receipt belongs to no chain.
+    #[error("receipt {0} has no `metadata.chain_position`; it belongs to no chain")]
+    Unlinked(ReceiptId),
+    /// The first receipt is not the first of a chain.
+    #[error("the first receipt, {receipt_id}, has position {position}; a chain begins at 0 without a predecessor")]
+    WrongStart {
+        /// The receipt.
+        receipt_id: ReceiptId,
+        /// Its position.
+        position: u64,
+    },
+    /// Receipts are missing between two.
+    #[error("position {due} is missing: receipt {receipt_id} has position {position}")]
+    Gap {
+        /// The receipt after the gap.
+        receipt_id: ReceiptId,
+        /// Its position.
+        position: u64,
+        /// The position due.
+        due: u64,
+    },
+    /// Two receipts stand at one position.
+    #[error("receipts {first} and {second} both have position {position}: the chain forks")]
+    Fork {
+        /// The one before.
+        first: ReceiptId,
+        /// The other one.
+        second: ReceiptId,
+        /// The position of both.
+        position: u64,
+    },
+    /// A receipt stands after one it precedes.
+    #[error("receipt {receipt_id} with position {position} stands after position {after}: the receipts are out of order")]
+    Reordered {
+        /// The receipt.
+        receipt_id: ReceiptId,
+        /// Its position.
+        position: u64,
+        /// The position it stands after.
+        after: u64,
+    },
+    /// A receipt pins another predecessor than the one before it.
+    #[error("receipt {receipt_id} pins another predecessor than {found}, the one before it: that one was swapped or changed")]
+    SwappedPredecessor {
+        /// The receipt.
+        receipt_id: ReceiptId,
+        /// The receipt before it.
+        found: ReceiptId,
+    },
+    /// A receipt says its predecessor's id and not its hash, which pins nothing.
+    #[error("receipt {0} has no `metadata.previous_receipt_hash`; an id alone pins nothing")]
+    Unpinned(ReceiptId),
+    /// The signed head says there are more receipts.
+    #[error("the signed head says {signed} receipts and there are {found}: the chain was cut off")]
+    Truncated {
+        /// The length the head says.
+        signed: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// The signed head pins another last receipt, or fewer receipts.
+    #[error("the signed head is of another chain: it pins {signed} receipts ending in {tip}")]
+    OtherHead {
+        /// The length the head says.
+        signed: u64,
+        /// The tip it pins.
+        tip: Sha256Digest,
+    },
+}
+
+impl ChainError {
+    /// The name of the refusal, for programs; stable.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty_chain",
+            Self::Unlinked(_) => "unlinked",
+            Self::WrongStart { .. } => "wrong_first_position",
+            Self::Gap { .. } => "gap",
+            Self::Fork { .. } => "fork",
+            Self::Reordered { .. } => "reordered",
+            Self::SwappedPredecessor { .. } => "swapped_predecessor",
+            Self::Unpinned(_) => "unpinned",
+            Self::Truncated { .. } => "truncated",
+            Self::OtherHead { .. } => "other_head",
+        }
+    }
+}
+
+/// Checks that `receipts`, in this order, are one chain from its beginning, and with a `head` that it is whole.
+///
+/// Only the links are checked, not the signatures of the receipts or of the head.
+///
+/// # Errors
+/// [`ChainError`] names the first link that does not hold.
+pub fn verify_chain(receipts: &[Receipt], head: Option<&ChainHead>) -> Result<(), ChainError> {
+    let mut last: Option<ChainTip> = None;
+    for receipt in receipts {
+        let tip = receipt.tip().ok_or_else(|| ChainError::Unlinked(receipt.receipt_id()))?;
+        match &last {
+            None => starts(receipt, &tip)?,
+            Some(last) => follows(receipt, &tip, last)?,
+        }
+        last = Some(tip);
+    }
+    let last = last.ok_or(ChainError::Empty)?;
+    head.map_or(Ok(()), |head| ends(&last, head))
+}
+
+fn starts(receipt: &Receipt, tip: &ChainTip) -> Result<(), ChainError> {
+    let metadata = receipt.metadata();
+    let predecessor = metadata.contains("previous_receipt") || metadata.contains("previous_receipt_hash");
+    match (tip.position, predecessor) {
+        (0, false) => Ok(()),
+        (position, _) => Err(ChainError::WrongStart { receipt_id: tip.receipt_id, position }),
+    }
+}
+
+fn follows(receipt: &Receipt, tip: &ChainTip, last: &ChainTip) -> Result<(), ChainError> {
+    let (receipt_id, position, after) = (tip.receipt_id, tip.position, last.position);
+    if position == after {
+        return Err(ChainError::Fork { first: last.receipt_id, second: receipt_id, position });
+    }
+    if position < after {
+        return Err(ChainError::Reordered { receipt_id, position, after });
+    }
+    if position != after + 1 {
+        return Err(ChainError::Gap { receipt_id, position, due: after + 1 });
+    }
+    let text = |name: &str| receipt.metadata().get(name).and_then(Json::as_str);
+    let hash = text("previous_receipt_hash").ok_or(ChainError::Unpinned(receipt_id))?;
+    let id = text("previous_receipt").and_then(|id| id.parse().ok());
+    match hash.parse() == Ok(last.hash) && id == Some(last.receipt_id) {
+        true => Ok(()),
+        false => Err(ChainError::SwappedPredecessor { receipt_id, found: last.receipt_id }),
+    }
+}
+
+fn ends(last: &ChainTip, head: &ChainHead) -> Result<(), ChainError> {
+    let found = last.position.saturating_add(1);
+    if found < head.length() {
+        return Err(ChainError::Truncated { signed: head.length(), found });
+    }
+    match (found == head.length(), last.hash == head.tip()) {
+        (true, true) => Ok(()),
+        (true, false) | (false, _) => Err(ChainError::OtherHead { signed: head.length(), tip: head.tip() }),
+    }
+}

@@ -1,0 +1,183 @@
+use thiserror::Error;
+
+use crate::json::{self, CanonicalError, Json, Object};
+use crate::{
+    ChainTip, Detail, Hashes, Receipt, ReceiptError, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, signature,
+};
+
+/// The largest integer every JSON reader keeps exactly: 2^53 − 1 (RFC 8259, section 6).
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// A receipt still to be issued.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// Its id.
+    pub receipt_id: ReceiptId,
+    /// When the work was verified.
+    pub verified_at: Timestamp,
+    /// How deep the verification went: 0 to 3.
+    pub tier: u8,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// What the work was for.
+    pub task: Option<Task>,
+    /// The checks.
+    pub results: Results,
+    /// What exactly was verified.
+    pub hashes: Hashes,
+    /// Everything else; `issuer_key` and the chain's members are set when it is linked and signed.
+    pub metadata: Object,
+}
+
+/// Why a draft can not become a receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SignError {
+    /// A number other implementations could read differently.
+    #[error("`{0}` holds a number other than an integer within ±(2^53−1), which not every reader keeps exactly; write it as a string")]
+    UnsafeNumber(String),
+    /// A key that canonical forms could sort differently.
+    #[error("the key `{0}` is not ASCII, and canonical forms could sort it differently; use an ASCII key")]
+    UnsafeKey(String),
+    /// Larger than a reader accepts.
+    #[error("the receipt has {0} bytes, more than the {max} a reader accepts; split the suite", max = json::MAX_BYTES)]
+    TooLarge(usize),
+    /// The draft breaks a rule of the format.
+    #[error(transparent)]
+    Rule(#[from] ReceiptError),
+    /// The profile `vrf` has a form for every document, so this is not met.
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+}
+
+impl Draft {
+    /// Appends the draft to the chain that ends in `tip`; `None` starts one.
+    ///
+    /// The predecessor is pinned by the hash of the whole of it, signature included, not only by its id.
+    pub fn link(&mut self, tip: Option<&ChainTip>) {
+        self.metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
+        match tip {
+            Some(tip) => {
+                self.metadata.insert("previous_receipt", tip.receipt_id.to_string());
+                self.metadata.insert("previous_receipt_hash", tip.hash.to_string());
+            }
+            None => {
+                self.metadata.remove("previous_receipt");
+                self.metadata.remove("previous_receipt_hash");
+            }
+        }
+    }
+
+    /// Issues the receipt under `key`, which the signed `metadata.issuer_key` names.
+    ///
+    /// # Errors
+    /// [`SignError`] when the draft is outside the safe set, too large, or breaks a rule of the format.
+    pub fn sign(mut self, key: &SigningKey) -> Result<Receipt, SignError> {
+        self.metadata.insert("issuer_key", key.signer().to_string());
+        let mut document = self.document()?;
+        signature::sign(&mut document, key)?;
+        finish(document)
+    }
+
+    /// The receipt without a signature: a claim, not an attestation.
+    ///
+    /// # Errors
+    /// As [`Draft::sign`].
+    pub fn unsigned(self) -> Result<Receipt, SignError> {
+        finish(self.document()?)
+    }
+
+    fn document(self) -> Result<Object, SignError> {
+        let mut document = Object::new();
+        document.insert("vrf_version", "1.0");
+        document.insert("receipt_id", self.receipt_id.to_string());
+        document.insert("verified_at", self.verified_at.as_str());
+        document.insert("tier", u64::from(self.tier));
+        document.insert("verdict", self.verdict.as_str());
+        if let Some(task) = self.task {
+            document.insert("task", task_object(task));
+        }
+        document.insert("results", results_object(self.results));
+        document.insert("hashes", hashes_object(&self.hashes));
+        document.insert("metadata", self.metadata);
+        let document = Json::Object(document);
+        safe(&document, "")?;
+        match document {
+            Json::Object(document) => Ok(document),
+            _ => Ok(Object::new()),
+        }
+    }
+}
+
+fn finish(document: Object) -> Result<Receipt, SignError> {
+    let document = Json::Object(document);
+    let bytes = document.to_text().len();
+    if bytes > json::MAX_BYTES {
+        return Err(SignError::TooLarge(bytes));
+    }
+    Ok(Receipt::from_document(document)?)
+}
+
+fn task_object(task: Task) -> Object {
+    let mut object = Object::new();
+    insert_some(&mut object, "task_id", task.task_id);
+    insert_some(&mut object, "task_type", task.task_type);
+    insert_some(&mut object, "description", task.description);
+    object
+}
+
+fn results_object(results: Results) -> Object {
+    let mut object = Object::new();
+    object.insert("total", results.total);
+    object.insert("passed", results.passed);
+    object.insert("failed", results.failed);
+    object.insert("errors", results.errors);
+    let details = results.details.into_iter().map(|detail| Json::from(detail_object(detail)));
+    object.insert("details", details.collect::<Vec<_>>());
+    object
+}
+
+fn detail_object(detail: Detail) -> Object {
+    let mut object = Object::new();
+    object.insert("name", detail.name);
+    object.insert("status", detail.status.as_str());
+    insert_some(&mut object, "expected", detail.expected);
+    insert_some(&mut object, "actual", detail.actual);
+    insert_some(&mut object, "elapsed_ms", detail.elapsed_ms);
+    insert_some(&mut object, "message", detail.message);
+    insert_some(&mut object, "constraint", detail.constraint);
+    object
+}
+
+fn hashes_object(hashes: &Hashes) -> Object {
+    let mut object = Object::new();
+    object.insert("specification", hashes.specification.to_string());
+    object.insert("output", hashes.output.to_string());
+    insert_some(&mut object, "tests", hashes.tests.map(|digest| digest.to_string()));
+    object
+}
+
+fn insert_some(object: &mut Object, name: &str, value: Option<impl Into<Json>>) {
+    if let Some(value) = value {
+        object.insert(name, value);
+    }
+}
+
+/// Whether every implementation reads and writes `value` alike.
+fn safe(value: &Json, place: &str) -> Result<(), SignError> {
+    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+    match value {
+        Json::Null | Json::Bool(_) | Json::String(_) => Ok(()),
+        Json::Number(number) => {
+            let magnitude = number.as_i64().map(i64::unsigned_abs).filter(|_| number.as_str() != "-0");
+            match magnitude {
+                Some(0..=MAX_SAFE_INTEGER) => Ok(()),
+                Some(_) | None => Err(SignError::UnsafeNumber(place.to_owned())),
+            }
+        }
+        Json::Array(items) => items.iter().try_for_each(|item| safe(item, place)),
+        Json::Object(object) => object.iter().try_for_each(|(name, value)| match name.is_ascii() {
+            true => safe(value, &below(name)),
+            false => Err(SignError::UnsafeKey(below(name))),
+        }),
+    }
+}

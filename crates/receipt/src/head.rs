@@ -1,0 +1,102 @@
+use crate::json::{Json, Object};
+use crate::members::Members;
+use crate::verify::{Answer, InvalidCause, Trust, UndecidableCause, Verdictless, Verification, names};
+use crate::{ChainTip, Profile, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, signature};
+
+/// What the member `format` says.
+const FORMAT: &str = "proofmark-chain-head/1";
+
+/// A signed statement of how long a chain is and where it ends, so that cutting its end off shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainHead {
+    document: Object,
+    length: u64,
+    tip: Sha256Digest,
+    signature: Signature,
+}
+
+impl ChainHead {
+    /// Signs that `chain` ends in `tip` at the time `signed_at`.
+    ///
+    /// # Errors
+    /// [`SignError`] when a value is outside the safe set.
+    pub fn sign(chain: &str, tip: &ChainTip, signed_at: &Timestamp, key: &SigningKey) -> Result<Self, SignError> {
+        let mut document = Object::new();
+        document.insert("format", FORMAT);
+        document.insert("chain", chain);
+        document.insert("length", tip.position.saturating_add(1));
+        document.insert("tip", tip.hash.to_string());
+        document.insert("signed_at", signed_at.as_str());
+        document.insert("issuer_key", key.signer().to_string());
+        signature::sign(&mut document, key)?;
+        Ok(Self::from_document(Json::Object(document))?)
+    }
+
+    /// Reads a chain head; the signature is not checked.
+    ///
+    /// # Errors
+    /// [`ReceiptError`] names the rule that is broken and the field.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        Self::from_document(Json::parse(bytes)?)
+    }
+
+    /// How many receipts the chain has.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The hash of its last receipt.
+    pub fn tip(&self) -> Sha256Digest {
+        self.tip
+    }
+
+    /// The document on one line.
+    pub fn to_text(&self) -> String {
+        Json::Object(self.document.clone()).to_text()
+    }
+
+    /// Verifies the signature, as [`crate::verify`] does that of a receipt.
+    pub fn verify(&self, trusted: &[SignerId]) -> Verification {
+        let (answer, signer) = match self.check() {
+            Ok(signer) => (Answer::Valid, Some(signer)),
+            Err(verdictless) => (verdictless.into(), None),
+        };
+        let trust = signer.map_or(Trust::Unknown, |signer| Trust::in_signer(signer, trusted));
+        Verification { answer, trust, signer, hint: None }
+    }
+
+    fn check(&self) -> Result<SignerId, Verdictless> {
+        let signer = self.signature.check(&self.document, Profile::Vrf)?;
+        match self.document.get("issuer_key") {
+            Some(issuer) if names(issuer, signer) => Ok(signer),
+            Some(_) | None => Err(InvalidCause::IssuerKey.into()),
+        }
+    }
+
+    fn from_document(document: Json) -> Result<Self, ReceiptError> {
+        let top = Members::top(&document)?;
+        let format = top.string("format")?;
+        if format != FORMAT {
+            let found = format.chars().take(40).collect();
+            return Err(ReceiptError::WrongFormat { found, expected: FORMAT });
+        }
+        top.string("chain")?;
+        top.timestamp("signed_at")?;
+        let (length, tip) = (top.count("length")?, top.digest("tip")?);
+        let signature = Signature::read(top.object("signature")?)?;
+        match document {
+            Json::Object(document) => Ok(Self { document, length, tip, signature }),
+            other => Err(ReceiptError::WrongType {
+                field: "document".to_owned(),
+                expected: "object",
+                found: other.type_name(),
+            }),
+        }
+    }
+}
+
+impl From<ReceiptError> for UndecidableCause {
+    fn from(error: ReceiptError) -> Self {
+        Self::Malformed(error)
+    }
+}

@@ -1,0 +1,57 @@
+use std::fmt;
+
+use ed25519_dalek::ed25519::pkcs8::KeypairBytes;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey};
+use ed25519_dalek::{Signer, SigningKey as Ed25519Key};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::SignerId;
+
+/// An Ed25519 private key. Its memory is wiped when it is dropped, and it is never shown.
+#[derive(Clone)]
+pub struct SigningKey(Ed25519Key);
+
+/// The text is not a private key this can use.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("not an Ed25519 private key in PKCS#8 PEM; make one with `openssl genpkey -algorithm ed25519`")]
+pub struct KeyError;
+
+impl SigningKey {
+    /// The key with this seed (RFC 8032, section 5.1.5): 32 bytes of good randomness.
+    pub fn from_seed(seed: [u8; 32]) -> Self {
+        Self(Ed25519Key::from_bytes(&seed))
+    }
+
+    /// Reads PKCS#8 PEM (RFC 5958, RFC 8410), with or without the public key in it.
+    ///
+    /// # Errors
+    /// [`KeyError`] when it is another kind of key, encrypted, or damaged.
+    pub fn from_pkcs8_pem(text: &str) -> Result<Self, KeyError> {
+        Ed25519Key::from_pkcs8_pem(text.trim()).map(Self).map_err(|_| KeyError)
+    }
+
+    /// PKCS#8 PEM in the version without a public key (RFC 8410, section 7): what every openssl reads.
+    pub fn to_pkcs8_pem(&self) -> Zeroizing<String> {
+        let pair = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
+        #[expect(clippy::expect_used, reason = "fixed-size fields: their DER and PEM are always written")]
+        pair.to_pkcs8_pem(LineEnding::LF).expect("an Ed25519 key is written as PEM")
+    }
+
+    /// Who signs with this key.
+    pub fn signer(&self) -> SignerId {
+        SignerId::from_bytes(self.0.verifying_key().to_bytes())
+    }
+
+    /// Ed25519(key, `message`), RFC 8032 section 5.1.6.
+    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.0.sign(message).to_bytes()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey of {}", self.signer().fingerprint())
+    }
+}

@@ -1,0 +1,72 @@
+use crate::hex;
+use crate::json::{CanonicalError, Object, Profile, canonical_without};
+use crate::key::SigningKey;
+use crate::members::Members;
+use crate::receipt::ReceiptError;
+use crate::verify::{InvalidCause, UndecidableCause, Verdictless};
+use crate::{Sha256Digest, SignerId};
+
+/// The only algorithm of VRF 1.0.
+const ALGORITHM: &str = "ed25519";
+
+/// The `signature` object, as written (VRF 1.0, "`signature` object").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// `ed25519`, or the name of an algorithm this does not know.
+    pub algorithm: String,
+    /// The signer's public key, in one of the forms of [`SignerId`].
+    pub signer_id: String,
+    /// 64 hex digits, with or without `sha256:`; its ASCII text is what is signed.
+    pub content_hash: String,
+    /// 128 hex digits.
+    pub signature: String,
+}
+
+impl Signature {
+    pub(crate) fn read(members: Members<'_>) -> Result<Self, ReceiptError> {
+        Ok(Self {
+            algorithm: members.string("algorithm")?.to_owned(),
+            signer_id: members.string("signer_id")?.to_owned(),
+            content_hash: members.string("content_hash")?.to_owned(),
+            signature: members.string("signature")?.to_owned(),
+        })
+    }
+
+    /// Checks this signature of `signed`, the document it stands in: first the hash, then Ed25519.
+    ///
+    /// Ed25519-verify-strict(signer, ASCII(content_hash), signature), RFC 8032 section 5.1.7 without its cofactored
+    /// leniency: small-order keys and non-canonical encodings are refused, so all verifiers agree.
+    pub(crate) fn check(&self, signed: &Object, profile: Profile) -> Result<SignerId, Verdictless> {
+        if self.algorithm != ALGORITHM {
+            return Err(UndecidableCause::UnknownAlgorithm(self.algorithm.chars().take(40).collect()).into());
+        }
+        let signer: SignerId = self.signer_id.parse().map_err(UndecidableCause::SignerId)?;
+        let claimed = Sha256Digest::from_content_hash(&self.content_hash);
+        let claimed = claimed.ok_or(UndecidableCause::MalformedContentHash)?;
+        let bytes = hex::decode::<64>(&self.signature).ok_or(UndecidableCause::MalformedSignature)?;
+        if content_hash(signed, profile).map_err(UndecidableCause::NoCanonicalForm)? != claimed {
+            return Err(InvalidCause::ContentHash.into());
+        }
+        match signer.verify(self.content_hash.as_bytes(), &bytes) {
+            true => Ok(signer),
+            false => Err(InvalidCause::Signature.into()),
+        }
+    }
+}
+
+/// SHA-256 of the canonical document without its own `signature`.
+pub(crate) fn content_hash(document: &Object, profile: Profile) -> Result<Sha256Digest, CanonicalError> {
+    canonical_without(document, "signature", profile).map(|bytes| Sha256Digest::of(&bytes))
+}
+
+/// Signs `document` in place: adds the member `signature`.
+pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), CanonicalError> {
+    let content_hash = content_hash(document, Profile::Vrf)?.bare_hex();
+    let mut signature = Object::new();
+    signature.insert("algorithm", ALGORITHM);
+    signature.insert("signer_id", key.signer().to_string());
+    signature.insert("signature", hex::encode(&key.sign(content_hash.as_bytes())));
+    signature.insert("content_hash", content_hash);
+    document.insert("signature", signature);
+    Ok(())
+}

@@ -1,0 +1,199 @@
+use std::fmt;
+use std::str::FromStr;
+
+use base64ct::{Base64, Base64UrlUnpadded, Encoding};
+use ed25519_dalek::{Signature, VerifyingKey};
+use thiserror::Error;
+
+use crate::hex;
+use crate::json::{Json, Object};
+use crate::Sha256Digest;
+
+/// The DER of a SubjectPublicKeyInfo before an Ed25519 key's 32 bytes (RFC 8410, section 4).
+const SPKI_PREFIX: [u8; 12] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// The multicodec of Ed25519 public keys, as `did:key` prefixes it.
+const DID_KEY_PREFIX: [u8; 2] = [0xED, 0x01];
+const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
+const PEM_END: &str = "-----END PUBLIC KEY-----";
+
+/// A signer: an Ed25519 public key.
+///
+/// Written as base64 of its DER SubjectPublicKeyInfo (`MCowBQYDK2VwAyEA…`). Read as well: base64 of the raw 32 bytes,
+/// `ed25519:` and 64 hex digits, and `did:key:z6Mk…`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SignerId([u8; 32]);
+
+/// The text names no Ed25519 public key.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not an Ed25519 public key; write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it")]
+pub struct NotASigner(String);
+
+impl NotASigner {
+    fn new(text: &str) -> Self {
+        Self(text.chars().take(100).collect())
+    }
+}
+
+impl SignerId {
+    /// The signer whose public key has these 32 bytes (RFC 8032, section 5.1.5). Whether they are a usable point shows
+    /// when a signature is checked.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The public key's 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// `did:key:z6Mk…`: base58btc of the key with its multicodec (did:key method, section 3).
+    pub fn did_key(&self) -> String {
+        let bytes: Vec<u8> = DID_KEY_PREFIX.into_iter().chain(self.0).collect();
+        format!("did:key:z{}", bs58::encode(bytes).into_string())
+    }
+
+    /// The JSON Web Key (RFC 8037, section 2), its `kid` the thumbprint of RFC 7638.
+    pub fn jwk(&self) -> Object {
+        let x = Base64UrlUnpadded::encode_string(&self.0);
+        let thumbprint = Sha256Digest::of(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#).as_bytes());
+        let mut jwk = Object::new();
+        jwk.insert("kty", "OKP");
+        jwk.insert("crv", "Ed25519");
+        jwk.insert("x", x);
+        jwk.insert("kid", Base64UrlUnpadded::encode_string(thumbprint.as_bytes()));
+        jwk.insert("alg", "EdDSA");
+        jwk.insert("use", "sig");
+        jwk
+    }
+
+    /// `sha256:` of the DER SubjectPublicKeyInfo: short enough to compare by eye or over the telephone.
+    pub fn fingerprint(&self) -> String {
+        Sha256Digest::of(&self.spki()).to_string()
+    }
+
+    /// The public key as PEM (RFC 7468, section 13).
+    pub fn to_public_pem(&self) -> String {
+        format!("{PEM_BEGIN}\n{self}\n{PEM_END}\n")
+    }
+
+    /// Reads a public key as PEM.
+    ///
+    /// # Errors
+    /// [`NotASigner`] when it is not one of Ed25519.
+    pub fn from_public_pem(text: &str) -> Result<Self, NotASigner> {
+        let body = text.trim().strip_prefix(PEM_BEGIN).and_then(|rest| rest.strip_suffix(PEM_END));
+        let body: Option<String> = body.map(|body| body.split_whitespace().collect());
+        body.and_then(|body| from_spki(&body)).map(Self).ok_or_else(|| NotASigner::new(text))
+    }
+
+    /// Reads a JSON Web Key: `kty` `OKP`, `crv` `Ed25519`, `x` in base64url (RFC 8037, section 2).
+    ///
+    /// # Errors
+    /// [`NotASigner`] when it is another kind of key.
+    pub fn from_jwk(jwk: &Object) -> Result<Self, NotASigner> {
+        let text = |name: &str| jwk.get(name).and_then(Json::as_str);
+        let bytes = match (text("kty"), text("crv"), text("x")) {
+            (Some("OKP"), Some("Ed25519"), Some(x)) => decoded::<Base64UrlUnpadded, 32>(x),
+            _ => None,
+        };
+        bytes.map(Self).ok_or_else(|| NotASigner::new("the JSON Web Key"))
+    }
+
+    /// Whether `signature` is this signer's of `message`, strictly: no small-order key, no non-canonical encoding.
+    pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        let signature = Signature::from_bytes(signature);
+        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
+    }
+
+    fn spki(&self) -> Vec<u8> {
+        SPKI_PREFIX.into_iter().chain(self.0).collect()
+    }
+}
+
+impl FromStr for SignerId {
+    type Err = NotASigner;
+
+    fn from_str(text: &str) -> Result<Self, NotASigner> {
+        let bytes = if let Some(digits) = text.strip_prefix("ed25519:") {
+            hex::decode_lower(digits)
+        } else if let Some(encoded) = text.strip_prefix("did:key:z") {
+            from_did(encoded)
+        } else {
+            from_spki(text).or_else(|| decoded::<Base64, 32>(text))
+        };
+        bytes.map(Self).ok_or_else(|| NotASigner::new(text))
+    }
+}
+
+impl fmt::Display for SignerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Base64::encode_string(&self.spki()))
+    }
+}
+
+impl fmt::Debug for SignerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn from_spki(text: &str) -> Option<[u8; 32]> {
+    let der: [u8; 44] = decoded::<Base64, 44>(text)?;
+    der.strip_prefix(&SPKI_PREFIX)?.try_into().ok()
+}
+
+fn from_did(encoded: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 34];
+    // An encoding of 34 bytes has at most 47 characters; longer ones would only cost time.
+    let length = (encoded.len() <= 48).then(|| bs58::decode(encoded).onto(&mut bytes).ok())??;
+    let key = bytes.get(..length)?.strip_prefix(&DID_KEY_PREFIX)?;
+    key.try_into().ok()
+}
+
+/// Exactly `N` bytes in canonical base64.
+fn decoded<E: Encoding, const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    let length = E::decode(text, &mut bytes).ok()?.len();
+    (length == N).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of RFC 8032, section 7.1, test 1.
+    const KEY: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+
+    #[test]
+    fn every_form_names_the_same_key() {
+        let signer: SignerId = format!("ed25519:{KEY}").parse().unwrap();
+        assert_eq!(signer.to_string(), "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=");
+        assert_eq!(signer.to_string().parse(), Ok(signer));
+        assert_eq!("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=".parse(), Ok(signer));
+        assert_eq!(signer.did_key().parse(), Ok(signer));
+        assert_eq!(SignerId::from_public_pem(&signer.to_public_pem()), Ok(signer));
+        assert_eq!(SignerId::from_jwk(&signer.jwk()), Ok(signer));
+    }
+
+    #[test]
+    fn the_thumbprint_is_that_of_rfc_8037() {
+        let signer: SignerId = format!("ed25519:{KEY}").parse().unwrap();
+        assert_eq!(signer.jwk().get("kid"), Some(&Json::from("kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")));
+        assert_eq!(signer.jwk().get("x"), Some(&Json::from("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")));
+    }
+
+    #[test]
+    fn near_misses_are_refused() {
+        for bad in [
+            "",
+            "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURp=",
+            "MCowBQYDK2VuAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+            "ed25519:d75a98",
+            "ed25519:D75A980182B10AB7D54BFED3C964073A0EE172F3DAA62325AF021A68F707511A",
+            "did:key:z6Mk",
+        ] {
+            assert!(bad.parse::<SignerId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -63,14 +63,30 @@ impl Request {
         let tests = &self.suite.tests;
         let checks: Vec<Check> = match misfit(&self.suite, submission, expected) {
             Some(why) => tests.iter().map(|_| Check::broken(&why)).collect(),
-            None => tests.iter().enumerate().map(|(index, test)| check(&self.suite, test, index, submission, expected)).collect(),
+            None => tests
+                .iter()
+                .enumerate()
+                .map(|(index, test)| check(&self.suite, test, index, submission, expected))
+                .collect(),
         };
         let fault = fault_of(&checks);
-        let elapsed = |index: usize| submission.cases.get(index).filter(|_| submission.cases.len() == tests.len());
+        let elapsed = |index: usize| {
+            submission
+                .cases
+                .get(index)
+                .filter(|_| submission.cases.len() == tests.len())
+        };
         let details = tests.iter().zip(checks).enumerate();
-        let details = details.map(|(index, (test, check))| detail(test, check, elapsed(index), self.suite.reveal)).collect();
+        let details = details
+            .map(|(index, (test, check))| detail(test, check, elapsed(index), self.suite.reveal))
+            .collect();
         let results = Results::from_details(details);
-        Judgment { tier: self.tier, verdict: verdict(results.total, results.passed, fault), results, fault }
+        Judgment {
+            tier: self.tier,
+            verdict: verdict(results.total, results.passed, fault),
+            results,
+            fault,
+        }
     }
 }
 
@@ -87,7 +103,9 @@ pub(crate) fn verdict(total: u64, passed: u64, fault: Option<Fault>) -> Verdict 
 
 fn fault_of(checks: &[Check]) -> Option<Fault> {
     let faults = || checks.iter().filter_map(|check| check.fault);
-    faults().find(|fault| *fault == Fault::Verifier).or_else(|| faults().next())
+    faults()
+        .find(|fault| *fault == Fault::Verifier)
+        .or_else(|| faults().next())
 }
 
 /// Why the outcomes can not be those of the request's jobs.
@@ -95,23 +113,47 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
     let tests = suite.tests.len();
     let wrong_count = |what: &str, outcome: &Outcome| {
         let cases = outcome.cases.len();
-        (cases != tests).then(|| format!("the sandbox answered {cases} of {tests} {what}; run the request again"))
+        (cases != tests).then(|| {
+            format!("the sandbox answered {cases} of {tests} {what}; run the request again")
+        })
     };
-    let wants_expected = suite.tests.iter().any(|test| matches!(test.expected, Expected::Expression(_)));
+    let wants_expected = suite
+        .tests
+        .iter()
+        .any(|test| matches!(test.expected, Expected::Expression(_)));
     let expected_misfit = match (wants_expected, expected) {
         (true, Some(outcome)) => wrong_count("expected values", outcome),
-        (true, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
-        (false, Some(_)) => Some("expected values were evaluated that nobody asked for; run the request again".to_owned()),
+        (true, None) => {
+            Some("the expected values were not evaluated; run the request again".to_owned())
+        }
+        (false, Some(_)) => Some(
+            "expected values were evaluated that nobody asked for; run the request again"
+                .to_owned(),
+        ),
         (false, None) => None,
     };
     let nameless = submission.runtime.is_empty()
-        && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
-    let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
-    wrong_count("checks", submission).or(nameless).or(expected_misfit)
+        && submission
+            .cases
+            .iter()
+            .any(|case| !matches!(case.end, End::Unavailable(_)));
+    let nameless =
+        nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
+    wrong_count("checks", submission)
+        .or(nameless)
+        .or(expected_misfit)
 }
 
-fn check(suite: &Suite, test: &Test, index: usize, submission: &Outcome, expected: Option<&Outcome>) -> Check {
-    let expected_end = expected.and_then(|outcome| outcome.cases.get(index)).map(|case| &case.end);
+fn check(
+    suite: &Suite,
+    test: &Test,
+    index: usize,
+    submission: &Outcome,
+    expected: Option<&Outcome>,
+) -> Check {
+    let expected_end = expected
+        .and_then(|outcome| outcome.cases.get(index))
+        .map(|case| &case.end);
     let wanted = match expected::wanted(suite.language, test, expected_end) {
         Ok(wanted) => wanted,
         Err(unusable) => return unusable,
@@ -128,7 +170,9 @@ fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal)
         (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
         (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
     };
-    let message = check.message.map(|message| if shown { message.open } else { message.hidden });
+    let message = check
+        .message
+        .map(|message| if shown { message.open } else { message.hidden });
     Detail {
         name: test.name.clone(),
         status: check.status,

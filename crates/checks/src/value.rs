@@ -16,6 +16,9 @@ pub const MAX_VALUE_BYTES: usize = 32 << 20;
 /// How deep the wire text may nest. A level of a dict takes three levels of wire text.
 pub const MAX_VALUE_DEPTH: usize = 512;
 
+/// How deep sets may nest in each other. They are shown sorted, which copies what they hold at every level.
+pub const MAX_SET_DEPTH: usize = 16;
+
 /// A value of one of the built-in types that programs may answer with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -74,8 +77,11 @@ impl Value {
     ///
     /// [`ValueError`], with [`ValueError::Unsupported`] naming the type where the value is of another type.
     pub fn decode(wire: &[u8]) -> Result<Value, ValueError> {
-        let limits = JsonLimits { max_bytes: MAX_VALUE_BYTES, max_depth: MAX_VALUE_DEPTH };
-        value(&Json::parse_with(wire, limits)?)
+        let limits = JsonLimits {
+            max_bytes: MAX_VALUE_BYTES,
+            max_depth: MAX_VALUE_DEPTH,
+        };
+        value(&Json::parse_with(wire, limits)?, 0)
     }
 
     /// The name of the type, as messages say it.
@@ -99,30 +105,36 @@ impl Value {
     }
 }
 
-fn value(wire: &Json) -> Result<Value, ValueError> {
+/// Reads one value inside of so many sets.
+fn value(wire: &Json, sets: usize) -> Result<Value, ValueError> {
     Ok(match wire {
         Json::Null => Value::Null,
         Json::Bool(truth) => Value::Bool(*truth),
         Json::Number(token) => Value::Int(integer(token.as_str())?),
         Json::String(text) => Value::Text(text.clone()),
-        Json::Array(items) => Value::List(values(items)?),
+        Json::Array(items) => Value::List(values(items, sets)?),
         Json::Object(object) => {
             let mut members = object.iter();
             match (members.next(), members.next()) {
-                (Some((tag, body)), None) => tagged(tag, body)?,
-                (None, _) | (Some(_), Some(_)) => return Err(ValueError::Malformed("an object without just one tag")),
+                (Some((tag, body)), None) => tagged(tag, body, sets)?,
+                (None, _) | (Some(_), Some(_)) => {
+                    return Err(ValueError::Malformed("an object without just one tag"));
+                }
             }
         }
     })
 }
 
-fn tagged(tag: &str, body: &Json) -> Result<Value, ValueError> {
+fn tagged(tag: &str, body: &Json, sets: usize) -> Result<Value, ValueError> {
     Ok(match (tag, body) {
         ("f", Json::String(repr)) => Value::Float(float(repr)?),
-        ("t", Json::Array(items)) => Value::Tuple(values(items)?),
-        ("s", Json::Array(items)) => Value::Set(values(items)?),
-        ("d", Json::Array(items)) => Value::Dict(pairs(items)?),
-        ("m", Json::Array(items)) => Value::Map(pairs(items)?),
+        ("t", Json::Array(items)) => Value::Tuple(values(items, sets)?),
+        ("s", Json::Array(_)) if sets == MAX_SET_DEPTH => {
+            return Err(ValueError::Malformed("sets nested too deep"));
+        }
+        ("s", Json::Array(items)) => Value::Set(values(items, sets + 1)?),
+        ("d", Json::Array(items)) => Value::Dict(pairs(items, sets)?),
+        ("m", Json::Array(items)) => Value::Map(pairs(items, sets)?),
         ("b", Json::String(hex)) => Value::Bytes(bytes(hex)?),
         ("w", Json::String(hex)) => wide_text(bytes(hex)?)?,
         ("n", Json::String(digits)) => Value::BigInt(integer(digits)?),
@@ -133,13 +145,13 @@ fn tagged(tag: &str, body: &Json) -> Result<Value, ValueError> {
     })
 }
 
-fn values(items: &[Json]) -> Result<Vec<Value>, ValueError> {
-    items.iter().map(value).collect()
+fn values(items: &[Json], sets: usize) -> Result<Vec<Value>, ValueError> {
+    items.iter().map(|item| value(item, sets)).collect()
 }
 
-fn pairs(items: &[Json]) -> Result<Vec<(Value, Value)>, ValueError> {
+fn pairs(items: &[Json], sets: usize) -> Result<Vec<(Value, Value)>, ValueError> {
     let pair = |item: &Json| match item.as_array() {
-        Some([key, member]) => Ok((value(key)?, value(member)?)),
+        Some([key, member]) => Ok((value(key, sets)?, value(member, sets)?)),
         Some(_) | None => Err(ValueError::Malformed("an entry that is no pair")),
     };
     items.iter().map(pair).collect()
@@ -163,8 +175,13 @@ fn float(repr: &str) -> Result<f64, ValueError> {
         "-inf" => return Ok(f64::NEG_INFINITY),
         _ => {}
     }
-    let plain = repr.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    let number = repr.parse::<f64>().ok().filter(|number| plain && number.is_finite());
+    let plain = repr
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let number = repr
+        .parse::<f64>()
+        .ok()
+        .filter(|number| plain && number.is_finite());
     number.ok_or(ValueError::Malformed("a float that is no number"))
 }
 
@@ -174,7 +191,11 @@ fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
         [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
         _ => None,
     };
-    hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>().ok_or(ValueError::Malformed("bytes that are no hex"))
+    hex.as_bytes()
+        .chunks(2)
+        .map(byte)
+        .collect::<Option<_>>()
+        .ok_or(ValueError::Malformed("bytes that are no hex"))
 }
 
 /// A wide string without a lone surrogate is the plain string it spells, so that equal strings are equal values.
@@ -204,15 +225,24 @@ mod tests {
             ("null", Value::Null),
             ("true", Value::Bool(true)),
             ("-0", int("0")),
-            ("123456789012345678901234567890", int("123456789012345678901234567890")),
+            (
+                "123456789012345678901234567890",
+                int("123456789012345678901234567890"),
+            ),
             ("\"a\\u00e9\"", Value::Text("aé".to_owned())),
             ("[1,[]]", Value::List(vec![int("1"), Value::List(vec![])])),
             (r#"{"f":"1e+21"}"#, Value::Float(1e21)),
             (r#"{"f":"-inf"}"#, Value::Float(f64::NEG_INFINITY)),
             (r#"{"t":[1]}"#, Value::Tuple(vec![int("1")])),
             (r#"{"s":[1]}"#, Value::Set(vec![int("1")])),
-            (r#"{"d":[["a",1]]}"#, Value::Dict(vec![(Value::Text("a".to_owned()), int("1"))])),
-            (r#"{"m":[[1,null]]}"#, Value::Map(vec![(int("1"), Value::Null)])),
+            (
+                r#"{"d":[["a",1]]}"#,
+                Value::Dict(vec![(Value::Text("a".to_owned()), int("1"))]),
+            ),
+            (
+                r#"{"m":[[1,null]]}"#,
+                Value::Map(vec![(int("1"), Value::Null)]),
+            ),
             (r#"{"b":"00fF"}"#, Value::Bytes(vec![0, 255])),
             (r#"{"w":"eda080"}"#, Value::Wide(vec![0xed, 0xa0, 0x80])),
             (r#"{"n":"-7"}"#, Value::BigInt(Integer::new("-7").unwrap())),
@@ -223,16 +253,38 @@ mod tests {
         }
         assert_eq!(Value::decode(br#"{"u":0}"#), Ok(Value::Undefined));
         assert!(matches!(Value::decode(br#"{"f":"nan"}"#), Ok(Value::Float(x)) if x.is_nan()));
-        assert_eq!(Value::decode(br#"{"w":"61"}"#), Ok(Value::Text("a".to_owned())));
+        assert_eq!(
+            Value::decode(br#"{"w":"61"}"#),
+            Ok(Value::Text("a".to_owned()))
+        );
     }
 
     #[test]
     fn forged_wire_text_is_refused() {
         let wires = [
-            "", "1.5", "1e3", "{}", r#"{"f":1}"#, r#"{"f":"1e999"}"#, r#"{"f":"infinity"}"#, r#"{"f":"+nan"}"#,
-            r#"{"t":1}"#, r#"{"d":[[1]]}"#, r#"{"d":[1]}"#, r#"{"b":"0"}"#, r#"{"b":"+1"}"#, r#"{"w":"ff"}"#,
-            r#"{"n":"1n"}"#, r#"{"n":"007"}"#, r#"{"n":""}"#, r#"{"c":["1"]}"#, r#"{"c":[1,2]}"#, r#"{"z":0}"#,
-            r#"{"t":[],"s":[]}"#, "1 2", "NaN",
+            "",
+            "1.5",
+            "1e3",
+            "{}",
+            r#"{"f":1}"#,
+            r#"{"f":"1e999"}"#,
+            r#"{"f":"infinity"}"#,
+            r#"{"f":"+nan"}"#,
+            r#"{"t":1}"#,
+            r#"{"d":[[1]]}"#,
+            r#"{"d":[1]}"#,
+            r#"{"b":"0"}"#,
+            r#"{"b":"+1"}"#,
+            r#"{"w":"ff"}"#,
+            r#"{"n":"1n"}"#,
+            r#"{"n":"007"}"#,
+            r#"{"n":""}"#,
+            r#"{"c":["1"]}"#,
+            r#"{"c":[1,2]}"#,
+            r#"{"z":0}"#,
+            r#"{"t":[],"s":[]}"#,
+            "1 2",
+            "NaN",
         ];
         for wire in wires {
             assert!(Value::decode(wire.as_bytes()).is_err(), "{wire}");
@@ -251,9 +303,19 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(Value::decode(nested(360).as_bytes()).is_ok());
-        assert!(Value::decode(nested(100_000).as_bytes()).is_err());
+        let nested = |open: &str, close: &str, depth: usize| {
+            format!("{}0{}", open.repeat(depth), close.repeat(depth))
+        };
+        assert!(Value::decode(nested("[", "]", MAX_VALUE_DEPTH).as_bytes()).is_ok());
+        assert!(Value::decode(nested("[", "]", MAX_VALUE_DEPTH + 1).as_bytes()).is_err());
+        assert!(Value::decode(nested("[", "]", 1_000_000).as_bytes()).is_err());
+        assert!(Value::decode(nested(r#"{"d":[[0,"#, "]]}", 1_000_000).as_bytes()).is_err());
+        assert!(Value::decode(nested(r#"{"s":["#, "]}", MAX_SET_DEPTH).as_bytes()).is_ok());
+        assert!(Value::decode(nested(r#"{"s":["#, "]}", MAX_SET_DEPTH + 1).as_bytes()).is_err());
+        assert!(
+            Value::decode(nested(r#"{"s":[[{"d":[[0,"#, "]]}]]}", MAX_SET_DEPTH + 1).as_bytes())
+                .is_err()
+        );
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use proofmark_receipt::SigningKey;
-use proofmark_store::Store;
+use proofmark_verifier::Store;
 use proofmark_verifier::{Keyring, Passphrase};
 use zeroize::Zeroizing;
 

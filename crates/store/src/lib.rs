@@ -1,1 +1,20 @@
-//! The store room.
+//! The store room: keeps receipts and chains in one SQLite file.
+//!
+//! The only room with SQL. It does not know what a verdict means, whether a signature is good, or how a receipt came
+//! about: it keeps the bytes it is given, in the order it was given them, and says so only once they are on disk.
+
+mod error;
+mod file;
+mod page;
+mod read;
+mod schema;
+mod store;
+mod write;
+mod writer;
+
+pub use error::StoreError;
+pub use page::{Cursor, Filter, MAX_PAGE, NotACursor, Page};
+pub use read::{MAX_FOUND, MIN_PREFIX};
+pub use store::{NewReceipt, Store};
+pub use write::MAX_CHAIN_NAME;
+pub use writer::{MAX_GROUP, Pending};

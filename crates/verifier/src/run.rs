@@ -47,7 +47,7 @@ pub fn verify_all(
             let (send, next) = (send.clone(), &next);
             scope.spawn(move || {
                 let mut worker = host.worker();
-                let mut take = || next.fetch_add(1, Ordering::Relaxed);
+                let take = || next.fetch_add(1, Ordering::Relaxed);
                 while let Some((index, request)) = Some(take()).and_then(|index| Some((index, requests.get(index)?))) {
                     if send.send((index, verify(&mut worker, caps, request))).is_err() {
                         return;

@@ -1,8 +1,9 @@
 //! Seals what was judged: signs it, links it to its chain and puts it on disk.
 
-use proofmark_receipt::{ChainTip, Receipt, SignError, SigningKey};
+use proofmark_receipt::{ChainHead, ChainTip, Receipt, SignError, SigningKey};
 use proofmark_store::{NewReceipt, Store, StoreError};
 
+use crate::clock;
 use crate::run::Judged;
 
 /// How often a chain that another process extends meanwhile is tried again.
@@ -20,6 +21,18 @@ pub enum SealError {
     /// Others extend the chain faster than we can.
     #[error("extend the chain `{0}`: other processes keep extending it; try again")]
     Raced(String),
+    /// The store has no chain of this name.
+    #[error("sign the head of the chain `{0}`: the store has none of that name")]
+    NoChain(String),
+}
+
+/// Signs where the stored chain of this name ends now.
+///
+/// # Errors
+/// When there is no such chain, or the store can not be read.
+pub fn chain_head(store: &Store, chain: &str, key: &SigningKey) -> Result<ChainHead, SealError> {
+    let tip = store.tip(chain)?.ok_or_else(|| SealError::NoChain(chain.to_owned()))?;
+    Ok(ChainHead::sign(chain, &tip, &clock::now(), key)?)
 }
 
 /// Where receipts go and whose they are.

@@ -1,13 +1,25 @@
 //! Canonical texts: two values have the same one just when they are equal without tolerance.
 
+use proofmark_receipt::Sha256Digest;
+
 use super::Rules;
 use crate::job::Language;
 use crate::value::{Integer, Value};
+
+/// Texts of members longer than this are replaced by their digest, so that nesting does not copy them at every level.
+const MAX_MEMBER_BYTES: usize = 64;
 
 /// The canonical text of a value. Sets and dicts are written sorted, so comparing them takes no search.
 pub(crate) fn canonical_key(value: &Value, rules: Rules) -> Vec<u8> {
     let mut out = Vec::new();
     write(value, rules, &mut out);
+    out
+}
+
+/// The canonical text of the entries of a dict.
+pub(crate) fn canonical_entries(pairs: &[(Value, Value)], rules: Rules) -> Vec<u8> {
+    let mut out = Vec::new();
+    sorted(b'd', entries(pairs, rules), &mut out);
     out
 }
 
@@ -41,7 +53,11 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
         Value::List(items) => sequence(b'[', items, rules, out),
         Value::Tuple(items) if is_sequence_alike(rules) => sequence(b'[', items, rules, out),
         Value::Tuple(items) => sequence(b'(', items, rules, out),
-        Value::Set(items) => sorted(b'{', items.iter().map(|item| canonical_key(item, rules)), out),
+        Value::Set(items) => sorted(
+            b'{',
+            items.iter().map(|item| canonical_key(item, rules)),
+            out,
+        ),
         Value::Dict(pairs) => sorted(b'd', entries(pairs, rules), out),
         Value::Map(pairs) => sorted(b'm', entries(pairs, rules), out),
     }
@@ -49,28 +65,33 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
 
 fn boolean(truth: bool, rules: Rules, out: &mut Vec<u8>) {
     match rules {
-        Rules::Python => counted(b'i', if truth { b"1" } else { b"0" }, out),
+        Rules::Python => float(f64::from(u8::from(truth)), out),
         Rules::JavaScript | Rules::Json(_) => out.push(if truth { b'T' } else { b'F' }),
     }
 }
 
+/// An integer that is a double is written as that double, whatever its size, so that it equals it.
 fn integer(integer: &Integer, rules: Rules, out: &mut Vec<u8>) {
-    match rules {
-        Rules::Python | Rules::Json(Language::Python | Language::Bash) => counted(b'i', integer.as_str().as_bytes(), out),
-        Rules::JavaScript | Rules::Json(Language::JavaScript) => float(integer.to_f64(), out),
+    match (rules, integer.as_float()) {
+        (_, Some(number)) => float(number, out),
+        (Rules::Python | Rules::Json(Language::Python | Language::Bash), None) => {
+            counted(b'i', integer.as_str().as_bytes(), out)
+        }
+        (Rules::JavaScript | Rules::Json(Language::JavaScript), None) => {
+            float(integer.to_f64(), out)
+        }
     }
 }
 
-/// A float that is an integer is written as that integer, exactly, so that it equals it whatever its size.
+/// Every NaN is the same, and so are both zeros.
 fn float(number: f64, out: &mut Vec<u8>) {
-    match Integer::of_float(number) {
-        Some(integer) => counted(b'i', integer.as_str().as_bytes(), out),
-        None if number.is_nan() => out.push(b'?'),
-        None => {
-            out.push(b'f');
-            out.extend(number.to_bits().to_be_bytes());
-        }
+    if number.is_nan() {
+        out.push(b'?');
+        return;
     }
+    let number = if number == 0.0 { 0.0 } else { number };
+    out.push(b'f');
+    out.extend(number.to_bits().to_be_bytes());
 }
 
 fn sequence(open: u8, items: &[Value], rules: Rules, out: &mut Vec<u8>) {
@@ -83,18 +104,27 @@ fn sequence(open: u8, items: &[Value], rules: Rules, out: &mut Vec<u8>) {
 
 fn entries(pairs: &[(Value, Value)], rules: Rules) -> impl Iterator<Item = Vec<u8>> {
     pairs.iter().map(move |(key, member)| {
-        let mut entry = canonical_key(key, rules);
+        let mut entry = short(canonical_key(key, rules));
         write(member, rules, &mut entry);
         entry
     })
 }
 
 fn sorted(open: u8, keys: impl Iterator<Item = Vec<u8>>, out: &mut Vec<u8>) {
-    let mut keys: Vec<_> = keys.collect();
+    let mut keys: Vec<_> = keys.map(short).collect();
     keys.sort_unstable();
     out.push(open);
     keys.iter().for_each(|key| out.extend(key));
     out.push(b'}');
+}
+
+fn short(key: Vec<u8>) -> Vec<u8> {
+    if key.len() <= MAX_MEMBER_BYTES {
+        return key;
+    }
+    let mut digest = vec![b'#'];
+    digest.extend(Sha256Digest::of(&key).as_bytes());
+    digest
 }
 
 /// The length stands before the bytes, so that no text can imitate its neighbours.

@@ -27,14 +27,23 @@ pub(super) struct Message {
 impl Message {
     /// A message that tells nothing.
     fn plain(text: &str) -> Message {
-        Message { open: text.to_owned(), hidden: text.to_owned() }
+        Message {
+            open: text.to_owned(),
+            hidden: text.to_owned(),
+        }
     }
 }
 
 impl Check {
     /// A check that could not be judged for a reason outside the submission.
     pub(super) fn unjudged(message: Message) -> Check {
-        Check { status: Status::Error, fault: Some(Fault::Verifier), expected: None, actual: None, message: Some(message) }
+        Check {
+            status: Status::Error,
+            fault: Some(Fault::Verifier),
+            expected: None,
+            actual: None,
+            message: Some(message),
+        }
     }
 
     /// The same, with a reason that tells nothing of the test.
@@ -44,12 +53,24 @@ impl Check {
 
     /// A check the submission gave no answer to.
     fn unanswered(message: Message) -> Check {
-        Check { status: Status::Error, fault: Some(Fault::Submission), expected: None, actual: None, message: Some(message) }
+        Check {
+            status: Status::Error,
+            fault: Some(Fault::Submission),
+            expected: None,
+            actual: None,
+            message: Some(message),
+        }
     }
 
     fn answered(right: bool, actual: String, message: Option<Message>) -> Check {
         let status = if right { Status::Pass } else { Status::Fail };
-        Check { status, fault: None, expected: None, actual: Some(actual), message: message.filter(|_| !right) }
+        Check {
+            status,
+            fault: None,
+            expected: None,
+            actual: Some(actual),
+            message: message.filter(|_| !right),
+        }
     }
 }
 
@@ -60,10 +81,14 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
             let right = equal(&value, wanted, Rules::of(language), test.tolerance);
             Check::answered(right, render(&value, Notation::of(language)), None)
         }),
-        (Wanted::Json(wanted), End::Value(wire)) => judge_value(wire, |value| judge_json(language, test, wanted, &value)),
+        (Wanted::Json(wanted), End::Value(wire)) => {
+            judge_value(wire, |value| judge_json(language, test, wanted, &value))
+        }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             let right = text::equal(output, wanted, *rule);
-            let message = std::str::from_utf8(output).is_err().then(|| Message::plain("the output is no UTF-8"));
+            let message = std::str::from_utf8(output)
+                .is_err()
+                .then(|| Message::plain("the output is no UTF-8"));
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
         }
         (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
@@ -75,7 +100,10 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         (_, End::Unavailable(why)) => Check::broken(why),
         (_, end) => Check::unanswered(unanswered(end)),
     };
-    Check { expected: Some(wanted.shown(language)), ..check }
+    Check {
+        expected: Some(wanted.shown(language)),
+        ..check
+    }
 }
 
 fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
@@ -87,7 +115,10 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
         }),
         // The channel is in the hands of the submission, so what can not be read is its doing.
         Err(error @ (ValueError::Syntax(_) | ValueError::Malformed(_))) => {
-            Check::unanswered(Message { open: error.to_string(), hidden: "the answer can not be read".to_owned() })
+            Check::unanswered(Message {
+                open: error.to_string(),
+                hidden: "the answer can not be read".to_owned(),
+            })
         }
     }
 }
@@ -99,8 +130,13 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
             Check::answered(right, render(value, Notation::Json), None)
         }
         Some(name) => {
-            let open = format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
-            let message = Message { open, hidden: "the answer holds what JSON has not".to_owned() };
+            let open = format!(
+                "the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values"
+            );
+            let message = Message {
+                open,
+                hidden: "the answer holds what JSON has not".to_owned(),
+            };
             Check::answered(false, render(value, Notation::of(language)), Some(message))
         }
     }
@@ -111,12 +147,24 @@ fn unanswered(end: &End) -> Message {
         End::Raised { kind, text } if text.is_empty() => hiding(kind.clone(), "an exception"),
         End::Raised { kind, text } => hiding(format!("{kind}: {text}"), "an exception"),
         End::Timeout => Message::plain("timeout: no answer within the time of the check"),
-        End::TotalTimeout => Message::plain("timeout: no answer within the time of all checks together"),
+        End::TotalTimeout => {
+            Message::plain("timeout: no answer within the time of all checks together")
+        }
         End::MemoryLimit => Message::plain("memory limit: it needs more than `limits.memory_mb`"),
-        End::OutputLimit => Message::plain("output limit: it wrote more than `limits.output_bytes`"),
-        End::ProcessLimit => Message::plain("process limit: it started more than `limits.processes`"),
-        End::Signal(number) => hiding(format!("killed by {}", signal(*number)), "killed by a signal"),
-        End::Exit(status) => hiding(format!("ended with exit status {status}"), "ended without an answer"),
+        End::OutputLimit => {
+            Message::plain("output limit: it wrote more than `limits.output_bytes`")
+        }
+        End::ProcessLimit => {
+            Message::plain("process limit: it started more than `limits.processes`")
+        }
+        End::Signal(number) => hiding(
+            format!("killed by {}", signal(*number)),
+            "killed by a signal",
+        ),
+        End::Exit(status) => hiding(
+            format!("ended with exit status {status}"),
+            "ended without an answer",
+        ),
         End::NoAnswer(why) => hiding(why.clone(), "ended without an answer"),
         End::Value(_) | End::Text(_) | End::Unavailable(_) => Message::plain("no answer"),
     }
@@ -124,7 +172,10 @@ fn unanswered(end: &End) -> Message {
 
 /// Even an exit status can carry a hidden input out, so a hidden message holds nothing the submission chose.
 fn hiding(open: String, hidden: &str) -> Message {
-    Message { open, hidden: hidden.to_owned() }
+    Message {
+        open,
+        hidden: hidden.to_owned(),
+    }
 }
 
 fn signal(number: i32) -> String {

@@ -28,7 +28,11 @@ impl Wanted<'_> {
 }
 
 /// The right answer of `test`, or the error of the verifier's that there is none to be had.
-pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
+pub(super) fn wanted<'a>(
+    language: Language,
+    test: &'a Test,
+    end: Option<&End>,
+) -> Result<Wanted<'a>, Check> {
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
@@ -37,7 +41,9 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
             Err(error) => Err(unusable(&error.to_string())),
         },
         (Expected::Expression(_), Some(end)) => Err(failed(end)),
-        (Expected::Expression(_), None) => Err(Check::broken("the expected value was not evaluated; run the request again")),
+        (Expected::Expression(_), None) => Err(Check::broken(
+            "the expected value was not evaluated; run the request again",
+        )),
     }
 }
 
@@ -53,11 +59,16 @@ fn failed(end: &End) -> Check {
         End::NoAnswer(why) => unusable(why),
         // The host's own words, which hold nothing of the expression.
         End::Unavailable(why) => Check::broken(why),
-        End::Value(_) | End::Text(_) => Check::broken("the sandbox gave text where a value was due; run the request again"),
+        End::Value(_) | End::Text(_) => {
+            Check::broken("the sandbox gave text where a value was due; run the request again")
+        }
     }
 }
 
 fn unusable(why: &str) -> Check {
     const HIDDEN: &str = "the expected value can not be used";
-    Check::unjudged(Message { open: format!("{HIDDEN}: {why}; mend the expression in `expected_output`"), hidden: HIDDEN.to_owned() })
+    Check::unjudged(Message {
+        open: format!("{HIDDEN}: {why}; mend the expression in `expected_output`"),
+        hidden: HIDDEN.to_owned(),
+    })
 }

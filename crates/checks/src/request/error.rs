@@ -4,6 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
+/// The longest message, in characters: what it quotes of the request may be of any length.
+const MAX_MESSAGE_CHARS: usize = 1_000;
+
 /// A request that can not be worked on: no work is done and nothing is signed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {message}")]
@@ -15,7 +18,16 @@ pub struct RequestError {
 
 impl RequestError {
     pub(crate) fn new(place: Place, code: Code, message: impl Into<String>) -> RequestError {
-        RequestError { place, code, message: message.into() }
+        let mut message = message.into();
+        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+            message.truncate(end);
+            message.push('…');
+        }
+        RequestError {
+            place,
+            code,
+            message,
+        }
     }
 
     /// Where in the request it is.

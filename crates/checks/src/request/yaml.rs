@@ -9,6 +9,7 @@ use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Options};
 
 use super::error::{Code, Place, RequestError};
+use super::fields::shown;
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 
 /// Integers past this are read as doubles by the YAML library, and may have lost digits on the way.
@@ -17,28 +18,69 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 /// How many nodes all aliases together may stand for.
 const MAX_ALIASED_NODES: usize = 100_000;
 
-/// How many keys one mapping may have; an object looks its keys up one by one.
-const MAX_KEYS: usize = 10_000;
+/// How many comparisons the keys of all mappings together may take; an object looks its keys up one by one.
+const MAX_KEY_COMPARISONS: usize = 50_000_000;
 
-/// Reads a YAML document: strict booleans, no duplicate keys, no merge keys, no tags, one document.
+/// Reads a YAML document: no duplicate keys, no merge keys, no tags, one document, and `yes` or `no` in quotes.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let message = format!("byte {} is no UTF-8; save the file as UTF-8", error.valid_up_to());
+        let message = format!(
+            "byte {} is no UTF-8; save the file as UTF-8",
+            error.valid_up_to()
+        );
         RequestError::new(Place::Whole, Code::InvalidYaml, message)
     })?;
+    let strict = read(text, true)?;
+    // YAML 1.1 reads `yes` as a boolean, YAML 1.2 as a string: what both do not read alike is not accepted.
+    match two_faced(&strict, &read(text, false)?) {
+        None => Ok(strict),
+        Some(word) => Err(RequestError::new(
+            Place::Whole,
+            Code::InvalidYaml,
+            format!(
+                "`{}` is a boolean to some YAML readers; write it in quotes, or `true` or `false`",
+                shown(&word)
+            ),
+        )),
+    }
+}
+
+fn read(text: &str, strict_booleans: bool) -> Result<Json, RequestError> {
     // Aliases may repeat long strings; together they may not be longer than a request.
-    let budget = Cell::new(MAX_REQUEST_BYTES);
-    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |yaml| Node(&budget).deserialize(yaml));
+    let budget = Budget {
+        bytes: Cell::new(MAX_REQUEST_BYTES),
+        comparisons: Cell::new(MAX_KEY_COMPARISONS),
+    };
+    let options = options(strict_booleans);
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+        Node(&budget).deserialize(yaml)
+    });
     read.map_err(|error| refusal(&error))
 }
 
-fn options() -> Options {
+/// The first word that is a string in one reading and a boolean in the other.
+fn two_faced(strict: &Json, loose: &Json) -> Option<String> {
+    match (strict, loose) {
+        (Json::String(word), Json::Bool(_)) => Some(word.clone()),
+        (Json::Array(strict), Json::Array(loose)) => strict
+            .iter()
+            .zip(loose)
+            .find_map(|(strict, loose)| two_faced(strict, loose)),
+        (Json::Object(strict), Json::Object(loose)) => strict
+            .iter()
+            .zip(loose.iter())
+            .find_map(|((_, strict), (_, loose))| two_faced(strict, loose)),
+        _ => None,
+    }
+}
+
+fn options(strict_booleans: bool) -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: MAX_REQUEST_DEPTH, max_documents: 1 },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED_NODES },
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,
-        strict_booleans: true,
+        strict_booleans: strict_booleans,
         reject_unsupported_tags: true,
         with_snippet: false,
     }
@@ -46,26 +88,32 @@ fn options() -> Options {
 
 fn refusal(error: &Error) -> RequestError {
     let place = match error.location() {
-        Some(location) if location.line() > 0 => Place::Text { line: location.line(), column: location.column() },
+        Some(location) if location.line() > 0 => Place::Text {
+            line: location.line(),
+            column: location.column(),
+        },
         Some(_) | None => Place::Whole,
     };
-    RequestError::new(place, Code::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
+    RequestError::new(
+        place,
+        Code::InvalidYaml,
+        format!("the text is no YAML that can be read: {error}"),
+    )
 }
 
-/// One node, on a budget of bytes.
-#[derive(Clone, Copy)]
-struct Node<'b>(&'b Cell<usize>);
+/// What is left to spend.
+struct Budget {
+    bytes: Cell<usize>,
+    comparisons: Cell<usize>,
+}
 
-impl Node<'_> {
-    fn spend<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
-        match self.0.get().checked_sub(bytes) {
-            Some(left) => {
-                self.0.set(left);
-                Ok(())
-            }
-            None => Err(E::custom("the aliases stand for more than a request may hold; write less of them")),
-        }
-    }
+/// One node, on a budget.
+#[derive(Clone, Copy)]
+struct Node<'b>(&'b Budget);
+
+fn spend(left: &Cell<usize>, cost: usize) -> Option<()> {
+    left.set(left.get().checked_sub(cost)?);
+    Some(())
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -101,13 +149,21 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Json, E> {
         if number.fract() == 0.0 && number.abs() >= MAX_EXACT {
-            return Err(E::custom("the number is too large to be read exactly; write it in quotes, or the request in JSON"));
+            return Err(E::custom(
+                "the number is too large to be read exactly; write it in quotes, or the request in JSON",
+            ));
         }
-        format!("{number:?}").parse::<Number>().map(Json::Number).map_err(|_| E::custom("JSON has no such number; write another"))
+        format!("{number:?}")
+            .parse::<Number>()
+            .map(Json::Number)
+            .map_err(|_| E::custom("JSON has no such number; write another"))
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
-        self.spend(text.len())?;
+        let spent = spend(&self.0.bytes, text.len());
+        spent.ok_or_else(|| {
+            E::custom("the aliases stand for more than a request may hold; write less of them")
+        })?;
         Ok(Json::from(text))
     }
 
@@ -123,11 +179,17 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut object = Object::new();
         while let Some(key) = members.next_key_seed(self)? {
             let Json::String(key) = key else {
-                return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
+                return Err(A::Error::custom(format!(
+                    "found {} as a key; write the key in quotes",
+                    key.type_name()
+                )));
             };
-            if object.len() == MAX_KEYS {
-                return Err(A::Error::custom(format!("a mapping of more than {MAX_KEYS} keys; write the request in JSON")));
-            }
+            let spent = spend(&self.0.comparisons, object.len());
+            spent.ok_or_else(|| {
+                A::Error::custom(
+                    "there are too many keys in one mapping; write the request in JSON",
+                )
+            })?;
             object.insert(key, members.next_value_seed(self)?);
         }
         Ok(Json::Object(object))

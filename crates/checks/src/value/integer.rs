@@ -12,15 +12,9 @@ impl Integer {
         if !decimal || (digits.len() > 1 && digits.starts_with('0')) {
             return None;
         }
-        Some(Integer(if digits == "0" { digits } else { token }.to_owned()))
-    }
-
-    /// The integer a float is, exactly, where it is one.
-    pub fn of_float(number: f64) -> Option<Integer> {
-        if !number.is_finite() || number.fract() != 0.0 {
-            return None;
-        }
-        Integer::new(&format!("{number:.0}"))
+        Some(Integer(
+            if digits == "0" { digits } else { token }.to_owned(),
+        ))
     }
 
     /// The decimal digits, with a minus sign for a negative integer.
@@ -31,6 +25,18 @@ impl Integer {
     /// The nearest double; infinite where the integer is past the largest.
     pub fn to_f64(&self) -> f64 {
         self.0.parse().unwrap_or(f64::NAN)
+    }
+
+    /// The double that is this integer, exactly, where there is one.
+    pub fn as_float(&self) -> Option<f64> {
+        // The largest double has 309 digits.
+        if self.0.len() > 310 {
+            return None;
+        }
+        let number = self.to_f64();
+        // Integers up to 15 digits are below 2^53.
+        (self.0.len() <= 15 || (number.is_finite() && format!("{number:.0}") == self.0))
+            .then_some(number)
     }
 
     /// The integer where it fits.
@@ -52,10 +58,17 @@ mod tests {
     }
 
     #[test]
-    fn a_float_is_the_integer_it_stands_for() {
-        assert_eq!(Integer::of_float(-0.0), Integer::new("0"));
-        assert_eq!(Integer::of_float(1e23), Integer::new("99999999999999991611392"));
-        assert_eq!(Integer::of_float(0.5), None);
-        assert_eq!(Integer::of_float(f64::INFINITY), None);
+    fn an_integer_is_a_double_only_exactly() {
+        let float = |token: &str| Integer::new(token).and_then(|integer| integer.as_float());
+        assert_eq!(float("-0"), Some(0.0));
+        assert_eq!(float("999999999999999"), Some(999_999_999_999_999.0));
+        assert_eq!(float("-9007199254740992"), Some(-9_007_199_254_740_992.0));
+        assert_eq!(float("9007199254740993"), None);
+        assert_eq!(float("99999999999999991611392"), Some(1e23));
+        assert_eq!(float("100000000000000000000000"), None);
+        assert_eq!(float(&format!("{:.0}", f64::MAX)), Some(f64::MAX));
+        assert_eq!(float(&format!("-{:.0}", f64::MAX)), Some(f64::MIN));
+        assert_eq!(float(&format!("1{}", "0".repeat(309))), None);
+        assert_eq!(float(&"9".repeat(1_000_000)), None);
     }
 }

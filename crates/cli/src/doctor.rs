@@ -1,0 +1,140 @@
+//! `proofmark doctor`.
+
+use std::io::Write;
+
+use clap::Args;
+use proofmark_verifier::Language;
+use proofmark_receipt::{Json, Object};
+use proofmark_verifier::{Host, Level, Runtime};
+use proofmark_verifier::Store;
+
+use crate::config::{Config, DEFAULT_KEY};
+use crate::exit::Exit;
+use crate::paint::Paint;
+
+/// Say what this host can run and isolate, and what is missing
+#[derive(Args)]
+#[command(after_help = "Example:
+  proofmark doctor
+
+Exit codes: 0 submissions can be run here; 2 they can not.")]
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found.
+struct Findings {
+    levels: Vec<(Level, Option<String>)>,
+    runtimes: Vec<Runtime>,
+    key: Result<bool, String>,
+    store: Result<bool, String>,
+}
+
+impl Doctor {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let findings = Findings::gather(config);
+        match self.json {
+            true => writeln!(std::io::stdout().lock(), "{}", Json::from(findings.object(config)).to_text())?,
+            false => findings.print(config)?,
+        }
+        let isolated = findings.levels.iter().any(|(_, lacking)| lacking.is_none());
+        let sound = isolated && !findings.runtimes.is_empty() && findings.key.is_ok() && findings.store.is_ok();
+        Ok(if sound { Exit::Yes } else { Exit::NoAnswer })
+    }
+}
+
+impl Findings {
+    fn gather(config: &Config) -> Findings {
+        let levels = Host::survey();
+        let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
+        let path = config.store_path(None);
+        Findings {
+            runtimes: Host::probe(strongest).runtimes(),
+            key: Ok(config.keyring().has(DEFAULT_KEY)),
+            store: match path.exists() {
+                true => Store::open_existing(&path).map(|_| true).map_err(|error| error.to_string()),
+                false => Ok(false),
+            },
+            levels,
+        }
+    }
+
+    fn print(&self, config: &Config) -> anyhow::Result<()> {
+        let paint = Paint::for_stdout();
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "isolation")?;
+        for (level, lacking) in &self.levels {
+            match lacking {
+                None => writeln!(out, "  level {level}  {}", paint.good("holds"))?,
+                Some(why) => writeln!(out, "  level {level}  {} {why}", paint.bad("not to be had:"))?,
+            }
+        }
+        if self.levels.iter().all(|(_, lacking)| lacking.is_some()) {
+            writeln!(out, "  no submission runs here. As root, or with unprivileged user namespaces")?;
+            writeln!(out, "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;")?;
+            writeln!(out, "  in a container: --security-opt seccomp=unconfined), level A or B can be had")?;
+        }
+        writeln!(out, "runtimes")?;
+        for language in Language::ALL {
+            let mut found = self.runtimes.iter().filter(|runtime| runtime.language == language).peekable();
+            if found.peek().is_none() {
+                writeln!(out, "  {language:<11} {}: install {}", paint.bad("missing"), package(language))?;
+            }
+            for runtime in found {
+                writeln!(out, "  {:<11} {} {} ({})", language.as_str(), runtime.name, runtime.version, runtime.path.display())?;
+            }
+        }
+        writeln!(out, "home")?;
+        writeln!(out, "  folder      {}", config.home.display())?;
+        writeln!(out, "  key         {}", state(&self.key, "there", "none yet: made at first use"))?;
+        writeln!(out, "  store       {}", state(&self.store, "sound", "none yet: made at first use"))?;
+        Ok(())
+    }
+
+    fn object(&self, config: &Config) -> Object {
+        let mut object = Object::new();
+        object.insert("levels", self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>());
+        object.insert("runtimes", self.runtimes.iter().map(runtime_object).collect::<Vec<_>>());
+        object.insert("home", config.home.display().to_string());
+        object.insert("key", state(&self.key, "there", "none"));
+        object.insert("store", state(&self.store, "sound", "none"));
+        object
+    }
+}
+
+fn state(found: &Result<bool, String>, there: &str, none: &str) -> String {
+    match found {
+        Ok(true) => there.to_owned(),
+        Ok(false) => none.to_owned(),
+        Err(error) => format!("failed to {error}"),
+    }
+}
+
+fn level_object(level: Level, lacking: Option<&str>) -> Json {
+    let mut object = Object::new();
+    object.insert("level", level.as_str());
+    object.insert("holds", lacking.is_none());
+    if let Some(lacking) = lacking {
+        object.insert("lacking", lacking);
+    }
+    object.into()
+}
+
+fn runtime_object(runtime: &Runtime) -> Json {
+    let mut object = Object::new();
+    object.insert("language", runtime.language.as_str());
+    object.insert("runtime", runtime.name.as_str());
+    object.insert("version", runtime.version.as_str());
+    object.insert("path", runtime.path.display().to_string());
+    object.into()
+}
+
+fn package(language: Language) -> &'static str {
+    match language {
+        Language::Python => "python3",
+        Language::JavaScript => "nodejs",
+        Language::Bash => "bash",
+    }
+}

@@ -1,0 +1,43 @@
+//! `proofmark receipt show`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_receipt::Receipt;
+
+use super::read;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::paint::Paint;
+use crate::summary;
+
+/// Show everything a receipt says
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark receipt show 3f2a9c1e --json")]
+pub(crate) struct Show {
+    /// A file, an id in the store (its first digits are enough), or - for standard input
+    #[arg(value_name = "FILE|ID|-")]
+    receipt: String,
+    /// Look the id up in this database
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Print the receipt itself, on one line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let mut out = std::io::stdout().lock();
+        for text in read::texts(&self.receipt, self.store.as_deref(), config)? {
+            let receipt = Receipt::parse(&text.bytes).with_context(|| format!("read the receipt `{}`", text.label))?;
+            match self.json {
+                true => writeln!(out, "{}", receipt.to_text())?,
+                false => summary::write_whole(&mut out, &text.label, &receipt, Paint::for_stdout())?,
+            }
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,172 @@
+//! `proofmark receipt verify`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_receipt::json::MAX_BYTES;
+use proofmark_receipt::{
+    Answer, ChainHead, Json, Object, Profile, Receipt, SignerId, Verification, verify, verify_chain,
+};
+use proofmark_verifier::trusted_signers;
+
+use super::read::{self, Text};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::input;
+use crate::paint::{Paint, tame};
+
+/// Check receipts offline: format, hash, signature, signer
+///
+/// The answer is valid, invalid or undecidable, with its cause. Whether the signer is trusted is said apart from that,
+/// and is unknown as long as no trusted key is given.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark receipt verify receipt.json --trust issuer.pem
+  proofmark receipt export --chain nightly | proofmark receipt verify - --chain --head head.json
+  proofmark receipt verify 3f2a9c1e
+
+Exit codes: 0 valid; 1 invalid, or signed by somebody not trusted; 2 undecidable.")]
+pub(crate) struct Verify {
+    /// Receipts: files of one, or of one a line; ids in the store; - for standard input
+    #[arg(required = true, value_name = "FILE|ID|-")]
+    receipts: Vec<String>,
+    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    #[arg(long, value_name = "KEY")]
+    trust: Vec<String>,
+    /// The canonical form the issuer hashes: vrf, jcs, py-utf8 or py-ascii
+    #[arg(long, default_value_t = Profile::Vrf)]
+    profile: Profile,
+    /// Check that the receipts, in this order, are one whole chain
+    #[arg(long)]
+    chain: bool,
+    /// The signed head of the chain, so that a chain cut short shows
+    #[arg(long, value_name = "FILE", requires = "chain")]
+    head: Option<PathBuf>,
+    /// Look ids up in this database
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verify {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let trusted = self.trusted()?;
+        let mut texts = Vec::new();
+        for argument in &self.receipts {
+            texts.extend(read::texts(argument, self.store.as_deref(), config)?);
+        }
+        let mut worst = Exit::Yes;
+        for text in &texts {
+            let verification = verify(&text.bytes, self.profile, &trusted);
+            worst = worst.max(Exit::from(&verification));
+            self.print(&text.label, "receipt", &verification)?;
+        }
+        if self.chain {
+            worst = worst.max(self.check_chain(&texts, &trusted)?);
+        }
+        Ok(worst)
+    }
+
+    fn trusted(&self) -> anyhow::Result<Vec<SignerId>> {
+        let mut all = Vec::new();
+        for text in &self.trust {
+            all.extend(trusted_signers(text)?);
+        }
+        Ok(all)
+    }
+
+    fn check_chain(&self, texts: &[Text], trusted: &[SignerId]) -> anyhow::Result<Exit> {
+        // What is no receipt was reported as undecidable, and leaves a gap here.
+        let receipts: Vec<Receipt> = texts.iter().filter_map(|text| Receipt::parse(&text.bytes).ok()).collect();
+        let (head, head_exit) = self.head(trusted)?;
+        let checked = verify_chain(&receipts, head.as_ref());
+        let (answer, code, cause) = match &checked {
+            Ok(()) => ("valid", None, None),
+            Err(error) => ("invalid", Some(error.code()), Some(error.to_string())),
+        };
+        let label = format!("chain of {}", receipts.len());
+        match self.json {
+            true => {
+                let mut line = Object::new();
+                line.insert("chain", true);
+                line.insert("length", receipts.len() as u64);
+                line.insert("answer", answer);
+                insert_cause(&mut line, code, cause.as_deref());
+                writeln!(std::io::stdout().lock(), "{}", Json::from(line).to_text())?;
+            }
+            false => write_line(answer, &label, code, cause.as_deref())?,
+        }
+        let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
+        Ok(exit.max(head_exit))
+    }
+
+    /// The chain's head, when one is given and its signature is valid.
+    fn head(&self, trusted: &[SignerId]) -> anyhow::Result<(Option<ChainHead>, Exit)> {
+        let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
+        let bytes = input::read_limited(path, MAX_BYTES as u64)?;
+        let head = ChainHead::parse(&bytes).with_context(|| format!("read the chain head `{}`", path.display()))?;
+        let verification = head.verify(trusted);
+        self.print(&path.display().to_string(), "chain_head", &verification)?;
+        let exit = Exit::from(&verification);
+        Ok((Some(head), exit))
+    }
+
+    fn print(&self, label: &str, kind: &str, verification: &Verification) -> anyhow::Result<()> {
+        if self.json {
+            let line = Json::from(object(label, kind, verification)).to_text();
+            writeln!(std::io::stdout().lock(), "{line}")?;
+            return Ok(());
+        }
+        let Verification { answer, trust, signer, hint } = verification;
+        write_line(answer.as_str(), label, answer.code(), answer.cause().as_deref())?;
+        let mut out = std::io::stdout().lock();
+        if let Some(profile) = hint {
+            writeln!(out, "  it would verify under `--profile {profile}`: its issuer hashes another canonical form")?;
+        }
+        if let Some(signer) = signer {
+            writeln!(out, "  signer {trust}: {signer}")?;
+        }
+        Ok(())
+    }
+}
+
+fn object(label: &str, kind: &str, verification: &Verification) -> Object {
+    let Verification { answer, trust, signer, hint } = verification;
+    let mut line = Object::new();
+    line.insert("document", kind);
+    line.insert("source", label);
+    line.insert("answer", answer.as_str());
+    line.insert("trust", trust.as_str());
+    insert_cause(&mut line, answer.code(), answer.cause().as_deref());
+    if let Some(signer) = signer {
+        line.insert("signer_id", signer.to_string());
+    }
+    if let Some(profile) = hint {
+        line.insert("would_verify_under", profile.as_str());
+    }
+    line
+}
+
+fn insert_cause(line: &mut Object, code: Option<&str>, cause: Option<&str>) {
+    if let Some(code) = code {
+        line.insert("cause", code);
+    }
+    if let Some(cause) = cause {
+        line.insert("message", cause);
+    }
+}
+
+fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
+    let paint = Paint::for_stdout();
+    let painted = if answer == Answer::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{painted} {}", tame(label))?;
+    if let (Some(code), Some(cause)) = (code, cause) {
+        writeln!(out, "  {code}: {}", tame(cause))?;
+    }
+    Ok(())
+}

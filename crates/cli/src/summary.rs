@@ -1,0 +1,83 @@
+//! A receipt for people.
+
+use std::io::{self, Write};
+
+use proofmark_receipt::{Detail, Json, Receipt, Status};
+
+use crate::paint::{Paint, tame};
+
+/// At most this many checks are listed in full; the receipt holds all of them.
+const MAX_LISTED: usize = 20;
+
+/// Writes the verdict, the checks that did not pass with expected and actual, and the receipt's id.
+pub(crate) fn write(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
+    heading(out, label, receipt, paint)?;
+    let details = &receipt.results().details;
+    let bad: Vec<&Detail> = details.iter().filter(|detail| detail.status != Status::Pass).collect();
+    for detail in bad.iter().take(MAX_LISTED) {
+        check(out, detail, paint)?;
+    }
+    if let Some(more) = bad.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+        writeln!(out, "  … and {more} more; see `proofmark receipt show {}`", receipt.receipt_id())?;
+    }
+    writeln!(out, "  {}", paint.faint(&format!("receipt {}", receipt.receipt_id())))
+}
+
+/// Writes everything the receipt says.
+pub(crate) fn write_whole(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
+    heading(out, label, receipt, paint)?;
+    for detail in &receipt.results().details {
+        check(out, detail, paint)?;
+    }
+    field(out, "receipt", &receipt.receipt_id().to_string())?;
+    field(out, "at", receipt.verified_at().as_str())?;
+    field(out, "tier", &receipt.tier().to_string())?;
+    let hashes = receipt.hashes();
+    field(out, "specification", &hashes.specification.to_string())?;
+    field(out, "output", &hashes.output.to_string())?;
+    if let Some(tests) = hashes.tests {
+        field(out, "tests", &tests.to_string())?;
+    }
+    for (name, value) in receipt.metadata().iter() {
+        let text = value.as_str().map_or_else(|| value.to_text(), str::to_owned);
+        field(out, &tame(name), &tame(&text))?;
+    }
+    match receipt.signature() {
+        Some(signature) => field(out, "signed by", &tame(&signature.signer_id)),
+        None => field(out, "signed by", "nobody: a claim"),
+    }
+}
+
+fn heading(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
+    let results = receipt.results();
+    let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
+    let name = task.map_or_else(|| tame(label), |task| format!("{} ({})", tame(label), tame(task)));
+    let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
+    let took = milliseconds.map_or_else(String::new, |number| format!(", {} ms", tame(number.as_str())));
+    let checks = if results.total == 1 { "check" } else { "checks" };
+    let verdict = paint.verdict(receipt.verdict());
+    writeln!(out, "{verdict} {name}: {} of {} {checks} passed{took}", results.passed, results.total)
+}
+
+fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> {
+    let status = match detail.status {
+        Status::Pass => paint.good(detail.status.as_str()),
+        Status::Fail | Status::Error => paint.bad(detail.status.as_str()),
+    };
+    writeln!(out, "  {status} {}", tame(&detail.name))?;
+    for (name, value) in [
+        ("constraint", &detail.constraint),
+        ("expected", &detail.expected),
+        ("actual", &detail.actual),
+        ("message", &detail.message),
+    ] {
+        if let Some(value) = value {
+            writeln!(out, "      {name:<10} {}", tame(value))?;
+        }
+    }
+    Ok(())
+}
+
+fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "  {name:<22} {value}")
+}

@@ -1,0 +1,232 @@
+//! The parsed expression. Names are resolved and patterns compiled when it is built.
+
+use std::sync::Arc;
+
+use crate::error::Span;
+use crate::path::Query;
+use crate::pattern::Pattern;
+use crate::time::Field;
+use crate::value::Value;
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+    /// Levels of nodes from here down, this one counted.
+    pub(crate) depth: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Constant(Value),
+    /// A top-level fact.
+    Fact(Arc<str>),
+    /// A variable of an enclosing macro, counted from the outermost.
+    Local(usize),
+    Select { base: Box<Node>, field: Arc<str> },
+    Index { base: Box<Node>, index: Box<Node> },
+    /// `has(base.field)`; without a base, `has(name)`.
+    Has { base: Option<Box<Node>>, field: Arc<str> },
+    Not(Box<Node>),
+    Negate(Box<Node>),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Conditional(Box<[Node; 3]>),
+    Binary { operator: Operator, operands: Box<[Node; 2]> },
+    List(Vec<Node>),
+    Map(Vec<[Node; 2]>),
+    Call { function: Function, arguments: Vec<Node> },
+    Matches { text: Box<Node>, pattern: Pattern },
+    /// `path("…")` over all facts, or `base.path("…")` over a value.
+    Path { base: Option<Box<Node>>, query: Query },
+    Macro(Box<Macro>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Macro {
+    pub(crate) kind: MacroKind,
+    pub(crate) range: Node,
+    /// One variable for the element or key, two for index or key and element.
+    pub(crate) variables: usize,
+    /// The filter of a `map` with three arguments.
+    pub(crate) filter: Option<Node>,
+    pub(crate) body: Node,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MacroKind {
+    All,
+    Exists,
+    ExistsOne,
+    Filter,
+    Map,
+}
+
+impl MacroKind {
+    /// The names of all macros, for suggestions.
+    pub(crate) const NAMES: [&str; 5] = ["all", "exists", "exists_one", "filter", "map"];
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "all" => Self::All,
+            "exists" => Self::Exists,
+            "exists_one" | "existsOne" => Self::ExistsOne,
+            "filter" => Self::Filter,
+            "map" => Self::Map,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+impl Operator {
+    /// The operator a token stands for and how tightly it binds.
+    pub(crate) fn from_text(text: &str) -> Option<(Self, u8)> {
+        Some(match text {
+            "==" => (Self::Equal, 1),
+            "!=" => (Self::NotEqual, 1),
+            "<" => (Self::Less, 1),
+            "<=" => (Self::LessOrEqual, 1),
+            ">" => (Self::Greater, 1),
+            ">=" => (Self::GreaterOrEqual, 1),
+            "in" => (Self::In, 1),
+            "+" => (Self::Add, 2),
+            "-" => (Self::Subtract, 2),
+            "*" => (Self::Multiply, 3),
+            "/" => (Self::Divide, 3),
+            "%" => (Self::Remainder, 3),
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::In => "in",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Function {
+    Size,
+    StartsWith,
+    EndsWith,
+    Contains,
+    Int,
+    UInt,
+    Decimal,
+    String,
+    Bool,
+    Bytes,
+    Type,
+    Dyn,
+    Sha256,
+    Timestamp,
+    Duration,
+    Time(Field),
+}
+
+impl Function {
+    /// Names of what is called as `name(x)`.
+    pub(crate) const GLOBAL_NAMES: [&str; 16] = [
+        "size", "int", "uint", "double", "decimal", "string", "bool", "bytes", "type", "dyn",
+        "sha256", "timestamp", "duration", "has", "path", "matches",
+    ];
+
+    /// Names of what is called as `x.name()`.
+    pub(crate) const METHOD_NAMES: [&str; 16] = [
+        "size", "startsWith", "endsWith", "contains", "matches", "path", "getFullYear", "getMonth",
+        "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
+        "getSeconds", "getMilliseconds",
+    ];
+
+    /// The function `name(x)` calls. Each takes one argument.
+    pub(crate) fn global(name: &str) -> Option<Self> {
+        Some(match name {
+            "size" => Self::Size,
+            "int" => Self::Int,
+            "uint" => Self::UInt,
+            "double" | "decimal" => Self::Decimal,
+            "string" => Self::String,
+            "bool" => Self::Bool,
+            "bytes" => Self::Bytes,
+            "type" => Self::Type,
+            "dyn" => Self::Dyn,
+            "sha256" => Self::Sha256,
+            "timestamp" => Self::Timestamp,
+            "duration" => Self::Duration,
+            _ => return None,
+        })
+    }
+
+    /// The function `x.name(…)` calls, and how few and how many arguments it takes besides `x`.
+    pub(crate) fn method(name: &str) -> Option<(Self, usize, usize)> {
+        Some(match name {
+            "size" => (Self::Size, 0, 0),
+            "startsWith" => (Self::StartsWith, 1, 1),
+            "endsWith" => (Self::EndsWith, 1, 1),
+            "contains" => (Self::Contains, 1, 1),
+            "getFullYear" => (Self::Time(Field::FullYear), 0, 1),
+            "getMonth" => (Self::Time(Field::Month), 0, 1),
+            "getDate" => (Self::Time(Field::Date), 0, 1),
+            "getDayOfMonth" => (Self::Time(Field::DayOfMonth), 0, 1),
+            "getDayOfWeek" => (Self::Time(Field::DayOfWeek), 0, 1),
+            "getDayOfYear" => (Self::Time(Field::DayOfYear), 0, 1),
+            "getHours" => (Self::Time(Field::Hours), 0, 1),
+            "getMinutes" => (Self::Time(Field::Minutes), 0, 1),
+            "getSeconds" => (Self::Time(Field::Seconds), 0, 1),
+            "getMilliseconds" => (Self::Time(Field::Milliseconds), 0, 1),
+            _ => return None,
+        })
+    }
+}
+
+impl Kind {
+    /// The nodes directly below.
+    pub(crate) fn children(&self) -> Box<dyn Iterator<Item = &Node> + '_> {
+        match self {
+            Self::Constant(_) | Self::Fact(_) | Self::Local(_) => Box::new(std::iter::empty()),
+            Self::Select { base: child, .. }
+            | Self::Not(child)
+            | Self::Negate(child)
+            | Self::Matches { text: child, .. } => Box::new(std::iter::once(&**child)),
+            Self::Index { base, index } => Box::new([&**base, &**index].into_iter()),
+            Self::Has { base, .. } | Self::Path { base, .. } => Box::new(base.iter().map(|node| &**node)),
+            Self::And(items) | Self::Or(items) | Self::List(items) => Box::new(items.iter()),
+            Self::Conditional(parts) => Box::new(parts.iter()),
+            Self::Binary { operands, .. } => Box::new(operands.iter()),
+            Self::Map(entries) => Box::new(entries.iter().flatten()),
+            Self::Call { arguments, .. } => Box::new(arguments.iter()),
+            Self::Macro(inner) => {
+                let parts = [Some(&inner.range), inner.filter.as_ref(), Some(&inner.body)];
+                Box::new(parts.into_iter().flatten())
+            }
+        }
+    }
+}

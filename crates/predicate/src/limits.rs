@@ -1,0 +1,48 @@
+//! Every limit of the language in one place. Going past one is a named error, never a hang.
+
+/// Longest source text of one predicate, in bytes.
+pub const MAX_SOURCE_BYTES: usize = 16 * 1024;
+
+/// Deepest nesting of an expression. A chain of `&&` or `||` counts as one level however long it
+/// is; every other operator, call, index or bracket counts as one more.
+pub const MAX_DEPTH: usize = 100;
+
+/// Steps one evaluation may take. One step is about one visited node, one visited element or
+/// sixteen bytes of text touched.
+pub const MAX_STEPS: u64 = 1_000_000;
+
+/// Longest string or byte sequence an expression may produce, in bytes.
+pub const MAX_STRING_BYTES: usize = 1024 * 1024;
+
+/// Longest list an expression may produce, in elements.
+pub const MAX_LIST_ITEMS: usize = 100_000;
+
+/// Deepest nesting of two values that are compared with each other, or walked by `path`.
+pub const MAX_VALUE_DEPTH: usize = 128;
+
+/// Longest text of a `matches` pattern, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 1024;
+
+/// Largest compiled `matches` pattern, in bytes of memory.
+pub const MAX_PATTERN_MEMORY: usize = 256 * 1024;
+
+/// Deepest nesting of groups and repetitions in a `matches` pattern.
+pub const MAX_PATTERN_DEPTH: u32 = 32;
+
+/// Longest JSONPath query, in bytes.
+pub const MAX_PATH_BYTES: usize = 512;
+
+/// Most brackets open at once in a JSONPath query.
+pub const MAX_PATH_NESTING: usize = 8;
+
+/// Most reasons an unknown answer carries; further ones are left out.
+pub const MAX_MISSING: usize = 32;
+
+/// Longest path text in a reason, in bytes; longer ones end in `…`.
+pub const MAX_REASON_BYTES: usize = 256;
+
+/// Most significant digits of a decimal.
+pub const MAX_DECIMAL_DIGITS: u32 = 34;
+
+/// Largest power of ten of a decimal's first digit, and the smallest when negated.
+pub const MAX_DECIMAL_EXPONENT: i32 = 6144;

@@ -1,0 +1,294 @@
+//! JSONPath queries, RFC 9535, over facts.
+//!
+//! A query of names, indexes and wildcards alone is walked here and strictly: a member that is not
+//! there makes the answer unknown instead of the list shorter. Queries with filters, slices,
+//! unions or `..` ask what is there, as the standard has it; only the plain names they begin with
+//! must be there.
+
+use std::sync::Arc;
+
+use serde_json_path::{JsonPath, PathElement};
+
+use crate::error::{Failure, Fault, Missing, Why, shorten};
+use crate::limits::{
+    MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH,
+};
+use crate::steps::Steps;
+use crate::value::{Key, Value};
+
+#[derive(Debug)]
+pub(crate) struct Query {
+    /// The names, indexes and wildcards the query begins with.
+    strict: Vec<Step>,
+    /// The whole query, when there is more to it.
+    general: Option<General>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Name(Arc<str>),
+    Index(i64),
+    Wildcard,
+}
+
+#[derive(Debug)]
+struct General {
+    path: JsonPath,
+    /// How often the walk may start anew from every node: the exponent of its cost.
+    nested: u32,
+    /// How often each node may be visited because of unions and relative queries.
+    repeated: u64,
+}
+
+impl Query {
+    pub(crate) fn new(text: &str) -> Result<Self, Fault> {
+        check_size(text)?;
+        let path = JsonPath::parse(text).map_err(|error| Fault::Path(error.to_string()))?;
+        let (mut strict, rest) = strict_steps(text);
+        if rest.is_empty() {
+            return Ok(Self { strict, general: None });
+        }
+        if ["match", "search"].iter().any(|name| text.contains(name)) {
+            let message = "`match` and `search` are not part of it; filter with `matches`";
+            return Err(Fault::Path(message.to_owned()));
+        }
+        let plain = strict.iter().position(|step| matches!(step, Step::Wildcard));
+        strict.truncate(plain.unwrap_or(strict.len()));
+        let count = |mark: &str| text.matches(mark).count();
+        let nested = count("..") + count("?") + count("$").saturating_sub(1);
+        let repeated = 1u64.checked_shl(u32::try_from(count(",")).unwrap_or(64));
+        let relative = u64::try_from(count("@") + 1).unwrap_or(u64::MAX);
+        let general = General {
+            path,
+            nested: u32::try_from(nested.max(1)).unwrap_or(u32::MAX),
+            repeated: repeated.unwrap_or(u64::MAX).saturating_mul(relative),
+        };
+        Ok(Self { strict, general: Some(general) })
+    }
+
+    /// The nodes the query selects, in its order. `name` is how messages call the root.
+    pub(crate) fn select(
+        &self,
+        root: &Value,
+        name: &str,
+        steps: &mut Steps,
+    ) -> Result<Vec<Value>, Vec<Missing>> {
+        let mut walk = Walk { name, steps, trail: Vec::new(), found: Vec::new(), missing: Vec::new() };
+        walk.follow(root, &self.strict);
+        let Walk { found, missing, .. } = walk;
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        match &self.general {
+            None => Ok(found.into_iter().cloned().collect()),
+            Some(general) => general.select(root, steps).map_err(|failure| {
+                let path = if name.is_empty() { "$" } else { name };
+                vec![Missing { path: path.to_owned(), why: Why::Failed(failure) }]
+            }),
+        }
+    }
+}
+
+impl General {
+    fn select(&self, root: &Value, steps: &mut Steps) -> Result<Vec<Value>, Failure> {
+        let before = steps.taken();
+        let tree = to_json(root, 0, steps)?;
+        let nodes = steps.taken() - before;
+        let cost = nodes.checked_pow(self.nested).and_then(|cost| cost.checked_mul(self.repeated));
+        steps.charge(cost.unwrap_or(u64::MAX))?;
+        let located = self.path.query_located(&tree);
+        if located.len() > MAX_LIST_ITEMS {
+            return Err(Failure::SizeLimit);
+        }
+        steps.charge(u64::try_from(located.len()).unwrap_or(u64::MAX))?;
+        located
+            .iter()
+            .map(|node| find(root, node.location().iter()).ok_or(Failure::Conversion))
+            .collect()
+    }
+}
+
+/// The value at a place the query found: taken from the facts, so that numbers stay exact.
+fn find<'a>(root: &Value, path: impl Iterator<Item = &'a PathElement<'a>>) -> Option<Value> {
+    let mut at = root;
+    for element in path {
+        at = match (element, at) {
+            (PathElement::Name(name), Value::Map(map)) => map.get_str(name)?,
+            (PathElement::Index(index), Value::List(items)) => items.get(*index)?,
+            _ => return None,
+        };
+    }
+    Some(at.clone())
+}
+
+/// The tree the query walks. Decimals become the nearest double here: filters compare those.
+fn to_json(value: &Value, depth: usize, steps: &mut Steps) -> Result<serde_json::Value, Failure> {
+    steps.charge(1)?;
+    if depth > MAX_VALUE_DEPTH {
+        return Err(Failure::SizeLimit);
+    }
+    Ok(match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::UInt(value) => (*value).into(),
+        Value::Decimal(value) => {
+            let double = value.to_string().parse::<f64>().map_err(|_| Failure::Inexact)?;
+            serde_json::Number::from_f64(double).ok_or(Failure::Inexact)?.into()
+        }
+        Value::String(text) => {
+            steps.charge_bytes(text.len())?;
+            (**text).into()
+        }
+        Value::List(items) => {
+            let items = items.iter().map(|item| to_json(item, depth + 1, steps));
+            serde_json::Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        Value::Map(map) => {
+            let entries = map.entries().iter().map(|(key, value)| match key {
+                Key::String(key) => Ok((String::from(&**key), to_json(value, depth + 1, steps)?)),
+                _ => Err(Failure::Conversion),
+            });
+            serde_json::Value::Object(entries.collect::<Result<_, _>>()?)
+        }
+        Value::Bytes(_) | Value::Timestamp(_) | Value::Duration(_) | Value::Type(_) => {
+            return Err(Failure::Conversion);
+        }
+    })
+}
+
+struct Walk<'a, 's> {
+    name: &'s str,
+    steps: &'s mut Steps,
+    trail: Vec<Place<'a>>,
+    found: Vec<&'a Value>,
+    missing: Vec<Missing>,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+impl<'a> Walk<'a, '_> {
+    /// Follows the steps; what is missing on the way is noted. The depth is that of the query.
+    fn follow(&mut self, value: &'a Value, steps: &'a [Step]) {
+        if let Err(failure) = self.steps.charge(1) {
+            return self.note(Why::Failed(failure));
+        }
+        if self.found.len() >= MAX_LIST_ITEMS {
+            return self.note(Why::Failed(Failure::SizeLimit));
+        }
+        let Some((step, rest)) = steps.split_first() else {
+            return self.found.push(value);
+        };
+        match (step, value) {
+            (Step::Name(name), Value::Map(map)) => {
+                self.enter(Place::Name(name), map.get_str(name), rest);
+            }
+            (Step::Name(_), _) => self.note_type("map", value),
+            (Step::Index(index), Value::List(items)) => {
+                let at = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+                let at = if *index < 0 { items.len().wrapping_sub(at) } else { at };
+                self.enter(Place::Index(at), items.get(at), rest);
+            }
+            (Step::Index(_), _) => self.note_type("list", value),
+            (Step::Wildcard, Value::List(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.enter(Place::Index(index), Some(item), rest);
+                }
+            }
+            (Step::Wildcard, Value::Map(map)) => {
+                for (key, item) in map.entries() {
+                    let name = if let Key::String(name) = key { name } else { "…" };
+                    self.enter(Place::Name(name), Some(item), rest);
+                }
+            }
+            (Step::Wildcard, _) => self.note_type("list or map", value),
+        }
+    }
+
+    fn enter(&mut self, place: Place<'a>, value: Option<&'a Value>, rest: &'a [Step]) {
+        if self.missing.len() >= MAX_MISSING || self.steps.exhausted() {
+            return;
+        }
+        self.trail.push(place);
+        match value {
+            Some(value) => self.follow(value, rest),
+            None => self.note(Why::Absent),
+        }
+        self.trail.pop();
+    }
+
+    fn note_type(&mut self, expected: &'static str, value: &Value) {
+        let found = value.type_name().name();
+        self.note(Why::WrongType { expected, found });
+    }
+
+    fn note(&mut self, why: Why) {
+        let mut path = self.name.to_owned();
+        for place in &self.trail {
+            match place {
+                Place::Name(name) if path.is_empty() => path.push_str(name),
+                Place::Name(name) => path.extend([".", name]),
+                Place::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        if path.is_empty() {
+            path.push('$');
+        }
+        self.missing.push(Missing { path: shorten(path), why });
+    }
+}
+
+/// Refuses what the parser of the standard would recurse too deeply on.
+fn check_size(text: &str) -> Result<(), Fault> {
+    if text.len() > MAX_PATH_BYTES {
+        return Err(Fault::Path("it is too long".to_owned()));
+    }
+    let mut open = 0usize;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' => open += 1,
+            b')' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MAX_PATH_NESTING {
+            return Err(Fault::Path("it has too many open brackets".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The steps a valid query begins with that can be walked strictly, and the text after them.
+fn strict_steps(text: &str) -> (Vec<Step>, &str) {
+    let mut rest = text.strip_prefix('$').unwrap_or(text);
+    let mut steps = Vec::new();
+    while let Some((step, after)) = strict_step(rest) {
+        steps.push(step);
+        rest = after;
+    }
+    (steps, rest)
+}
+
+fn strict_step(rest: &str) -> Option<(Step, &str)> {
+    if let Some(after) = rest.strip_prefix(".*").or(rest.strip_prefix("[*]")) {
+        return Some((Step::Wildcard, after));
+    }
+    if let Some(after) = rest.strip_prefix('.') {
+        let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii();
+        let length = after.find(|c| !is_name(c)).unwrap_or(after.len());
+        let (name, after) = after.split_at_checked(length).filter(|(name, _)| !name.is_empty())?;
+        return Some((Step::Name(Arc::from(name)), after));
+    }
+    let bracketed = rest.strip_prefix('[')?;
+    let quote = bracketed.chars().next()?;
+    if quote == '\'' || quote == '"' {
+        let (name, after) = bracketed.strip_prefix(quote)?.split_once(quote)?;
+        let plain = !name.contains('\\');
+        return plain.then_some((Step::Name(Arc::from(name)), after.strip_prefix(']')?));
+    }
+    let (index, after) = bracketed.split_once(']')?;
+    Some((Step::Index(index.parse().ok()?), after))
+}

@@ -1,0 +1,63 @@
+//! The patterns of `matches`: compiled when the predicate is loaded, matched in linear time.
+
+use regex::{Regex, RegexBuilder};
+
+use crate::error::Fault;
+use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_PATTERN_MEMORY};
+
+/// Compiled sizes tried in turn. The first that holds a pattern tells how much work one byte of
+/// text can cost, which the step count has to know.
+const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 128 << 10, MAX_PATTERN_MEMORY];
+
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    steps_per_block: u64,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Result<Self, Fault> {
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(Fault::Pattern("it is too long".to_owned()));
+        }
+        let mut error = None;
+        for size in SIZES {
+            match compile(text, size) {
+                Ok(regex) => {
+                    let steps_per_block = u64::try_from(size >> 12).unwrap_or(u64::MAX);
+                    return Ok(Self { regex, steps_per_block });
+                }
+                Err(regex::Error::CompiledTooBig(_)) => {
+                    error = Some("it is too large once compiled".to_owned());
+                }
+                Err(other) => {
+                    let message = other.to_string();
+                    let last = message.lines().last().unwrap_or_default();
+                    return Err(Fault::Pattern(last.trim_start_matches("error: ").to_owned()));
+                }
+            }
+        }
+        Err(Fault::Pattern(error.unwrap_or_default()))
+    }
+
+    /// Whether the pattern is found anywhere in the text.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// Steps a match over a text of this many bytes counts as.
+    pub(crate) fn steps(&self, bytes: usize) -> u64 {
+        u64::try_from(bytes / 16)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1)
+            .saturating_mul(self.steps_per_block)
+    }
+}
+
+fn compile(text: &str, size: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text)
+        .size_limit(size)
+        .dfa_size_limit(MAX_PATTERN_MEMORY * 4)
+        .nest_limit(MAX_PATTERN_DEPTH)
+        .build()
+}

@@ -1,0 +1,163 @@
+//! Hostile programs: each one attacks, and declares in its header what the
+//! sandbox must answer. After each, nothing of it may be left.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "hostile/corpus.rs"]
+mod corpus;
+#[path = "support/leftovers.rs"]
+mod leftovers;
+
+use std::io::ErrorKind;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use corpus::{Hostile, fits, read_all, show};
+use leftovers::HostState;
+use proofmark_checks::{End, Outcome};
+use proofmark_sandbox::{Host, Level, Worker};
+
+/// Well past every deadline of the programs: the supervisor itself was held up.
+const HELD_UP: Duration = Duration::from_secs(8);
+
+#[test]
+fn no_hostile_program_gets_through_and_nothing_of_it_is_left() {
+    leftovers::adopt_orphans();
+    let folder = leftovers::own_temporary_folder();
+    let baits = Baits::lay(&folder);
+    let start = HostState::now(&folder);
+    let mut failures = Vec::new();
+    for (level, lacking) in Host::survey() {
+        match lacking {
+            None => failures.extend(attack(level, &baits, &folder)),
+            Some(why) => println!("level {level} is not to be had here: {why}"),
+        }
+        failures.extend(HostState::now(&folder).left_since(&start).into_iter().map(|left| format!("{level}: at the end {left}")));
+    }
+    drop(baits);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Runs every program at one level; what went wrong.
+fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
+    let host = Host::probe(Some(level));
+    let programs = read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile"), &|text| baits.fill(text));
+    assert!(programs.len() >= 60, "only {} programs", programs.len());
+    let wanted = std::env::var("HOSTILE").unwrap_or_default();
+    let mut worker = host.worker();
+    warm_up(&mut worker, &programs);
+    let before = HostState::now(folder);
+    let mut failures = Vec::new();
+    for program in programs.iter().filter(|program| program.name.contains(&wanted)) {
+        let started = Instant::now();
+        let outcome = worker.run(&program.job);
+        let mut wrong = judge(program, &outcome, level);
+        if started.elapsed() > HELD_UP {
+            wrong.push(format!("held the supervisor up for {:?}", started.elapsed()));
+        }
+        wrong.extend(HostState::now(folder).left_since(&before).into_iter().map(|left| format!("left {left}")));
+        wrong.extend(baits.bitten());
+        println!("{level} {:<40} {:>6} ms {}", program.name, started.elapsed().as_millis(), if wrong.is_empty() { "" } else { "WRONG" });
+        failures.extend(wrong.into_iter().map(|text| format!("{level} {}: {text}", program.name)));
+    }
+    failures
+}
+
+/// A first case of each kind, for what is opened or started once.
+fn warm_up(worker: &mut Worker, programs: &[Hostile]) {
+    for name in ["python/clean", "node/clean", "bash/clean"] {
+        let program = programs.iter().find(|program| program.name == name).unwrap();
+        worker.run(&program.job);
+    }
+}
+
+fn judge(program: &Hostile, outcome: &Outcome, level: Level) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (index, case) in outcome.cases.iter().enumerate() {
+        let declared = program.expected(index, level);
+        if !fits(&case.end, declared) {
+            wrong.push(format!("case {index} ended `{}` and not `{declared}`", show(&case.end)));
+        }
+        if matches!(case.end, End::Unavailable(_)) {
+            wrong.push("a submission must not look like a broken host".to_owned());
+        }
+    }
+    wrong
+}
+
+/// What the programs would like to reach on the host.
+struct Baits {
+    tcp: TcpListener,
+    udp: UdpSocket,
+    unix: UnixListener,
+    datagrams: UnixDatagram,
+    hidden: UnixListener,
+    hidden_name: String,
+    folder: PathBuf,
+}
+
+const SECRET: &str = "the-secret-of-the-host";
+
+impl Baits {
+    fn lay(folder: &Path) -> Baits {
+        std::fs::write(folder.join("secret"), SECRET).unwrap();
+        // SAFETY: called before any other thread of the test reads the environment.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::env::set_var("PROOFMARK_HOSTILE", SECRET);
+        }
+        let hidden_name = format!("proofmark-hostile-{}", std::process::id());
+        let baits = Baits {
+            tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
+            udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
+            unix: UnixListener::bind(folder.join("stream")).unwrap(),
+            datagrams: UnixDatagram::bind(folder.join("datagrams")).unwrap(),
+            hidden: UnixListener::bind_addr(&SocketAddr::from_abstract_name(&hidden_name).unwrap()).unwrap(),
+            hidden_name,
+            folder: folder.to_owned(),
+        };
+        for open in ["stream", "datagrams", "secret"] {
+            std::fs::set_permissions(folder.join(open), std::fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        baits.tcp.set_nonblocking(true).unwrap();
+        baits.udp.set_nonblocking(true).unwrap();
+        baits.unix.set_nonblocking(true).unwrap();
+        baits.datagrams.set_nonblocking(true).unwrap();
+        baits.hidden.set_nonblocking(true).unwrap();
+        baits
+    }
+
+    fn fill(&self, text: &str) -> String {
+        text.replace("@PORT@", &self.tcp.local_addr().unwrap().port().to_string())
+            .replace("@UDP@", &self.udp.local_addr().unwrap().port().to_string())
+            .replace("@HIDDEN@", &self.hidden_name)
+            .replace("@FOLDER@", &self.folder.to_string_lossy())
+            .replace("@PID@", &std::process::id().to_string())
+    }
+
+    /// Which baits something came to, or were changed.
+    fn bitten(&self) -> Vec<String> {
+        let mut bytes = [0; 16];
+        let asked = [
+            ("tcp", self.tcp.accept().map(drop)),
+            ("udp", self.udp.recv(&mut bytes).map(drop)),
+            ("unix stream", self.unix.accept().map(drop)),
+            ("unix datagram", self.datagrams.recv(&mut bytes).map(drop)),
+            ("abstract", self.hidden.accept().map(drop)),
+        ];
+        let came = |(name, result): (&str, std::io::Result<()>)| match result {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            _ => Some(format!("reached the host's {name} socket")),
+        };
+        let secret = self.folder.join("secret");
+        let kept = std::fs::read_to_string(&secret).is_ok_and(|text| text == SECRET)
+            && secret.metadata().is_ok_and(|found| found.permissions().mode() & 0o777 == 0o777);
+        let changed = (!kept).then(|| "changed a file of the host".to_owned());
+        asked.into_iter().filter_map(came).chain(changed).collect()
+    }
+}

@@ -1,0 +1,2 @@
+# expect: text 1
+echo 1

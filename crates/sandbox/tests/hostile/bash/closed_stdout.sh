@@ -1,0 +1,2 @@
+# expect: text  | exit 1
+exec 1>&-

@@ -1,0 +1,3 @@
+# expect: text done
+( sleep 0.3; echo late ) &
+echo done

@@ -1,0 +1,2 @@
+# expect: output_limit
+while :; do echo 0123456789012345678901234567890123456789; done

@@ -1,0 +1,5 @@
+# expect: timeout
+# disk: 4
+# timeout: 400
+mkfifo /tmp/hostile-fifo || exit 1
+read -r x < /tmp/hostile-fifo

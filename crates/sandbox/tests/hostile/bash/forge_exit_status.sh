@@ -1,0 +1,3 @@
+# expect: exit 3 | raised
+echo PASS
+exit 3

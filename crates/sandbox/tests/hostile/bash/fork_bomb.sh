@@ -1,0 +1,5 @@
+# expect: own
+# timeout: 600
+bomb() { bomb | bomb & }
+bomb
+while :; do :; done

@@ -1,0 +1,2 @@
+# expect: text x
+printf x

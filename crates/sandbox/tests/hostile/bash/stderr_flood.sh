@@ -1,0 +1,3 @@
+# expect: timeout
+# timeout: 500
+yes 1>&2

@@ -1,0 +1,109 @@
+//! The programs and what they declare about themselves in their first lines.
+//!
+//! A header line is a comment `key: value`: `expect` (one answer, or several
+//! divided by ` | `), `expect C` (the answer where isolation is of level C),
+//! `then` (the answer of a second, later case), `mode` (`call`, the default, or
+//! `stdio`), `timeout` (milliseconds), `memory`, `disk` (MiB), `processes`,
+//! `output` (bytes).
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use proofmark_checks::{Case, End, Job, Language, Limits, Program};
+use proofmark_sandbox::Level;
+
+/// One hostile program.
+pub struct Hostile {
+    pub name: String,
+    pub job: Job,
+    header: Vec<(String, String)>,
+}
+
+/// Every program of the folder, by name.
+pub fn read_all(folder: &Path, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
+    let mut all = Vec::new();
+    for (sub, language) in [("python", Language::Python), ("node", Language::JavaScript), ("bash", Language::Bash)] {
+        let prelude = fs::read_to_string(folder.join(format!("prelude.{sub}"))).unwrap_or_default();
+        for entry in fs::read_dir(folder.join(sub)).unwrap().flatten() {
+            let text = fs::read_to_string(entry.path()).unwrap();
+            let name = format!("{sub}/{}", entry.path().file_stem().unwrap().to_string_lossy());
+            all.push(hostile(name, language, &text, &fill(&prelude), &fill(&text)));
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+fn hostile(name: String, language: Language, text: &str, prelude: &str, filled: &str) -> Hostile {
+    let header = header(text);
+    let of = |key: &str| header.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+    let number = |key: &str, other: u32| of(key).map_or(other, |value| value.parse().unwrap());
+    let source = if language == Language::Bash { filled.to_owned() } else { format!("{prelude}\n{filled}") };
+    let program = match of("mode") {
+        Some("stdio") => Program::Stdio { source },
+        None if language == Language::Bash => Program::Stdio { source },
+        _ => Program::Call { source, entrypoint: "f".to_owned() },
+    };
+    let timeout = Duration::from_millis(number("timeout", 5_000).into());
+    let inputs = if of("then").is_some() { vec!["[0]", "[1]"] } else { vec!["[0]"] };
+    let cases = inputs.into_iter().map(|input| Case { input: input.to_owned(), timeout }).collect();
+    let limits = Limits {
+        memory_mb: number("memory", if language == Language::JavaScript { 256 } else { 64 }),
+        total_timeout: Duration::from_secs(60),
+        output_bytes: number("output", 64 << 10) as usize,
+        processes: number("processes", 16),
+        disk_mb: number("disk", 0),
+    };
+    Hostile { name, job: Job { language, runtime: None, program, cases, limits }, header }
+}
+
+fn header(text: &str) -> Vec<(String, String)> {
+    let comment = |line: &str| Some(line.strip_prefix("# ").or(line.strip_prefix("// "))?.to_owned());
+    let pair = |line: String| line.split_once(": ").map(|(key, value)| (key.to_owned(), value.trim().to_owned()));
+    text.lines().map_while(comment).filter_map(pair).collect()
+}
+
+impl Hostile {
+    /// The answers declared for one case at this level.
+    pub fn expected(&self, case: usize, level: Level) -> &str {
+        let key = if case == 0 { "expect" } else { "then" };
+        let exact = format!("{key} {level}");
+        let found = |wanted: &str| self.header.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str());
+        found(&exact).or_else(|| found(key)).unwrap_or("nothing declared")
+    }
+}
+
+/// Whether the end is one of those declared.
+pub fn fits(end: &End, declared: &str) -> bool {
+    declared.split(" | ").any(|one| fits_one(end, one.trim()))
+}
+
+fn fits_one(end: &End, declared: &str) -> bool {
+    let (word, rest) = declared.split_once(' ').unwrap_or((declared, ""));
+    match end {
+        End::Value(wire) => word == "own" || (word == "value" && (rest.is_empty() || rest.as_bytes() == wire)),
+        End::Text(text) => word == "own" || (word == "text" && (rest.is_empty() || rest.as_bytes() == text.trim_ascii_end())),
+        End::Raised { kind, .. } => word == "own" || (word == "raised" && (rest.is_empty() || rest == kind)),
+        End::Timeout => matches!(word, "own" | "timeout"),
+        End::MemoryLimit => matches!(word, "own" | "memory_limit"),
+        End::OutputLimit => matches!(word, "own" | "output_limit"),
+        End::ProcessLimit => matches!(word, "own" | "process_limit"),
+        End::Signal(signal) => word == "own" || (word == "signal" && rest == signal.to_string()),
+        End::Exit(code) => word == "own" || (word == "exit" && rest == code.to_string()),
+        End::NoAnswer(_) => matches!(word, "own" | "no_answer"),
+        // Never an answer a submission may bring about.
+        End::TotalTimeout | End::Unavailable(_) => false,
+    }
+}
+
+/// The end as the headers write it.
+pub fn show(end: &End) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.get(..300).unwrap_or(bytes)).into_owned();
+    match end {
+        End::Value(wire) => format!("value {}", text(wire)),
+        End::Text(bytes) => format!("text {}", text(bytes)),
+        End::Raised { kind, text } => format!("raised {kind} ({text})"),
+        other => format!("{other:?}"),
+    }
+}

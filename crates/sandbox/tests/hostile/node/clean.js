@@ -1,0 +1,2 @@
+// expect: value 1
+function f (n) { return n + 1 }

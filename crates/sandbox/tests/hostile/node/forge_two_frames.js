@@ -1,0 +1,2 @@
+// expect: no_answer
+function f () { fs.writeSync(4, 'V"forged"\n'); return true }

@@ -1,0 +1,3 @@
+// expect: timeout
+// timeout: 400
+function f () { for (;;) {} }

@@ -1,0 +1,2 @@
+// expect: memory_limit
+function f () { const keep = []; for (;;) keep.push(new Array(10000).fill(keep.length)) }

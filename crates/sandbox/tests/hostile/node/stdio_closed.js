@@ -1,0 +1,3 @@
+// expect: text 
+// mode: stdio
+fs.closeSync(1)

@@ -1,0 +1,2 @@
+// expect: raised RangeError
+function f () { let v = []; for (let i = 0; i < 100000; i++) v = [v]; return v }

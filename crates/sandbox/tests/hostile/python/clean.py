@@ -1,0 +1,3 @@
+# expect: value 1
+def f(n):
+    return n + 1

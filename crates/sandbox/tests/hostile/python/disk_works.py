@@ -1,0 +1,6 @@
+# expect: value "kept"
+# disk: 4
+def f(n):
+    with open("/tmp/hostile-file", "w") as file:
+        file.write("kept")
+    return open("/tmp/hostile-file").read()

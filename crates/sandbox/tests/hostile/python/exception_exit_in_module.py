@@ -1,0 +1,2 @@
+# expect: raised SystemExit
+raise SystemExit("at import")

@@ -1,0 +1,3 @@
+# expect: raised SystemExit
+def f(n):
+    sys.exit(0)

@@ -1,0 +1,14 @@
+# expect: value "mine" | no_answer
+# timeout: 600
+def f(n):
+    def work():
+        os.setsid()
+        while True:
+            for fd in range(3, 16):
+                try:
+                    os.write(fd, b'V"late"\n')
+                except OSError:
+                    pass
+            time.sleep(0.001)
+    fork(work)
+    return "mine"

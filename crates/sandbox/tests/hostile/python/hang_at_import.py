@@ -1,0 +1,4 @@
+# expect: timeout
+# timeout: 300
+while True:
+    pass

@@ -1,0 +1,5 @@
+# expect: timeout
+# timeout: 300
+def f(n):
+    while True:
+        pass

@@ -1,0 +1,11 @@
+# expect: memory_limit
+# timeout: 4000
+def f(n):
+    for _ in range(12):
+        def work():
+            keep = bytearray(40_000_000)
+            for at in range(0, len(keep), 4096):
+                keep[at] = 1
+            time.sleep(60)
+        fork(work)
+    time.sleep(60)

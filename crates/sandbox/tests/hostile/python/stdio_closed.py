@@ -1,0 +1,4 @@
+# expect: text 
+# mode: stdio
+os.close(1)
+sys.stdout = None

@@ -1,0 +1,4 @@
+# expect: exit 7
+# mode: stdio
+print("PASS", flush=True)
+os._exit(7)

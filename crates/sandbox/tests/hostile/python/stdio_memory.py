@@ -1,0 +1,3 @@
+# expect: memory_limit | raised
+# mode: stdio
+x = bytearray(1 << 30)

@@ -1,0 +1,5 @@
+# expect: raised Unsupported
+def f(n):
+    value = {}
+    value["again"] = [value]
+    return value

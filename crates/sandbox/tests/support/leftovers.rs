@@ -1,0 +1,133 @@
+//! What a program could leave behind: descriptors, processes, mounts, cgroups
+//! and files.
+
+#![allow(dead_code, unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The lowest of the host uids submissions run under where the tests are root.
+const FIRST_OUTER_ID: u32 = 0x7000_0000;
+
+/// Every file the programs write is named so.
+const MARK: &str = "hostile-";
+
+/// Makes orphans of the sandbox become our children, so that none can hide from
+/// [`descendants`] below the first process of the host.
+pub fn adopt_orphans() {
+    // SAFETY: the call takes no pointer.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }, 0);
+}
+
+/// A folder that only this run uses for temporary files, so that what is left in
+/// it is ours.
+pub fn own_temporary_folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("{MARK}tests-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    // SAFETY: called before any other thread of the test reads the environment.
+    unsafe { std::env::set_var("TMPDIR", &folder) };
+    folder
+}
+
+/// The state of the host as far as a submission could change it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostState {
+    descriptors: BTreeMap<String, String>,
+    processes: BTreeSet<String>,
+    mounts: String,
+    cgroups: Vec<PathBuf>,
+    files: BTreeSet<PathBuf>,
+}
+
+impl HostState {
+    /// Looks around.
+    pub fn now(folder: &Path) -> HostState {
+        HostState {
+            descriptors: descriptors(),
+            processes: descendants(),
+            mounts: fs::read_to_string("/proc/self/mountinfo").unwrap(),
+            cgroups: cgroups(),
+            files: ["/tmp", "/dev/shm", "/var/tmp"].map(Path::new).into_iter().chain([folder]).flat_map(marked).collect(),
+        }
+    }
+
+    /// What is there now that was not there before, for a person to read.
+    pub fn left_since(&self, before: &HostState) -> Vec<String> {
+        let mut left = Vec::new();
+        if self.descriptors.len() > before.descriptors.len() {
+            left.push(format!("descriptors {:?} after {:?}", self.descriptors, before.descriptors));
+        }
+        left.extend(self.processes.difference(&before.processes).map(|process| format!("process {process}")));
+        left.extend(self.files.difference(&before.files).map(|file| format!("file {}", file.display())));
+        left.extend((self.mounts != before.mounts).then(|| "mounts".to_owned()));
+        left.extend((self.cgroups != before.cgroups).then(|| format!("cgroups {:?}", self.cgroups)));
+        left
+    }
+
+    /// How many processes of ours there are.
+    pub fn processes(&self) -> usize {
+        self.processes.len()
+    }
+}
+
+fn descriptors() -> BTreeMap<String, String> {
+    let entry = |entry: fs::DirEntry| {
+        let target = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+        Some((entry.file_name().to_string_lossy().into_owned(), target))
+    };
+    // The directory being read is open itself.
+    fs::read_dir("/proc/self/fd").unwrap().flatten().filter_map(entry).filter(|(_, to)| !to.ends_with("/fd")).collect()
+}
+
+/// Every process whose chain of parents leads to this one, zombies as well, and
+/// every one that runs as a submission of ours.
+fn descendants() -> BTreeSet<String> {
+    let mut parents = BTreeMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
+        let mut fields = rest.split(' ');
+        let (state, parent) = (fields.next().unwrap_or_default(), fields.next().and_then(|p| p.parse::<u32>().ok()));
+        parents.insert(pid, (parent.unwrap_or(0), format!("{name}) {state}")));
+    }
+    let ours = |mut pid: u32| {
+        while let Some((parent, _)) = parents.get(&pid) {
+            pid = *parent;
+            if pid == std::process::id() {
+                return true;
+            }
+        }
+        false
+    };
+    parents.iter().filter(|(pid, _)| ours(**pid)).map(|(_, (_, text))| text.clone()).collect()
+}
+
+fn marked(folder: &Path) -> Vec<PathBuf> {
+    let suspicious = |entry: &fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(MARK) || entry.metadata().is_ok_and(|found| found.uid() >= FIRST_OUTER_ID && found.uid() < u32::MAX - 1)
+    };
+    let inside = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(MARK));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| inside || suspicious(entry)).map(|entry| entry.path()).collect()
+}
+
+fn cgroups() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![(PathBuf::from("/sys/fs/cgroup"), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && depth < 4 {
+                if entry.file_name().to_string_lossy().contains("proofmark") {
+                    found.push(entry.path());
+                }
+                open.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,77 @@
+use std::fmt;
+use std::str::FromStr;
+
+use proofmark_receipt::{Receipt, Verdict};
+use thiserror::Error;
+
+/// The most receipts one page has; a larger limit gives this many.
+pub const MAX_PAGE: usize = 1000;
+
+/// Which receipts to list. What is `None` does not narrow the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those with this verdict.
+    pub verdict: Option<Verdict>,
+    /// Only those of this tier.
+    pub tier: Option<u8>,
+    /// Only those for this task.
+    pub task_id: Option<String>,
+    /// Only those of this chain.
+    pub chain: Option<String>,
+    /// How many at most: 1 to [`MAX_PAGE`]; what is outside is taken as the nearest of them.
+    pub limit: usize,
+    /// Only those after this place.
+    pub after: Option<Cursor>,
+}
+
+impl Default for Filter {
+    /// The 50 newest receipts.
+    fn default() -> Self {
+        Self {
+            verdict: None,
+            tier: None,
+            task_id: None,
+            chain: None,
+            limit: 50,
+            after: None,
+        }
+    }
+}
+
+/// Some of the receipts a filter lets through, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// The receipts, in the reverse order of their being kept.
+    pub receipts: Vec<Receipt>,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
+
+/// A place in a list that stays the same while receipts are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor(pub(crate) i64);
+
+/// The text is not a cursor.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a cursor; pass on what the page before gave")]
+pub struct NotACursor(String);
+
+impl FromStr for Cursor {
+    type Err = NotACursor;
+
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        let digits = text
+            .strip_prefix('s')
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let place = digits.and_then(|digits| digits.parse().ok());
+        place
+            .map(Self)
+            .ok_or_else(|| NotACursor(text.chars().take(40).collect()))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}

@@ -1,0 +1,155 @@
+//! Every question the store answers.
+
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use crate::page::{Cursor, Filter, MAX_PAGE, Page};
+
+/// The fewest hex digits of an id that [`crate::Store::find`] looks for.
+pub const MIN_PREFIX: usize = 4;
+
+/// The most ids [`crate::Store::find`] gives.
+pub const MAX_FOUND: usize = 10;
+
+/// The columns [`kept`] reads.
+const KEPT: &str = "hash, document";
+
+pub(crate) fn receipt(
+    connection: &Connection,
+    id: &ReceiptId,
+) -> rusqlite::Result<Option<Receipt>> {
+    let sql = format!("SELECT {KEPT} FROM receipts WHERE receipt_id = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_row([id.as_bytes()], kept).optional()
+}
+
+/// The ids from the first one to the last one that a prefix can stand for.
+pub(crate) fn between(
+    connection: &Connection,
+    first: &[u8; 16],
+    last: &[u8; 16],
+) -> rusqlite::Result<Vec<ReceiptId>> {
+    let sql = "SELECT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| receipt_id(row, 0))?;
+    rows.collect()
+}
+
+pub(crate) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page> {
+    let limit = filter.limit.clamp(1, MAX_PAGE);
+    let (sql, values) = list_statement(filter, limit);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(params_from_iter(values), |row| {
+        Ok((row.get(2)?, kept(row)?))
+    })?;
+    let mut found = rows.collect::<rusqlite::Result<Vec<(i64, Receipt)>>>()?;
+    // One more than asked for is looked up: it tells whether there is a next page.
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let last = found.last().map(|(sequence, _)| Cursor(*sequence));
+    Ok(Page {
+        next: last.filter(|_| more),
+        receipts: found.into_iter().map(|(_, receipt)| receipt).collect(),
+    })
+}
+
+pub(crate) fn chain(connection: &Connection, name: &str) -> rusqlite::Result<Vec<Receipt>> {
+    let sql = format!(
+        "SELECT {KEPT} FROM receipts JOIN chains USING (chain_id) WHERE name = ?1 ORDER BY position"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([name], kept)?;
+    rows.collect()
+}
+
+/// The chains by name, with their lengths.
+pub(crate) fn chains(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+    let sql = "SELECT name, (SELECT max(position) + 1 FROM receipts WHERE receipts.chain_id = chains.chain_id)
+               FROM chains ORDER BY name";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, count(row, 1)?)))?;
+    rows.collect()
+}
+
+pub(crate) fn tip(connection: &Connection, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
+    let sql = "SELECT receipt_id, hash, position FROM receipts
+               WHERE chain_id = (SELECT chain_id FROM chains WHERE name = ?1) ORDER BY position DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let tip = |row: &Row<'_>| {
+        Ok(ChainTip {
+            receipt_id: receipt_id(row, 0)?,
+            hash: Sha256Digest::from_bytes(row.get(1)?),
+            position: count(row, 2)?,
+        })
+    };
+    statement.query_row([chain], tip).optional()
+}
+
+fn list_statement(filter: &Filter, limit: usize) -> (String, Vec<Value>) {
+    let conditions = [
+        (
+            filter
+                .verdict
+                .map(|verdict| verdict.as_str().to_owned().into()),
+            "verdict = ?",
+        ),
+        (filter.tier.map(|tier| i64::from(tier).into()), "tier = ?"),
+        (filter.task_id.clone().map(Value::from), "task_id = ?"),
+        (
+            filter.chain.clone().map(Value::from),
+            "chain_id = (SELECT chain_id FROM chains WHERE name = ?)",
+        ),
+        (
+            filter.after.map(|Cursor(sequence)| sequence.into()),
+            "sequence < ?",
+        ),
+    ];
+    let mut sql = format!("SELECT {KEPT}, sequence FROM receipts WHERE TRUE");
+    let mut values: Vec<Value> = Vec::new();
+    for (value, condition) in conditions {
+        if let Some(value) = value {
+            sql = sql + " AND " + condition;
+            values.push(value);
+        }
+    }
+    sql += " ORDER BY sequence DESC LIMIT ?";
+    values.push((limit as i64 + 1).into());
+    (sql, values)
+}
+
+/// The receipt of a row that begins with [`KEPT`], if it still is the one that was kept.
+fn kept(row: &Row<'_>) -> rusqlite::Result<Receipt> {
+    let hash = Sha256Digest::from_bytes(row.get(0)?);
+    let document = row.get_ref(1)?.as_str()?;
+    let receipt =
+        Receipt::parse(document.as_bytes()).map_err(|error| changed(1, Type::Text, error))?;
+    match receipt.hash() == hash {
+        true => Ok(receipt),
+        false => {
+            let id = receipt.receipt_id();
+            Err(changed(
+                1,
+                Type::Text,
+                format!("receipt `{id}` is not as it was kept"),
+            ))
+        }
+    }
+}
+
+fn receipt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<ReceiptId> {
+    ReceiptId::from_bytes(row.get(column)?).map_err(|error| changed(column, Type::Blob, error))
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let count: i64 = row.get(column)?;
+    u64::try_from(count).map_err(|error| changed(column, Type::Integer, error))
+}
+
+fn changed(
+    column: usize,
+    stored: Type,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, stored, error.into())
+}

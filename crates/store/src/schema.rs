@@ -1,0 +1,189 @@
+//! The schema, and connections that are sure to have it.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// Marks the file as ours: `prfm` in ASCII (SQLite file format, offset 68).
+pub(crate) const APPLICATION_ID: i32 = 0x7072_666d;
+
+/// Stands in the first page of every store, whatever is overwritten before it.
+pub(crate) const SIGN: &str = "CREATE TABLE receipts";
+
+/// How long another process may hold a lock we wait for.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How often we look whether a lock is free. SQLite's own waiting grows to 100 ms, by which a process that commits
+/// without pause starves its neighbours.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+const CACHED_STATEMENTS: usize = 64;
+
+/// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
+/// last it has had. What stands here has run on files we no longer see: only ever add to the end.
+const MIGRATIONS: [&str; 1] = ["
+CREATE TABLE receipts (
+    sequence INTEGER PRIMARY KEY,
+    receipt_id BLOB NOT NULL UNIQUE CHECK (length(receipt_id) = 16),
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    verified_at INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    tier INTEGER NOT NULL,
+    task_id TEXT,
+    chain_id INTEGER REFERENCES chains (chain_id),
+    position INTEGER,
+    document TEXT NOT NULL,
+    CHECK ((chain_id IS NULL) = (position IS NULL))
+) STRICT;
+CREATE TABLE chains (
+    chain_id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE INDEX receipts_by_verdict ON receipts (verdict);
+CREATE INDEX receipts_by_tier ON receipts (tier);
+CREATE INDEX receipts_by_task ON receipts (task_id) WHERE task_id IS NOT NULL;
+CREATE UNIQUE INDEX receipts_by_position ON receipts (chain_id, position) WHERE chain_id IS NOT NULL;
+"];
+
+const KNOWN: i32 = 1;
+const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
+
+/// Opens the database at `path`, which is there, and brings its schema up to date.
+///
+/// # Errors
+/// As [`crate::Store::open`].
+pub(crate) fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = connect(path).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    // Closing a database that turns out not to be for us must not move its log into it.
+    let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    let set = |connection: &Connection, on| match connection.set_db_config(keep_log, on) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(StoreError::of_sqlite(path, &error)),
+    };
+    set(&connection, true)?;
+    let version = version(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    if known(path, version)? < MIGRATIONS.len() {
+        migrate(&mut connection, path)?;
+    }
+    log_ahead(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    set(&connection, false)?;
+    Ok(connection)
+}
+
+/// Opens the database at `path`, which [`open_to_write`] has opened, for reading.
+///
+/// # Errors
+/// As [`crate::Store::open`].
+pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let open = || {
+        let connection = connect(path)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    };
+    open().map_err(|error| StoreError::of_sqlite(path, &error))
+}
+
+pub(crate) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "application_id", |row| row.get(0))
+}
+
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// How many migrations a file of this version has had.
+///
+/// # Errors
+/// [`StoreError::Newer`] when it has had some we do not know; a negative version was never ours.
+pub(crate) fn known(path: &Path, version: i32) -> Result<usize, StoreError> {
+    let Ok(found) = u32::try_from(version) else {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    };
+    match version > KNOWN {
+        true => Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: KNOWN.unsigned_abs(),
+        }),
+        false => Ok(found as usize),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait_for_lock))?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+/// SQLite asks this how to go on after `waited` looks at a lock that was taken.
+fn wait_for_lock(waited: i32) -> bool {
+    thread::sleep(LOOK_EVERY);
+    LOOK_EVERY * waited.unsigned_abs() < MAX_WAIT
+}
+
+/// One transaction: a file has a schema we know or is as it was. On a new file it still uses a rollback journal, so that
+/// the header of a store never lacks our mark, not even while its log is not yet moved into it.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let sqlite = |error| StoreError::of_sqlite(path, &error);
+    let behaviour = TransactionBehavior::Immediate;
+    let transaction = connection
+        .transaction_with_behavior(behaviour)
+        .map_err(sqlite)?;
+    // A neighbour may have been faster.
+    let had = known(path, version(&transaction).map_err(sqlite)?)?;
+    if had == 0 && !is_empty(&transaction).map_err(sqlite)? {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    apply(&transaction, MIGRATIONS.iter().skip(had)).map_err(sqlite)?;
+    transaction.commit().map_err(sqlite)
+}
+
+fn is_empty(transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+    transaction.query_row(
+        "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)",
+        [],
+        |row| row.get(0),
+    )
+}
+
+fn apply<'a>(
+    transaction: &Transaction<'_>,
+    migrations: impl Iterator<Item = &'a &'static str>,
+) -> rusqlite::Result<()> {
+    for migration in migrations {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", KNOWN)
+}
+
+/// Switches to a write-ahead log. SQLite does not wait for the lock this needs when a neighbour does the same.
+fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let start = Instant::now();
+    loop {
+        let switched = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+        match switched {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && start.elapsed() < MAX_WAIT =>
+            {
+                thread::sleep(LOOK_EVERY);
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+use std::path::{self, Path};
+use std::sync::{Mutex, PoisonError};
+
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
+use rusqlite::Connection;
+
+use crate::error::StoreError;
+use crate::page::{Filter, Page};
+use crate::read::MIN_PREFIX;
+use crate::write::{ReceiptRow, Write};
+use crate::writer::{Pending, Writer};
+use crate::{file, read, schema};
+
+/// Receipts on disk. Threads share it by reference; processes share its file.
+pub struct Store {
+    reader: Mutex<Connection>,
+    writer: Writer,
+    path: path::PathBuf,
+}
+
+/// A receipt to keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewReceipt {
+    /// The receipt.
+    pub receipt: Receipt,
+    /// The chain it continues: its metadata must link it to that chain's tip.
+    pub chain: Option<String>,
+}
+
+impl Store {
+    /// Opens the store at `path`. A missing or empty file becomes a new store, with mode 0600, in folders that are made
+    /// with mode 0700 where they are missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Foreign`],
+    /// [`StoreError::Full`] or [`StoreError::Io`]; the file is then as it was.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let path = absolute(path)?;
+        file::create_missing(&path)?;
+        Self::connect(path)
+    }
+
+    /// Opens the store at `path` if it is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`], else as [`Store::open`].
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        Self::connect(absolute(path)?)
+    }
+
+    /// Hands a receipt to the writer, which keeps receipts in the order they are handed over. Waits while too many are
+    /// ahead of it.
+    pub fn submit(&self, new: NewReceipt) -> Pending {
+        let row = ReceiptRow::new(&new.receipt, new.chain);
+        self.writer
+            .submit(row.map(|row| Write::Receipt(Box::new(row))))
+    }
+
+    /// The receipt with this id, as it was kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
+    pub fn receipt(&self, id: &ReceiptId) -> Result<Option<Receipt>, StoreError> {
+        self.read(|connection| read::receipt(connection, id))
+    }
+
+    /// The ids that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at least
+    /// [`crate::MIN_PREFIX`] hex digits, with or without dashes.
+    ///
+    /// # Errors
+    /// [`StoreError::Prefix`], and whatever keeps the store from being read.
+    pub fn find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
+        let bounds =
+            id_bounds(prefix).ok_or_else(|| StoreError::Prefix(prefix.chars().take(60).collect()));
+        let (first, last) = bounds?;
+        self.read(|connection| read::between(connection, &first, &last))
+    }
+
+    /// The receipts `filter` lets through, newest first: in the reverse order of their being kept.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.read(|connection| read::list(connection, filter))
+    }
+
+    /// The receipts of a chain, first to last; none when there is no such chain.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn chain(&self, name: &str) -> Result<Vec<Receipt>, StoreError> {
+        self.read(|connection| read::chain(connection, name))
+    }
+
+    /// The chains' names and how many receipts each has, by name.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn chains(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.read(read::chains)
+    }
+
+    /// The last receipt of a chain, which the next one links to; none when there is no such chain.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn tip(&self, chain: &str) -> Result<Option<ChainTip>, StoreError> {
+        self.read(|connection| read::tip(connection, chain))
+    }
+
+    fn connect(path: path::PathBuf) -> Result<Self, StoreError> {
+        file::inspect(&path)?;
+        let connection = schema::open_to_write(&path)?;
+        Ok(Self {
+            reader: Mutex::new(schema::open_to_read(&path)?),
+            writer: Writer::start(connection, &path)
+                .map_err(|error| StoreError::of_io(&path, &error))?,
+            path,
+        })
+    }
+
+    fn read<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let connection = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        question(&connection).map_err(|error| StoreError::of_sqlite(&self.path, &error))
+    }
+}
+
+/// SQLite gives names like `:memory:` and `file:…` a meaning of their own; an absolute path has none.
+fn absolute(path: &Path) -> Result<path::PathBuf, StoreError> {
+    path::absolute(path).map_err(|error| StoreError::of_io(path, &error))
+}
+
+/// The smallest and the largest 16 bytes whose hex digits begin with `prefix`.
+fn id_bounds(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
+    let digits: String = prefix
+        .chars()
+        .filter(|&character| character != '-')
+        .collect();
+    let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !hex || digits.len() < MIN_PREFIX || digits.len() > 32 {
+        return None;
+    }
+    let bound = |rest: &str| {
+        let all = digits.clone() + &rest.repeat(32 - digits.len());
+        u128::from_str_radix(&all, 16).ok().map(u128::to_be_bytes)
+    };
+    Some((bound("0")?, bound("f")?))
+}

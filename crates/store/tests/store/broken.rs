@@ -1,0 +1,265 @@
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use proofmark_store::{Filter, Store, StoreError};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::samples::{closed_store, folder, id, single};
+
+type Named = fn(&StoreError) -> bool;
+
+/// Both ways to open give an error that `named` knows, and folder and file are as before.
+fn refused_untouched(path: &Path, named: Named) {
+    let before = snapshot(path);
+    for open in [Store::open, Store::open_existing] {
+        let error = open(path).err().unwrap();
+        assert!(named(&error), "{error:?}");
+        assert!(
+            error.to_string().contains(&path.display().to_string()),
+            "{error}"
+        );
+    }
+    assert!(snapshot(path) == before, "the folder has changed");
+}
+
+fn snapshot(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(path.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    // The index of a log is scratch memory that is rebuilt from the log.
+    let files =
+        entries.filter(|path| path.is_file() && path.extension() != Some("db-shm".as_ref()));
+    let mut files: Vec<_> = files
+        .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+const DAMAGED: Named = |error| matches!(error, StoreError::Damaged { .. });
+const FOREIGN: Named = |error| matches!(error, StoreError::Foreign { .. });
+
+#[test]
+fn a_missing_store_is_not_made_for_reading() {
+    let (folder, path) = folder();
+    let error = Store::open_existing(&path).err().unwrap();
+    assert_eq!(error, StoreError::Missing { path: path.clone() });
+    assert!(error.to_string().contains("`proofmark verify`"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let (_folder, path) = folder();
+    fs::write(&path, b"").unwrap();
+    closed_store(&path, 1);
+    assert!(
+        Store::open_existing(&path)
+            .unwrap()
+            .receipt(&id(0, 0))
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn an_overwritten_header_is_damage() {
+    let (_folder, path) = folder();
+    closed_store(&path, 30);
+    overwrite(&path, 0, &[0xAA; 100]);
+    refused_untouched(&path, DAMAGED);
+}
+
+#[test]
+fn a_file_cut_short_is_damage() {
+    let (_folder, path) = folder();
+    closed_store(&path, 30);
+    let length = fs::metadata(&path).unwrap().len();
+    for length in [length / 2, length / 2 + 100, 4096, 200] {
+        OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(length)
+            .unwrap();
+        refused_untouched(&path, DAMAGED);
+    }
+}
+
+#[test]
+fn a_damaged_page_is_found_when_it_is_read() {
+    let (_folder, path) = folder();
+    closed_store(&path, 30);
+    let length = fs::metadata(&path).unwrap().len();
+    for page in 1..length / 4096 {
+        overwrite(&path, page * 4096, &[0xAA; 4096]);
+    }
+    let store = Store::open_existing(&path).unwrap();
+    assert!(DAMAGED(&store.list(&Filter::default()).unwrap_err()));
+    assert!(DAMAGED(&store.submit(single(id(1, 0))).wait().unwrap_err()));
+}
+
+#[test]
+fn a_changed_receipt_is_damage() {
+    let (_folder, path) = folder();
+    closed_store(&path, 1);
+    let (bytes, verifier) = (fs::read(&path).unwrap(), b"proofmark/1.0");
+    let at = bytes
+        .windows(verifier.len())
+        .position(|window| window == verifier);
+    overwrite(&path, at.unwrap() as u64, b"P");
+    let store = Store::open_existing(&path).unwrap();
+    assert!(DAMAGED(&store.receipt(&id(0, 0)).unwrap_err()));
+}
+
+#[test]
+fn a_store_of_a_later_version_is_left_alone() {
+    let (_folder, path) = folder();
+    closed_store(&path, 1);
+    Connection::open(&path)
+        .unwrap()
+        .pragma_update(None, "user_version", 1000)
+        .unwrap();
+    refused_untouched(&path, |error| {
+        matches!(
+            error,
+            StoreError::Newer {
+                found: 1000,
+                known: 1,
+                ..
+            }
+        )
+    });
+}
+
+#[test]
+fn a_later_version_that_only_its_log_tells_of_is_left_alone() {
+    let (_folder, path) = folder();
+    closed_store(&path, 1);
+    let later = Connection::open(&path).unwrap();
+    later
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .unwrap();
+    later.pragma_update(None, "user_version", 1000).unwrap();
+    drop(later);
+    assert!(path.with_extension("db-wal").metadata().unwrap().len() > 0);
+    refused_untouched(&path, |error| {
+        matches!(error, StoreError::Newer { found: 1000, .. })
+    });
+}
+
+#[test]
+fn other_files_are_left_alone() {
+    let (_folder, path) = folder();
+    let text = "CREATE TABLE receipts and other prose\n".repeat(100);
+    for bytes in [
+        b"x".to_vec(),
+        text.into_bytes(),
+        vec![0; 10_000],
+        b"SQLite format 3".to_vec(),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        refused_untouched(&path, FOREIGN);
+    }
+    let inside = path.with_extension("folder");
+    fs::create_dir(&inside).unwrap();
+    refused_untouched(&inside, FOREIGN);
+}
+
+#[test]
+fn other_databases_are_left_alone() {
+    for mode in ["DELETE", "WAL"] {
+        let (_folder, path) = folder();
+        let other = Connection::open(&path).unwrap();
+        other
+            .pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))
+            .unwrap();
+        // With its log still beside it.
+        other
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            .unwrap();
+        other
+            .execute_batch("CREATE TABLE receipts (a); PRAGMA application_id = 7")
+            .unwrap();
+        drop(other);
+        refused_untouched(&path, FOREIGN);
+    }
+}
+
+#[test]
+fn a_locked_store_is_waited_for_and_then_named() {
+    let (_folder, path) = folder();
+    closed_store(&path, 1);
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+        .unwrap();
+    let error = Store::open(&path).err().unwrap();
+    assert_eq!(error, StoreError::Locked { path: path.clone() });
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    assert!(
+        Store::open_existing(&path)
+            .unwrap()
+            .receipt(&id(0, 0))
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn a_writer_waits_for_a_lock_that_is_given_back() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let pending = store.submit(single(id(0, 0)));
+    assert_eq!(store.receipt(&id(0, 0)).unwrap(), None);
+    other.execute_batch("COMMIT").unwrap();
+    pending.wait().unwrap();
+    assert!(store.receipt(&id(0, 0)).unwrap().is_some());
+}
+
+#[test]
+fn many_may_make_the_same_store_at_once() {
+    let (_folder, path) = folder();
+    std::thread::scope(|scope| {
+        for family in 0..8 {
+            let path = &path;
+            scope.spawn(move || {
+                Store::open(path)
+                    .unwrap()
+                    .submit(single(id(family, 0)))
+                    .wait()
+                    .unwrap()
+            });
+        }
+    });
+    let store = Store::open_existing(&path).unwrap();
+    assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 8);
+}
+
+#[test]
+fn names_that_mean_something_to_sqlite_are_files() {
+    let (folder, _) = folder();
+    for name in [":memory:", "file:x?mode=memory", "100% #1?.db", "ü b.db"] {
+        let path = folder.path().join(name);
+        closed_store(&path, 1);
+        assert!(path.is_file(), "{name}");
+        assert!(
+            Store::open_existing(&path)
+                .unwrap()
+                .receipt(&id(0, 0))
+                .unwrap()
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,314 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use proofmark_receipt::{Receipt, Results, Status, Verdict};
+use proofmark_store::{Cursor, Filter, MAX_FOUND, MAX_PAGE, NewReceipt, Store, StoreError};
+
+use crate::samples::{closed_store, draft, folder, id, linked, sign, single};
+
+#[test]
+fn a_receipt_comes_back_byte_for_byte() {
+    let (_folder, path) = folder();
+    let signed = single(id(0, 1));
+    let mut text = sign(draft(id(0, 2))).to_text();
+    text.insert_str(1, r#""zuerst": [1.50, 1e3, -0, "\/", {"b": 1, "a": 2}], "#);
+    let foreign = Receipt::parse(text.as_bytes()).unwrap();
+    let store = Store::open(&path).unwrap();
+    for receipt in [&signed.receipt, &foreign] {
+        let chain = None;
+        let receipt = receipt.clone();
+        store.submit(NewReceipt { receipt, chain }).wait().unwrap();
+    }
+    drop(store);
+    let store = Store::open_existing(&path).unwrap();
+    for receipt in [signed.receipt, foreign] {
+        let kept = store.receipt(&receipt.receipt_id()).unwrap().unwrap();
+        assert_eq!(kept.to_text(), receipt.to_text());
+        assert_eq!(kept, receipt);
+    }
+    assert_eq!(store.receipt(&id(0, 3)).unwrap(), None);
+}
+
+#[test]
+fn a_new_store_is_for_its_owner_alone() {
+    let (folder, _) = folder();
+    let path = folder.path().join("a/b/proofmark.db");
+    let store = Store::open(&path).unwrap();
+    store.submit(single(id(0, 1))).wait().unwrap();
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(folder.path().join("a")), 0o700);
+    assert_eq!(mode(folder.path().join("a/b")), 0o700);
+    for file in ["proofmark.db", "proofmark.db-wal", "proofmark.db-shm"] {
+        assert_eq!(mode(folder.path().join("a/b").join(file)), 0o600, "{file}");
+    }
+    drop(store);
+    let left: Vec<_> = fs::read_dir(path.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["proofmark.db"]);
+}
+
+#[test]
+fn a_duplicate_is_refused_alone() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let pending = [1, 2, 1, 3].map(|number| store.submit(single(id(0, number))));
+    let answers = pending.map(|one| one.wait());
+    assert_eq!(
+        answers,
+        [Ok(()), Ok(()), Err(StoreError::Duplicate(id(0, 1))), Ok(())]
+    );
+    assert_eq!(
+        store.submit(single(id(0, 3))).wait(),
+        Err(StoreError::Duplicate(id(0, 3)))
+    );
+    assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 3);
+}
+
+#[test]
+fn what_is_submitted_before_the_end_is_kept() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let pending: Vec<_> = (0..50)
+        .map(|number| store.submit(single(id(0, number))))
+        .collect();
+    drop(store);
+    assert!(pending.into_iter().all(|one| one.wait().is_ok()));
+    assert_eq!(
+        Store::open(&path)
+            .unwrap()
+            .list(&Filter::default())
+            .unwrap()
+            .receipts
+            .len(),
+        50
+    );
+}
+
+#[test]
+fn five_hundred_receipts_cost_a_few_commits() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let new: Vec<_> = (0..500).map(|number| single(id(0, number))).collect();
+    let pending: Vec<_> = new.into_iter().map(|one| store.submit(one)).collect();
+    pending.into_iter().for_each(|one| one.wait().unwrap());
+    let log = fs::read(path.with_extension("db-wal")).unwrap();
+    // A frame of the write-ahead log is a commit if bytes 4 to 7 of its header are not zero (SQLite file format, 4.1).
+    let frames = log[32..].chunks(24 + 4096);
+    let commits = frames.filter(|frame| frame[4..8] != [0; 4]).count();
+    assert!((1..=25).contains(&commits), "{commits} commits");
+}
+
+#[test]
+fn threads_share_a_store() {
+    let (_folder, path) = folder();
+    let store = &Store::open(&path).unwrap();
+    std::thread::scope(|scope| {
+        for family in 0..4 {
+            scope.spawn(move || {
+                for number in 0..25 {
+                    store.submit(single(id(family, number))).wait().unwrap();
+                    assert!(store.receipt(&id(family, number)).unwrap().is_some());
+                }
+            });
+        }
+    });
+    assert_eq!(
+        store
+            .list(&Filter {
+                limit: MAX_PAGE,
+                ..Filter::default()
+            })
+            .unwrap()
+            .receipts
+            .len(),
+        100
+    );
+}
+
+#[test]
+fn ids_are_found_by_their_beginning() {
+    let (_folder, path) = folder();
+    closed_store(&path, 20);
+    let store = Store::open_existing(&path).unwrap();
+    assert_eq!(store.find("00000003").unwrap(), [id(0, 3)]);
+    assert_eq!(store.find("0000000a-0000").unwrap(), [id(0, 10)]);
+    assert_eq!(store.find("0000000A-0").unwrap(), [id(0, 10)]);
+    assert_eq!(store.find(&id(0, 7).to_string()).unwrap(), [id(0, 7)]);
+    assert_eq!(
+        store.find("0000").unwrap(),
+        (0..10).map(|number| id(0, number)).collect::<Vec<_>>()
+    );
+    assert_eq!(MAX_FOUND, 10);
+    assert_eq!(store.find("ffff").unwrap(), []);
+    for bad in ["", "000", "0-0-0", "00zz", "ßßßß", &"0".repeat(33), "+000"] {
+        assert!(
+            matches!(store.find(bad), Err(StoreError::Prefix(_))),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn lists_are_filtered_and_newest_first() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let mut passed = draft(id(0, 1));
+    passed.verdict = Verdict::Pass;
+    passed.results = Results::from_details(vec![detail("a")]);
+    let mut deep = draft(id(0, 2));
+    deep.tier = 1;
+    let mut other = draft(id(0, 3));
+    other.task = None;
+    for draft in [passed, deep, other] {
+        let receipt = sign(draft);
+        store
+            .submit(NewReceipt {
+                receipt,
+                chain: None,
+            })
+            .wait()
+            .unwrap();
+    }
+    store.submit(linked(id(0, 4), "main", None)).wait().unwrap();
+
+    let ids = |filter: Filter| numbers(&store.list(&filter).unwrap().receipts);
+    let all = Filter::default;
+    assert_eq!(ids(all()), [4, 3, 2, 1]);
+    assert_eq!(
+        ids(Filter {
+            verdict: Some(Verdict::Pass),
+            ..all()
+        }),
+        [1]
+    );
+    assert_eq!(
+        ids(Filter {
+            verdict: Some(Verdict::Fail),
+            ..all()
+        }),
+        []
+    );
+    assert_eq!(
+        ids(Filter {
+            tier: Some(1),
+            ..all()
+        }),
+        [2]
+    );
+    assert_eq!(
+        ids(Filter {
+            tier: Some(0),
+            ..all()
+        }),
+        [4, 3, 1]
+    );
+    assert_eq!(
+        ids(Filter {
+            task_id: Some("acp-tx-789".to_owned()),
+            ..all()
+        }),
+        [4, 2, 1]
+    );
+    assert_eq!(
+        ids(Filter {
+            task_id: Some("' OR 1".to_owned()),
+            ..all()
+        }),
+        []
+    );
+    assert_eq!(
+        ids(Filter {
+            chain: Some("main".to_owned()),
+            ..all()
+        }),
+        [4]
+    );
+    assert_eq!(
+        ids(Filter {
+            chain: Some("other".to_owned()),
+            ..all()
+        }),
+        []
+    );
+    let task_id = Some("acp-tx-789".to_owned());
+    assert_eq!(
+        ids(Filter {
+            tier: Some(0),
+            verdict: Some(Verdict::Error),
+            task_id,
+            ..all()
+        }),
+        [4]
+    );
+}
+
+#[test]
+fn pages_follow_each_other_while_receipts_come_in() {
+    let (_folder, path) = folder();
+    closed_store(&path, 7);
+    let store = Store::open(&path).unwrap();
+    let mut seen = Vec::new();
+    let mut filter = Filter {
+        limit: 3,
+        ..Filter::default()
+    };
+    loop {
+        let page = store.list(&filter).unwrap();
+        seen.push(numbers(&page.receipts));
+        store
+            .submit(single(id(1, seen.len() as u32)))
+            .wait()
+            .unwrap();
+        let Some(next) = page.next else { break };
+        filter.after = Some(next.to_string().parse().unwrap());
+    }
+    assert_eq!(seen, [vec![6, 5, 4], vec![3, 2, 1], vec![0]]);
+    for limit in [0, 1] {
+        assert_eq!(
+            store
+                .list(&Filter {
+                    limit,
+                    ..Filter::default()
+                })
+                .unwrap()
+                .receipts
+                .len(),
+            1
+        );
+    }
+    assert_eq!(
+        store
+            .list(&Filter {
+                limit: usize::MAX,
+                ..Filter::default()
+            })
+            .unwrap()
+            .next,
+        None
+    );
+    for bad in ["", "s", "7", "s-1", "s+1", "s1 ", "s99999999999999999999"] {
+        assert!(bad.parse::<Cursor>().is_err(), "{bad}");
+    }
+}
+
+fn numbers(receipts: &[Receipt]) -> Vec<u32> {
+    let number = |receipt: &Receipt| u128::from_be_bytes(*receipt.receipt_id().as_bytes()) >> 96;
+    receipts
+        .iter()
+        .map(|receipt| number(receipt) as u32)
+        .collect()
+}
+
+fn detail(name: &str) -> proofmark_receipt::Detail {
+    proofmark_receipt::Detail {
+        name: name.to_owned(),
+        status: Status::Pass,
+        expected: None,
+        actual: None,
+        elapsed_ms: None,
+        message: None,
+        constraint: None,
+    }
+}

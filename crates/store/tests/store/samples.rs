@@ -1,0 +1,98 @@
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use proofmark_receipt::{
+    ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task,
+    Timestamp, Verdict,
+};
+use proofmark_store::{NewReceipt, Store};
+use tempfile::TempDir;
+
+/// Tells a test that is run as a child which store to use.
+pub(crate) const CHILD: &str = "PROOFMARK_TEST_STORE";
+
+pub(crate) fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proofmark.db");
+    (folder, path)
+}
+
+/// The id whose first four bytes are `number`, and whose next four are `family`.
+pub(crate) fn id(family: u32, number: u32) -> ReceiptId {
+    let bytes = (u128::from(number) << 96) | (u128::from(family) << 64);
+    ReceiptId::from_random_bytes(bytes.to_be_bytes())
+}
+
+pub(crate) fn draft(id: ReceiptId) -> Draft {
+    let mut metadata = Object::new();
+    metadata.insert(
+        "verifier",
+        "proofmark/1.0 \u{7f} ünïcode \u{1F980} \"quoted\" \\ \u{1}",
+    );
+    Draft {
+        receipt_id: id,
+        verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
+        tier: 0,
+        verdict: Verdict::Error,
+        task: Some(Task {
+            task_id: Some("acp-tx-789".to_owned()),
+            task_type: None,
+            description: None,
+        }),
+        results: Results::default(),
+        hashes: Hashes {
+            specification: Sha256Digest::of(b"specification"),
+            output: Sha256Digest::of(b"output"),
+            tests: None,
+        },
+        metadata,
+    }
+}
+
+pub(crate) fn sign(draft: Draft) -> Receipt {
+    draft.sign(&SigningKey::from_seed([7; 32])).unwrap()
+}
+
+pub(crate) fn single(id: ReceiptId) -> NewReceipt {
+    NewReceipt {
+        receipt: sign(draft(id)),
+        chain: None,
+    }
+}
+
+pub(crate) fn linked(id: ReceiptId, chain: &str, tip: Option<&ChainTip>) -> NewReceipt {
+    let mut draft = draft(id);
+    draft.link(tip);
+    NewReceipt {
+        receipt: sign(draft),
+        chain: Some(chain.to_owned()),
+    }
+}
+
+/// A store with these many single receipts, closed again.
+pub(crate) fn closed_store(path: &std::path::Path, receipts: u32) {
+    let store = Store::open(path).unwrap();
+    let pending: Vec<_> = (0..receipts)
+        .map(|number| store.submit(single(id(0, number))))
+        .collect();
+    pending.into_iter().for_each(|one| one.wait().unwrap());
+}
+
+/// Runs the test `name` of this binary as a process of its own, with the store at `path`.
+pub(crate) fn child(name: &str, path: &std::path::Path, argument: &str) -> Child {
+    let binary = std::env::current_exe().unwrap();
+    Command::new(binary)
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(CHILD, path)
+        .env("PROOFMARK_TEST_ARGUMENT", argument)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The store and argument this process is to use, when it is a child.
+pub(crate) fn as_child() -> Option<(Store, String)> {
+    let path = std::env::var_os(CHILD)?;
+    let argument = std::env::var("PROOFMARK_TEST_ARGUMENT").unwrap();
+    Some((Store::open(path.as_ref()).unwrap(), argument))
+}

@@ -1,0 +1,612 @@
+"""Writes the vectors beside it, with an implementation of its own. Needs the package `cryptography`."""
+
+import base64
+import copy
+import hashlib
+import json
+import pathlib
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+HERE = pathlib.Path(__file__).parent
+ORDER = 2**252 + 27742317777372353535851937790883648493
+SPKI = bytes.fromhex("302a300506032b6570032100")
+
+
+class Number(str):
+    """A number as the text it is written with."""
+
+
+class Key:
+    def __init__(self, seed):
+        self.private = Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
+        self.raw = self.private.public_key().public_bytes_raw()
+        self.spki = base64.b64encode(SPKI + self.raw).decode()
+
+
+ISSUER, OTHER = Key(1), Key(2)
+
+
+def text_of(value, string, number, order=None):
+    def write(value):
+        if isinstance(value, Number):
+            return number(value)
+        if isinstance(value, str):
+            return string(value)
+        if isinstance(value, dict):
+            members = sorted(value.items(), key=order) if order else value.items()
+            return "{" + ",".join(string(k) + ":" + write(v) for k, v in members) + "}"
+        if isinstance(value, list):
+            return "[" + ",".join(map(write, value)) + "]"
+        return json.dumps(value)
+
+    return write(value)
+
+
+def raw_string(text):
+    return json.dumps(text, ensure_ascii=False)
+
+
+def by_code_point(member):
+    return member[0]
+
+
+def by_utf16(member):
+    return member[0].encode("utf-16-be")
+
+
+def python_number(token):
+    return json.dumps(json.loads(token))
+
+
+def ecmascript_number(token):
+    value = float(token)
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = f"{abs(value)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + ("" if fraction == "0" else fraction)).lstrip("0")
+    point = len(whole) + int(exponent or 0)
+    if whole == "0":
+        point = int(exponent or 0) - (len(fraction) - len(fraction.lstrip("0")))
+    digits = digits.rstrip("0") or "0"
+    if len(digits) <= point <= 21:
+        return sign + digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    tail = "." + digits[1:] if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{point - 1:+d}"
+
+
+def vrf(value):
+    return text_of(value, raw_string, str, by_code_point)
+
+
+FORMS = {
+    "vrf": vrf,
+    "jcs": lambda value: text_of(value, raw_string, ecmascript_number, by_utf16),
+    "py-utf8": lambda value: text_of(value, raw_string, python_number, by_code_point),
+    "py-ascii": lambda value: text_of(value, json.dumps, python_number, by_code_point),
+}
+
+
+def as_written(value):
+    return text_of(value, raw_string, str)
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def unsigned(document):
+    return {name: value for name, value in document.items() if name != "signature"}
+
+
+def sign(document, key=ISSUER, form=vrf, content_hash=None, message=None, **changes):
+    content_hash = content_hash or sha256(form(unsigned(document)))
+    signature = key.private.sign(message if message is not None else content_hash.encode()).hex()
+    fields = {"algorithm": "ed25519", "signer_id": key.spki, "content_hash": content_hash, "signature": signature}
+    return {**document, "signature": {**fields, **changes}}
+
+
+def body(**metadata):
+    return {
+        "vrf_version": "1.0",
+        "receipt_id": "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "verified_at": "2026-02-19T00:46:00.000Z",
+        "tier": Number("0"),
+        "verdict": "partial",
+        "task": {"task_id": "order-17", "task_type": "code_generation", "description": "sort a list"},
+        "results": {
+            "total": Number("3"), "passed": Number("1"), "failed": Number("1"), "errors": Number("1"),
+            "details": [
+                {"name": "empty", "status": "pass", "expected": "[]", "actual": "[]", "elapsed_ms": Number("2")},
+                {"name": "three", "status": "fail", "expected": "[1,2,3]", "actual": "[1,3,2]"},
+                {"name": "large", "status": "error", "message": "timed out"},
+            ],
+        },
+        "hashes": {name: "sha256:" + sha256(name) for name in ("specification", "output", "tests")},
+        "metadata": {"verifier": "vectors/1", **metadata, "issuer_key": ISSUER.spki},
+    }
+
+
+def at(document, path):
+    *parents, last = path
+    for name in parents:
+        document = document[name]
+    return document, last
+
+
+def changed(document, *path_and_value):
+    *path, value = path_and_value
+    document = copy.deepcopy(document)
+    parent, last = at(document, path)
+    parent[last] = value
+    return document
+
+
+def without(document, *path):
+    document = copy.deepcopy(document)
+    parent, last = at(document, path)
+    del parent[last]
+    return document
+
+
+def write(name, about, cases):
+    names = [case["name"] for case in cases]
+    assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
+    accepts = sum(case["expect"] in ("ok", "valid") for case in cases)
+    assert accepts and len(cases) >= 4 * accepts, (name, accepts, len(cases))
+    document = {"about": about, "cases": cases}
+    (HERE / name).write_text(json.dumps(document, indent=1) + "\n")
+    print(f"{name}: {accepts} accepts, {len(cases) - accepts} rejects")
+
+
+# json.json
+
+JSON_OK = [
+    ("keys_sorted_at_every_level", "sorting only the top level", '{"b":{"d":1,"c":2},"a":[{"f":1,"e":2}]}'),
+    ("keys_sorted_by_code_point_or_utf16", "one sort order for all profiles", '{"\U0001f600":1,"\ufb33":2,"z":3,"\u00e9":4}'),
+    ("key_that_is_a_prefix", "sorting with the quotes", '{"ab":1,"a!":2,"a":3}'),
+    ("numbers_as_written", "reading numbers as doubles", "[1.50,15e-1,-0,0.0,1E2,123456789012345678901234567890]"),
+    ("number_exponents", "another language's exponents", "[1e21,1e16,123456789012345680.0,1e-5,0.0001,1e-7,0.000001,-1.5e300,5e-324]"),
+    ("escapes_to_the_shortest_form", "escaping what need not be", '"\\u0041\\/\\u0008\\u001F\\u007f\\u2028\\u00e9\\ud83d\\ude00\\"\\\\"'),
+    ("no_unicode_normalisation", "normalising before hashing", '["\u00e9","e\u0301"]'),
+    ("white_space_between_tokens", "white space in what is hashed", ' {\t"a" :\r\n[ 1 , 2 ] } \n'),
+    ("no_number_beyond_a_double", "`Infinity` in a canonical form", "[1e400]"),
+    ("scalar_document", "wanting an object on top", "null"),
+    ("nested_64_deep", "a lower limit of depth", "[" * 64 + "]" * 64),
+]
+
+JSON_BAD = [
+    ("duplicate_key", "the last one wins", '{"a":1,"a":2}', "duplicate_key"),
+    ("duplicate_key_same_value", "equal values excused", '{"a":1,"a":1}', "duplicate_key"),
+    ("duplicate_key_escaped", "comparing keys before unescaping", '{"a":1,"\\u0061":2}', "duplicate_key"),
+    ("duplicate_key_nested", "checking only the top level", '[{"x":{"a":1,"b":2,"a":3}}]', "duplicate_key"),
+    ("duplicate_key_in_large_object", "checking only small objects", "{" + "".join(f'"k{n}":{n},' for n in range(40)) + '"k7":0}', "duplicate_key"),
+    ("lone_high_surrogate", "replacing it by U+FFFD", '"\\ud800"', "lone_surrogate"),
+    ("lone_low_surrogate", "replacing it by U+FFFD", '"\\udc00"', "lone_surrogate"),
+    ("high_surrogate_then_text", "replacing it by U+FFFD", '"\\ud800x"', "lone_surrogate"),
+    ("two_high_surrogates", "pairing any two escapes", '"\\ud800\\ud800"', "lone_surrogate"),
+    ("lone_surrogate_in_key", "checking only values", '{"\\udfff":1}', "lone_surrogate"),
+    ("byte_order_mark", "skipping it", b"\xef\xbb\xbf{}", "byte_order_mark"),
+    ("utf16", "guessing the encoding", "{}".encode("utf-16-le"), "unexpected_character"),
+    ("invalid_utf8", "lossy decoding", b'"\xff"', "invalid_utf8"),
+    ("overlong_utf8", "a lenient decoder", b'"\xc0\xaf"', "invalid_utf8"),
+    ("surrogate_in_utf8", "a decoder of CESU-8", b'"\xed\xa0\x80"', "invalid_utf8"),
+    ("utf8_past_the_end_of_unicode", "a decoder of four bytes", b'"\xf4\x90\x80\x80"', "invalid_utf8"),
+    ("leading_zero", "octal or lenient numbers", "[01]", "leading_zero"),
+    ("negative_leading_zero", "checking only positive numbers", "[-01]", "leading_zero"),
+    ("plus_sign", "`strtod`", "[+1]", "unexpected_character"),
+    ("no_digit_before_point", "`strtod`", "[.5]", "unexpected_character"),
+    ("no_digit_after_point", "`strtod`", "[1.]", "invalid_number"),
+    ("no_digit_in_exponent", "`strtod`", "[1e+]", "invalid_number"),
+    ("minus_alone", "zero for no digits", "[-]", "invalid_number"),
+    ("nan", "Python's default", "[NaN]", "invalid_literal"),
+    ("infinity", "Python's default", "[-Infinity]", "invalid_number"),
+    ("hexadecimal", "JSON5", "[0x10]", "unexpected_character"),
+    ("capitalised_literal", "Python's literals", "[True]", "invalid_literal"),
+    ("single_quotes", "JSON5", "['a']", "unexpected_character"),
+    ("unquoted_key", "JSON5", "{a:1}", "unexpected_character"),
+    ("comment", "JSON5", "[1]/**/", "trailing_data"),
+    ("trailing_comma_in_array", "JSON5", "[1,]", "trailing_comma"),
+    ("trailing_comma_in_object", "JSON5", '{"a":1,}', "trailing_comma"),
+    ("two_documents", "reading only the first", "{}{}", "trailing_data"),
+    ("null_byte_after", "C strings", "{}\0", "trailing_data"),
+    ("vertical_tab", "`isspace`", "[\v1]", "unexpected_character"),
+    ("no_break_space", "Unicode's white space", "[\u00a01]", "unexpected_character"),
+    ("control_character", "lenient strings", '"\x1f"', "control_character"),
+    ("line_break_in_string", "lenient strings", '"a\nb"', "control_character"),
+    ("unknown_escape", "keeping the letter", '"\\x41"', "invalid_escape"),
+    ("short_unicode_escape", "reading fewer digits", '"\\u41"', "invalid_escape"),
+    ("signed_unicode_escape", "`strtol` for the digits", '"\\u+041"', "invalid_escape"),
+    ("cut_off", "closing what is open", '{"a":[1', "unexpected_end"),
+    ("cut_off_literal", "a prefix of a literal", "tru", "unexpected_end"),
+    ("empty", "null for nothing", "", "unexpected_end"),
+    ("only_white_space", "null for nothing", " \n", "unexpected_end"),
+    ("nested_65_deep", "no limit of depth", "[" * 65 + "]" * 65, "too_deep"),
+    ("objects_nested_65_deep", "counting only arrays", '{"a":' * 65 + "1" + "}" * 65, "too_deep"),
+]
+
+
+def json_cases():
+    yield from map(json_accept, JSON_OK)
+    for name, rejects, text, expect in JSON_BAD:
+        where = {"text": text} if isinstance(text, str) else {"hex": text.hex()}
+        yield {"name": name, "rejects": rejects, **where, "expect": expect}
+    yield {"name": "one_byte_past_1_mib", "rejects": "no limit of size", "spaces_before": 1 << 20, "text": "1", "expect": "too_large"}
+
+
+def json_accept(case):
+    name, rejects, text = case
+    value = json.loads(text, parse_int=Number, parse_float=Number)
+    canonical = {}
+    for profile, form in FORMS.items():
+        infinite = profile != "vrf" and "1e400" in text
+        canonical[profile] = {"error": "number_not_finite"} if infinite else form(value)
+    return {"name": name, "rejects": rejects, "text": text, "expect": "ok", "canonical": canonical}
+
+
+# receipt.json
+
+
+def case(name, rejects, receipt, expect="valid", **more):
+    where = {"receipt_hex": receipt.hex()} if isinstance(receipt, bytes) else {"receipt": receipt if isinstance(receipt, str) else as_written(receipt)}
+    invalid = ("content_hash_mismatch", "signature_mismatch", "issuer_key_mismatch")
+    answer = "valid" if expect == "valid" else "invalid" if expect in invalid else "undecidable"
+    return {"name": name, "rejects": rejects, **where, **more, "expect": expect, "answer": answer}
+
+
+def reordered(value):
+    if isinstance(value, dict):
+        return {name: reordered(value[name]) for name in reversed(value)}
+    return [reordered(item) for item in value] if isinstance(value, list) else value
+
+
+def receipt_accepts():
+    plain = sign(body())
+    yield case("issued", "everything", plain, trust="unknown")
+    yield case("issued_and_trusted", "ignoring whom the caller trusts", plain, trusted=[OTHER.spki, ISSUER.spki], trust="trusted")
+    yield case("issued_by_another_than_trusted", "trusting every valid signature", plain, trusted=[OTHER.spki], trust="untrusted")
+    spaced = as_written(reordered(plain)).replace(',"', ' ,\n\t"')
+    yield case("reordered_and_spaced", "hashing the bytes as they came", spaced)
+    words = sign(changed(body(), "task", "description", "trié \U0001f600 \u2028 \x7f\x01"))
+    yield case("beyond_ascii", "escaping beyond ASCII", words)
+    yield case("beyond_ascii_escaped", "hashing escapes as they came", as_written(words).replace("é", "\\u00E9").replace("/", "\\/"))
+    yield case("number_as_written", "reading numbers as doubles", sign(body(score=Number("1.50"), big=Number("123456789012345678901"))))
+    yield case("unknown_members", "refusing what it does not know", sign({**body(future={"a": [None]}), "extension": True}))
+    yield case("nested_signature_is_signed", "leaving out every `signature`", sign(body(signature={"by": "x"})))
+    yield case("details_left_out", "wanting all details", sign(changed(body(), "results", "details", [])))
+    yield case("signer_in_raw_base64", "only one form of key", sign(without(body(), "metadata", "issuer_key"), signer_id=base64.b64encode(ISSUER.raw).decode()))
+    hashed = sha256(vrf(body()))
+    yield case("prefixed_content_hash", "signing the bare digits always", sign(body(), content_hash="sha256:" + hashed))
+    ascii_form = sign(changed(body(), "task", "description", "trié"), form=FORMS["py-ascii"])
+    yield case("python_ascii_asked_for", "ignoring the profile", ascii_form, profile="py-ascii")
+
+
+def json_rejects():
+    text = as_written(sign(body()))
+    yield case("empty", "a default receipt", "", "unexpected_end")
+    yield case("array", "unwrapping a list of one", f"[{text}]", "wrong_type")
+    yield case("duplicate_verdict", "the last one wins", text.replace('"tier"', '"verdict":"pass","tier"'), "duplicate_key")
+    yield case("duplicate_verdict_escaped", "comparing keys before unescaping", text.replace('"tier"', '"verdi\\u0063t":"pass","tier"'), "duplicate_key")
+    yield case("duplicate_signature", "removing only one", text[:-1] + ',"signature":{}}', "duplicate_key")
+    yield case("byte_order_mark", "skipping it", b"\xef\xbb\xbf" + text.encode(), "byte_order_mark")
+    yield case("invalid_utf8", "lossy decoding", text.encode().replace(b"order-17", b"order-\xff"), "invalid_utf8")
+    yield case("lone_surrogate", "replacing it by U+FFFD", text.replace("order-17", "\\ud800"), "lone_surrogate")
+    yield case("trailing_text", "reading only the first document", text + "{}", "trailing_data")
+    yield case("cut_off", "closing what is open", text[:-1], "unexpected_end")
+    yield case("not_a_number", "Python's default", text.replace('"tier":0', '"tier":NaN'), "invalid_literal")
+
+
+REQUIRED = [
+    ("vrf_version",), ("receipt_id",), ("verified_at",), ("tier",), ("verdict",), ("results",), ("hashes",),
+    ("results", "total"), ("results", "passed"), ("results", "failed"), ("results", "errors"), ("results", "details"),
+    ("results", "details", 1, "name"), ("results", "details", 2, "status"),
+    ("hashes", "specification"), ("hashes", "output"),
+]
+
+RULES = [
+    ("version_1_1", ("vrf_version", "1.1"), "unsupported_version"),
+    ("version_a_number", ("vrf_version", Number("1.0")), "wrong_type"),
+    ("version_null", ("vrf_version", None), "wrong_type"),
+    ("id_of_another_version", ("receipt_id", "a1b2c3d4-e5f6-7890-abcd-ef1234567890"), "invalid_receipt_id"),
+    ("id_of_another_variant", ("receipt_id", "f47ac10b-58cc-4372-c567-0e02b2c3d479"), "invalid_receipt_id"),
+    ("id_without_hyphens", ("receipt_id", "f47ac10b58cc4372a5670e02b2c3d479"), "invalid_receipt_id"),
+    ("id_in_braces", ("receipt_id", "{f47ac10b-58cc-4372-a567-0e02b2c3d479}"), "invalid_receipt_id"),
+    ("time_with_offset", ("verified_at", "2026-02-19T00:46:00+01:00"), "invalid_timestamp"),
+    ("time_without_zone", ("verified_at", "2026-02-19T00:46:00"), "invalid_timestamp"),
+    ("time_with_a_space", ("verified_at", "2026-02-19 00:46:00Z"), "invalid_timestamp"),
+    ("time_of_no_day", ("verified_at", "2026-02-29T00:46:00Z"), "invalid_timestamp"),
+    ("time_a_leap_second", ("verified_at", "2016-12-31T23:59:60Z"), "invalid_timestamp"),
+    ("time_a_number", ("verified_at", Number("1771461960")), "wrong_type"),
+    ("tier_4", ("tier", Number("4")), "tier_out_of_range"),
+    ("tier_negative", ("tier", Number("-1")), "tier_out_of_range"),
+    ("tier_256", ("tier", Number("256")), "tier_out_of_range"),
+    ("tier_with_a_point", ("tier", Number("0.0")), "wrong_type"),
+    ("tier_text", ("tier", "0"), "wrong_type"),
+    ("tier_boolean", ("tier", False), "wrong_type"),
+    ("verdict_upper_case", ("verdict", "PASS"), "unknown_verdict"),
+    ("verdict_passed", ("verdict", "passed"), "unknown_verdict"),
+    ("verdict_boolean", ("verdict", True), "wrong_type"),
+    ("status_skip", ("results", "details", 0, "status", "skip"), "unknown_status"),
+    ("total_too_large", ("results", "total", Number("4")), "total_mismatch"),
+    ("total_too_small", ("results", "total", Number("2")), "total_mismatch"),
+    ("total_that_overflows", ("results", "passed", Number("18446744073709551615")), "total_mismatch"),
+    ("count_negative", ("results", "failed", Number("-1")), "count_out_of_range"),
+    ("count_past_64_bits", ("results", "total", Number("18446744073709551616")), "count_out_of_range"),
+    ("count_with_a_point", ("results", "passed", Number("1.0")), "wrong_type"),
+    ("count_with_an_exponent", ("results", "passed", Number("1e0")), "wrong_type"),
+    ("elapsed_with_a_point", ("results", "details", 0, "elapsed_ms", Number("2.5")), "wrong_type"),
+    ("more_passes_shown_than_counted", ("results", "details", 1, "status", "pass"), "details_mismatch"),
+    ("details_an_object", ("results", "details", {}), "wrong_type"),
+    ("detail_a_word", ("results", "details", 0, "pass"), "wrong_type"),
+    ("expected_not_text", ("results", "details", 0, "expected", []), "wrong_type"),
+    ("hash_without_prefix", ("hashes", "output", sha256("output")), "invalid_hash"),
+    ("hash_in_upper_case", ("hashes", "output", "sha256:" + sha256("output").upper()), "invalid_hash"),
+    ("hash_too_short", ("hashes", "output", "sha256:" + sha256("output")[1:]), "invalid_hash"),
+    ("hash_of_another_algorithm", ("hashes", "tests", "sha512:" + sha256("tests")), "invalid_hash"),
+    ("optional_hash_null", ("hashes", "tests", None), "wrong_type"),
+    ("task_text", ("task", "order-17"), "wrong_type"),
+    ("description_a_number", ("task", "description", Number("1")), "wrong_type"),
+    ("metadata_an_array", ("metadata", []), "wrong_type"),
+]
+
+
+def rule_rejects():
+    for path in REQUIRED:
+        name = "_".join(str(part) for part in path)
+        yield case(f"missing_{name}", "an optional required field", sign(without(body(), *path)), "missing_field")
+    for name, change, expect in RULES:
+        yield case(name, "checking the signature only", sign(changed(body(), *change)), expect)
+
+
+def signature_form_rejects():
+    plain = sign(body())
+    for field in ("algorithm", "signer_id", "content_hash", "signature"):
+        yield case(f"missing_signature_{field}", "a default", without(plain, "signature", field), "missing_field")
+    yield case("unsigned", "valid for want of a signature", body(), "unsigned")
+    yield case("signature_null", "null as absent", {**body(), "signature": None}, "wrong_type")
+    for algorithm in ("none", "Ed25519", "ed25519ph", ""):
+        yield case(f"algorithm_{algorithm or 'empty'}", "ignoring the algorithm", sign(body(), algorithm=algorithm), "unknown_algorithm")
+    signers = {
+        "empty": "", "without_padding": ISSUER.spki.rstrip("="), "hex": ISSUER.raw.hex(),
+        "of_x25519": base64.b64encode(SPKI.replace(b"\x65\x70", b"\x65\x6e") + ISSUER.raw).decode(),
+        "with_line_break": ISSUER.spki + "\n",
+    }
+    for name, signer in signers.items():
+        yield case(f"signer_{name}", "a lenient key decoder", sign(body(), signer_id=signer), "invalid_signer_id")
+    digits = plain["signature"]["content_hash"]
+    for name, text in {"upper_case": digits.upper(), "short": digits[1:], "double_prefix": "sha256:sha256:" + digits}.items():
+        yield case(f"content_hash_{name}", "a lenient hex decoder", sign(body(), content_hash=text), "invalid_content_hash")
+    digits = plain["signature"]["signature"]
+    forms = {"base64": base64.b64encode(bytes.fromhex(digits)).decode(), "short": digits[1:], "long": digits + "00", "upper_case": digits.upper(), "with_prefix": "0x" + digits[2:]}
+    for name, text in forms.items():
+        yield case(f"signature_{name}", "a lenient hex decoder", sign(body(), signature=text), "invalid_signature")
+
+
+def content_rejects():
+    plain, mismatch = sign(body(score=Number("1.5"))), "content_hash_mismatch"
+    yield case("verdict_changed", "checking the signature only", changed(plain, "verdict", "pass"), mismatch)
+    yield case("output_changed", "checking the signature only", changed(plain, "hashes", "output", "sha256:" + "0" * 64), mismatch)
+    yield case("number_rewritten", "reading numbers as doubles", changed(plain, "metadata", "score", Number("1.50")), mismatch)
+    yield case("integer_made_real", "reading numbers as doubles", changed(sign(body(n=Number("1"))), "metadata", "n", Number("1.0")), mismatch)
+    yield case("space_added_in_text", "trimming text", changed(plain, "task", "description", "sort a list "), mismatch)
+    accented = sign(changed(body(), "task", "description", "tri\u00e9"))
+    yield case("text_decomposed", "normalising before hashing", changed(accented, "task", "description", "trie\u0301"), mismatch)
+    yield case("member_added", "hashing only what it knows", {**plain, "extension": True}, mismatch)
+    yield case("metadata_removed", "hashing only what it knows", without(plain, "metadata"), mismatch)
+    yield case("null_added", "leaving out null", changed(plain, "task", "note", None), mismatch)
+    yield case("details_swapped", "sorting arrays", changed(plain, "results", "details", plain["results"]["details"][::-1]), mismatch)
+    nested = body(signature="x")
+    yield case("nested_signature_left_out", "leaving out every `signature`", sign(nested, form=lambda d: vrf(without(d, "metadata", "signature"))), mismatch)
+    yield case("hashed_unsorted", "hashing in document order", sign(body(), form=as_written), mismatch)
+    yield case("hashed_with_spaces", "Python's default separators", sign(body(), form=lambda d: json.dumps(json.loads(as_written(d)), sort_keys=True)), mismatch)
+    yield case("hashed_with_line_end", "a text file's last line", sign(body(), form=lambda d: vrf(d) + "\n"), mismatch)
+    words = changed(body(), "task", "description", "tri\u00e9")
+    yield case("hashed_by_python_ascii", "trying profiles silently", sign(words, form=FORMS["py-ascii"]), mismatch, hint="py-ascii")
+    keys = body(**{"\U0001f600": "1", "\ufb33": "2"})
+    yield case("hashed_by_jcs", "trying profiles silently", sign(keys, form=FORMS["jcs"]), mismatch, hint="jcs")
+    yield case("hashed_by_vrf_asked_jcs", "ignoring the profile", sign(keys), mismatch, profile="jcs", hint="vrf")
+    reals = body(score=Number("1.50"))
+    yield case("hashed_by_python_utf8", "trying profiles silently", sign(reals, form=FORMS["py-utf8"]), mismatch, hint="jcs")
+    yield case("no_form_in_jcs", "`Infinity` in a canonical form", sign(body(score=Number("1e400"))), "number_not_finite", profile="jcs", hint="vrf")
+
+
+def signature_rejects():
+    plain, mismatch = sign(body()), "signature_mismatch"
+    signature = bytes.fromhex(plain["signature"]["signature"])
+    digest = plain["signature"]["content_hash"]
+    scalar = (int.from_bytes(signature[32:], "little") + ORDER).to_bytes(32, "little")
+    yield case("signature_bit_flipped", "checking the hash only", sign(body(), signature=(bytes([signature[0] ^ 1]) + signature[1:]).hex()), mismatch)
+    yield case("signature_zero", "checking the hash only", sign(body(), signature="00" * 64), mismatch)
+    yield case("signature_with_another_scalar", "a scalar not reduced", sign(body(), signature=(signature[:32] + scalar).hex()), mismatch)
+    yield case("signed_the_hash_as_bytes", "signing 32 bytes, not 64 digits", sign(body(), message=bytes.fromhex(digest)), mismatch)
+    yield case("signed_the_document", "signing the document, not its hash", sign(body(), message=vrf(body()).encode()), mismatch)
+    yield case("signed_without_the_prefix", "signing the bare digits always", sign(body(), content_hash="sha256:" + digest, message=digest.encode()), mismatch)
+    yield case("prefix_removed", "signing the bare digits always", sign(body(), content_hash=digest, message=b"sha256:" + digest.encode()), mismatch)
+    yield case("signer_replaced", "checking the hash only", sign(body(), signer_id=OTHER.spki), mismatch)
+    identity = bytes([1]) + bytes(31)
+    weak = without(body(), "metadata", "issuer_key")
+    yield case("small_order_key", "verifying without the strict rules", sign(weak, signer_id=base64.b64encode(identity).decode(), signature=(identity + bytes(32)).hex()), mismatch)
+    alias = (2**255 - 18).to_bytes(32, "little")
+    yield case("small_order_key_not_canonical", "comparing with one list of weak keys", sign(weak, signer_id=base64.b64encode(alias).decode(), signature=(identity + bytes(32)).hex()), mismatch)
+    point = bytes([2]) + bytes(31)
+    yield case("key_off_the_curve", "a crash on a bad point", sign(weak, signer_id=base64.b64encode(point).decode()), mismatch)
+
+
+def issuer_rejects():
+    mismatch = "issuer_key_mismatch"
+    yield case("signed_again_by_another", "no signed name of the signer", sign(body(), OTHER), mismatch)
+    yield case("signed_again_by_one_trusted", "trusting the key alone", sign(body(), OTHER), mismatch, trusted=[OTHER.spki], trust="unknown")
+    for name, issuer in {"a_number": Number("1"), "null": None, "unreadable": "me"}.items():
+        yield case(f"issuer_key_{name}", "ignoring what it can not read", sign(changed(body(), "metadata", "issuer_key", issuer)), mismatch)
+
+
+def receipt_cases():
+    for cases in (receipt_accepts, json_rejects, rule_rejects, signature_form_rejects, content_rejects, signature_rejects, issuer_rejects):
+        yield from cases()
+
+
+# chain.json and head.json
+
+
+def chain(length, salt=0):
+    receipts, link = [], {}
+    for position in range(length):
+        receipts.append(linked(position, salt, chain_position=Number(position), **link))
+        link = pins(receipts[-1])
+    return receipts
+
+
+def linked(position, salt, **metadata):
+    receipt_id = f"00000000-0000-4000-8000-{salt:06x}{position:06x}"
+    return sign({**body(**metadata), "receipt_id": receipt_id})
+
+
+def pins(receipt):
+    return {"previous_receipt": receipt["receipt_id"], "previous_receipt_hash": "sha256:" + sha256(vrf(receipt))}
+
+
+def head_of(receipts, length=None, tip=None, **changes):
+    document = {
+        "format": "proofmark-chain-head/1", "chain": "default", "length": Number(length or len(receipts)),
+        "tip": tip or pins(receipts[-1])["previous_receipt_hash"], "signed_at": "2026-02-19T00:46:00.000Z",
+        "issuer_key": ISSUER.spki, **changes,
+    }
+    return sign(document)
+
+
+def chain_case(name, rejects, receipts, expect="ok", head=None):
+    with_head = {} if head is None else {"head": as_written(head)}
+    return {"name": name, "rejects": rejects, "receipts": list(map(as_written, receipts)), **with_head, "expect": expect}
+
+
+def chain_cases():
+    a, b, c, d = whole = chain(4)
+    other = chain(4, salt=1)
+    after = lambda receipt, position, **changes: linked(position, 9, chain_position=Number(position), **{**pins(receipt), **changes})
+    bare = lambda position, **metadata: linked(0, 9, chain_position=position, **metadata)
+    yield chain_case("one_receipt", "wanting a predecessor", [a])
+    yield chain_case("four_receipts", "everything", whole)
+    yield chain_case("four_receipts_and_their_head", "everything", whole, head=head_of(whole))
+    yield chain_case("no_receipts", "nothing is whole", [], "empty_chain")
+    yield chain_case("no_receipts_of_a_head", "nothing is whole", [], "empty_chain", head_of(whole))
+    yield chain_case("begins_later", "any first position", whole[1:], "wrong_first_position")
+    yield chain_case("begins_at_1_without_predecessor", "counting from 1", [bare(Number("1"))], "wrong_first_position")
+    yield chain_case("first_has_a_predecessor", "ignoring the first one's links", [bare(Number("0"), **pins(d))], "wrong_first_position")
+    yield chain_case("no_position", "linking by the hash only", [a, sign(body(**pins(a)))], "unlinked")
+    yield chain_case("position_text", "converting text", [bare("0")], "unlinked")
+    yield chain_case("position_with_a_point", "reading numbers as doubles", [bare(Number("0.0"))], "unlinked")
+    yield chain_case("position_negative", "wrapping around", [bare(Number("-1"))], "unlinked")
+    yield chain_case("second_left_out", "comparing ids only at the end", [a, c, d], "gap")
+    yield chain_case("two_left_out", "comparing ids only at the end", [a, d], "gap")
+    yield chain_case("last_two_swapped", "sorting first", [a, b, d, c], "gap")
+    yield chain_case("two_at_one_position", "the last one wins", [a, b, after(a, 1)], "fork")
+    yield chain_case("one_twice", "leaving out doubles", [a, b, b, c], "fork")
+    yield chain_case("one_again_later", "leaving out doubles", [a, b, c, a], "reordered")
+    yield chain_case("reversed", "sorting first", whole[::-1], "wrong_first_position")
+    yield chain_case("earlier_one_after_later", "sorting first", [a, b, c, b], "reordered")
+    yield chain_case("one_of_another_chain", "comparing positions only", [a, other[1], c, d], "swapped_predecessor")
+    yield chain_case("first_signed_again", "comparing ids only", [linked(0, 0, chain_position=Number("0"), note="x"), b], "swapped_predecessor")
+    yield chain_case("signature_object_changed", "hashing without the signature", [changed(a, "signature", "note", "x"), b], "swapped_predecessor")
+    yield chain_case("pins_another_id", "comparing hashes only", [a, after(a, 1, previous_receipt=d["receipt_id"])], "swapped_predecessor")
+    bare_hash = pins(a)["previous_receipt_hash"].removeprefix("sha256:")
+    yield chain_case("hash_without_prefix", "a lenient digest", [a, after(a, 1, previous_receipt_hash=bare_hash)], "swapped_predecessor")
+    no_id = {"previous_receipt_hash": pins(a)["previous_receipt_hash"]}
+    yield chain_case("pins_no_id", "comparing hashes only", [a, bare(Number("1"), **no_id)], "swapped_predecessor")
+    yield chain_case("pins_no_hash", "an id alone as a link", [a, bare(Number("1"), previous_receipt=a["receipt_id"])], "unpinned")
+    yield chain_case("hash_not_text", "an id alone as a link", [a, after(a, 1, previous_receipt_hash=None)], "unpinned")
+    yield chain_case("end_cut_off", "no signed end", whole[:3], "truncated", head_of(whole))
+    yield chain_case("all_but_one_cut_off", "no signed end", whole[:1], "truncated", head_of(whole))
+    yield chain_case("head_of_another_chain", "comparing lengths only", whole, "other_head", head_of(other))
+    yield chain_case("head_of_fewer", "a length as a lower bound", whole, "other_head", head_of(whole[:3]))
+    yield chain_case("head_of_none", "a length as a lower bound", whole, "other_head", changed(head_of(whole), "length", Number("0")))
+
+
+def head_case(name, rejects, head, expect="valid", **more):
+    found = case(name, rejects, head, expect, **more)
+    return {("head" if field == "receipt" else field): value for field, value in found.items()}
+
+
+def head_cases():
+    head = head_of(chain(2))
+    yield head_case("issued", "everything", head, trusted=[ISSUER.spki], trust="trusted")
+    yield head_case("reordered", "hashing the bytes as they came", reordered(head), trust="unknown")
+    yield head_case("length_changed", "checking the signature only", changed(head, "length", Number("1")), "content_hash_mismatch")
+    yield head_case("tip_changed", "checking the signature only", changed(head, "tip", "sha256:" + "0" * 64), "content_hash_mismatch")
+    yield head_case("chain_renamed", "hashing only what it knows", changed(head, "chain", "other"), "content_hash_mismatch")
+    yield head_case("signed_by_another", "no signed name of the signer", sign(unsigned(head), OTHER), "issuer_key_mismatch")
+    yield head_case("without_issuer_key", "an optional name of the signer", sign(unsigned(without(head, "issuer_key"))), "issuer_key_mismatch")
+    yield head_case("signature_zero", "checking the hash only", changed(head, "signature", "signature", "00" * 64), "signature_mismatch")
+    yield head_case("unsigned", "valid for want of a signature", unsigned(head), "missing_field")
+    yield head_case("another_format", "ignoring the format", sign({**unsigned(head), "format": "proofmark-chain-head/2"}), "wrong_format")
+    yield head_case("a_receipt", "any signed document", sign(body()), "missing_field")
+    yield head_case("length_real", "reading numbers as doubles", sign({**unsigned(head), "length": Number("2.0")}), "wrong_type")
+    yield head_case("tip_without_prefix", "a lenient digest", sign({**unsigned(head), "tip": "0" * 64}), "invalid_hash")
+    yield head_case("time_with_offset", "a lenient clock", sign({**unsigned(head), "signed_at": "2026-02-19T00:46:00+01:00"}), "invalid_timestamp")
+
+
+# signer.json
+
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def base58(data):
+    value, text = int.from_bytes(data, "big"), ""
+    while value:
+        value, digit = divmod(value, 58)
+        text = BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def signer_cases():
+    raw, spki = ISSUER.raw, ISSUER.spki
+    encoded = lambda data: base64.b64encode(data).decode()
+    did = lambda data: "did:key:z" + base58(data)
+    accepts = {"spki": spki, "raw_base64": encoded(raw), "hex": "ed25519:" + raw.hex(), "did_key": did(b"\xed\x01" + raw)}
+    for name, text in accepts.items():
+        yield {"name": name, "rejects": "only one form of key", "text": text, "key": raw.hex(), "expect": "ok"}
+    rejects = {
+        "empty": ("", "the zero key"),
+        "bare_hex": (raw.hex(), "guessing the form"),
+        "upper_case_hex": ("ed25519:" + raw.hex().upper(), "two spellings of one key"),
+        "upper_case_scheme": ("ED25519:" + raw.hex(), "two spellings of one key"),
+        "short_hex": ("ed25519:" + raw.hex()[2:], "padding with zeros"),
+        "long_hex": ("ed25519:" + raw.hex() + "00", "cutting off"),
+        "base64_without_padding": (encoded(raw).rstrip("="), "a lenient base64"),
+        "base64_with_spare_bits": (encoded(raw)[:-2] + BASE64_NEXT[encoded(raw)[-2]] + "=", "two spellings of one key"),
+        "base64_with_line_break": (spki[:32] + "\n" + spki[32:], "a lenient base64"),
+        "base64_with_space": (" " + spki, "trimming"),
+        "base64_for_urls": (base64.urlsafe_b64encode(b"\xff" * 32).decode(), "two alphabets"),
+        "raw_of_31_bytes": (encoded(raw[:31]), "padding with zeros"),
+        "raw_of_33_bytes": (encoded(raw + b"\0"), "cutting off"),
+        "spki_of_x25519": (encoded(SPKI.replace(b"\x65\x70", b"\x65\x6e") + raw), "ignoring the algorithm"),
+        "spki_of_ed448": (encoded(SPKI.replace(b"\x65\x70", b"\x65\x71") + raw), "ignoring the algorithm"),
+        "spki_with_a_byte_more": (encoded(SPKI + raw + b"\0"), "cutting off"),
+        "spki_with_unused_bits": (encoded(SPKI[:-1] + b"\x01" + raw), "taking the last 32 bytes"),
+        "pem": (f"-----BEGIN PUBLIC KEY-----\n{spki}\n-----END PUBLIC KEY-----\n", "guessing the form"),
+        "did_of_x25519": (did(b"\xec\x01" + raw), "ignoring the multicodec"),
+        "did_with_a_byte_more": (did(b"\xed\x01" + raw + b"\0"), "cutting off"),
+        "did_with_a_leading_1": ("did:key:z1" + base58(b"\xed\x01" + raw), "skipping zeros"),
+        "did_without_multibase": ("did:key:" + base58(b"\xed\x01" + raw), "an optional multibase"),
+        "did_with_a_fragment": (did(b"\xed\x01" + raw) + "#key-1", "cutting off"),
+        "did_of_another_method": (did(b"\xed\x01" + raw).replace("key", "web"), "ignoring the method"),
+        "did_with_a_letter_outside": ("did:key:z0" + base58(b"\xed\x01" + raw)[1:], "skipping letters"),
+    }
+    for name, (text, why) in rejects.items():
+        yield {"name": name, "rejects": why, "text": text, "expect": "invalid_signer_id"}
+
+
+BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+BASE64_NEXT = {letter: BASE64[index ^ 1] for index, letter in enumerate(BASE64)}
+
+if __name__ == "__main__":
+    write("json.json", "JSON documents, and their canonical form in each profile", list(json_cases()))
+    write("receipt.json", "receipts, and what verifying them answers", list(receipt_cases()))
+    write("chain.json", "receipts in order, with or without a head, and whether they are one whole chain", list(chain_cases()))
+    write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
+    write("signer.json", "spellings of a public key", list(signer_cases()))

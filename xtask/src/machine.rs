@@ -66,6 +66,12 @@ fn create_environment(environment: &Path) -> bool {
     create() || (install(&["python3-venv"]) && create())
 }
 
+/// Whether a program is there, after installing its Debian package where that is allowed.
+pub(crate) fn provide_program(program: &str, package: &str) -> bool {
+    let present = || succeeds(Command::new(program).arg("--version"));
+    present() || (install(&[package]) && present())
+}
+
 fn provide(program: &str, packages: &[&str]) {
     let present = || succeeds(Command::new(program).arg("--version"));
     if present() || (install(packages) && present()) {

@@ -38,35 +38,21 @@ impl Rules {
 /// nearness is no equality. Takes time near-linear in the size of the values.
 pub fn equal(left: &Value, right: &Value, rules: Rules, tolerance: Option<f64>) -> bool {
     let all = |left: &[Value], right: &[Value]| {
-        left.len() == right.len()
-            && left
-                .iter()
-                .zip(right)
-                .all(|(left, right)| equal(left, right, rules, tolerance))
+        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right, rules, tolerance))
     };
     match (left, right) {
-        (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => {
-            all(left, right)
-        }
+        (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => all(left, right),
         (Value::List(left), Value::Tuple(right)) | (Value::Tuple(left), Value::List(right)) => {
             is_sequence_alike(rules) && all(left, right)
         }
         (Value::Dict(left), Value::Dict(right)) | (Value::Map(left), Value::Map(right)) => {
             equal_members(left, right, rules, tolerance)
         }
-        _ => {
-            canonical_key(left, rules) == canonical_key(right, rules)
-                || near(left, right, rules, tolerance)
-        }
+        _ => canonical_key(left, rules) == canonical_key(right, rules) || near(left, right, rules, tolerance),
     }
 }
 
-fn equal_members(
-    left: &[(Value, Value)],
-    right: &[(Value, Value)],
-    rules: Rules,
-    tolerance: Option<f64>,
-) -> bool {
+fn equal_members(left: &[(Value, Value)], right: &[(Value, Value)], rules: Rules, tolerance: Option<f64>) -> bool {
     if left.len() != right.len() {
         return false;
     }
@@ -78,9 +64,7 @@ fn equal_members(
     left_sorted
         .iter()
         .zip(&right_sorted)
-        .all(|((left_key, left), (right_key, right))| {
-            left_key == right_key && equal(left, right, rules, tolerance)
-        })
+        .all(|((left_key, left), (right_key, right))| left_key == right_key && equal(left, right, rules, tolerance))
 }
 
 fn repeats(pair: &[(Vec<u8>, &Value)]) -> bool {
@@ -105,10 +89,7 @@ pub(crate) fn not_json(value: &Value) -> Option<&'static str> {
 
 /// The members of a dict in the order of their keys' canonical texts.
 fn by_key(pairs: &[(Value, Value)], rules: Rules) -> Vec<(Vec<u8>, &Value)> {
-    let mut sorted: Vec<_> = pairs
-        .iter()
-        .map(|(key, member)| (canonical_key(key, rules), member))
-        .collect();
+    let mut sorted: Vec<_> = pairs.iter().map(|(key, member)| (canonical_key(key, rules), member)).collect();
     sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
     sorted
 }
@@ -141,4 +122,89 @@ fn number(value: &Value, rules: Rules) -> Option<(f64, f64)> {
         _ => return None,
     };
     (re.is_finite() && im.is_finite()).then_some((re, im))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PY_JSON: Rules = Rules::Json(Language::Python);
+    const JS_JSON: Rules = Rules::Json(Language::JavaScript);
+
+    fn read(wire: &str) -> Value {
+        Value::decode(wire.as_bytes()).unwrap()
+    }
+
+    fn same(left: &str, right: &str, rules: Rules) -> bool {
+        let (left, right) = (read(left), read(right));
+        let answer = equal(&left, &right, rules, None);
+        assert_eq!(equal(&right, &left, rules, None), answer);
+        answer
+    }
+
+    #[test]
+    fn each_pair_is_equal_by_the_rules_that_say_so() {
+        // By Python, by JavaScript, as JSON from Python, as JSON from JavaScript.
+        let table = [
+            ("true", "1", [true, false, false, false]),
+            ("false", r#"{"f":"-0.0"}"#, [true, false, false, false]),
+            ("1", r#"{"f":"1.0"}"#, [true, true, true, true]),
+            ("9007199254740993", r#"{"f":"9007199254740992"}"#, [false, true, false, true]),
+            ("9007199254740992", r#"{"f":"9007199254740992"}"#, [true, true, true, true]),
+            (r#"{"f":"0.0"}"#, r#"{"f":"-0.0"}"#, [true; 4]),
+            (r#"{"f":"nan"}"#, r#"{"f":"nan"}"#, [true; 4]),
+            (r#"{"f":"inf"}"#, r#"{"f":"-inf"}"#, [false; 4]),
+            (r#"{"c":["1","0"]}"#, "1", [true; 4]),
+            (r#"{"c":["1","2"]}"#, r#"{"c":["1","-2"]}"#, [false; 4]),
+            ("[1]", r#"{"t":[1]}"#, [false, false, true, true]),
+            ("null", r#"{"u":0}"#, [false, false, true, true]),
+            ("1", r#"{"n":"1"}"#, [false; 4]),
+            ("\"1\"", "1", [false; 4]),
+            (r#"{"b":"61"}"#, "\"a\"", [false; 4]),
+            (r#"{"s":[1,{"f":"nan"},"a"]}"#, r#"{"s":["a",{"f":"nan"},1]}"#, [true; 4]),
+            (r#"{"s":[1,1]}"#, r#"{"s":[1]}"#, [false; 4]),
+            (r#"{"s":[true]}"#, r#"{"s":[{"f":"1"}]}"#, [true, false, false, false]),
+            (r#"{"d":[["a",1],["b",2]]}"#, r#"{"d":[["b",2],["a",1]]}"#, [true; 4]),
+            (r#"{"d":[[1,"x"]]}"#, r#"{"d":[[true,"x"]]}"#, [true, false, false, false]),
+            (r#"{"d":[["a",1]]}"#, r#"{"m":[["a",1]]}"#, [false; 4]),
+            (r#"{"d":[[{"f":"nan"},1],[{"f":"nan"},2]]}"#, r#"{"d":[[{"f":"nan"},2],[{"f":"nan"},1]]}"#, [true; 4]),
+            (r#"["ab","c"]"#, r#"["a","bc"]"#, [false; 4]),
+            (r#"{"s":[["a"],"b"]}"#, r#"{"s":[["a","b"]]}"#, [false; 4]),
+        ];
+        for (left, right, answers) in table {
+            let all = [Rules::Python, Rules::JavaScript, PY_JSON, JS_JSON];
+            for (rules, answer) in all.into_iter().zip(answers) {
+                assert_eq!(same(left, right, rules), answer, "{left} {right} {rules:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn tolerance_forgives_numbers_and_nothing_else() {
+        let table = [
+            ("1", r#"{"f":"1.5"}"#, 0.5, true),
+            ("1", r#"{"f":"1.5"}"#, 0.4, false),
+            (r#"[{"d":[["a",1]]}]"#, r#"[{"d":[["a",{"f":"1.1"}]]}]"#, 0.2, true),
+            (r#"{"t":[1]}"#, r#"{"t":[2]}"#, 1.0, true),
+            (r#"{"s":[1]}"#, r#"{"s":[2]}"#, 1.0, false),
+            (r#"{"d":[[1,0]]}"#, r#"{"d":[[2,0]]}"#, 1.0, false),
+            ("9007199254740993", "9007199254740992", 0.5, false),
+            ("9007199254740993", "9007199254740992", 1.0, true),
+            (r#"{"f":"inf"}"#, r#"{"f":"1e308"}"#, 1e308, false),
+            (r#"{"f":"inf"}"#, r#"{"f":"inf"}"#, 0.0, true),
+            (r#"{"f":"nan"}"#, "1", 1e308, false),
+            (r#"{"c":["1","1"]}"#, r#"{"c":["1","1.25"]}"#, 0.25, true),
+            (r#""1""#, r#""2""#, 1.0, false),
+            (r#"{"n":"1"}"#, r#"{"n":"2"}"#, 1.0, false),
+        ];
+        for (left, right, tolerance, answer) in table {
+            for rules in [Rules::Python, Rules::JavaScript] {
+                let near = equal(&read(left), &read(right), rules, Some(tolerance));
+                let exact_in_doubles = rules == Rules::JavaScript && left == "9007199254740993";
+                assert_eq!(near, answer || exact_in_doubles, "{left} {right} {rules:?}");
+            }
+        }
+        assert!(equal(&read("true"), &read("2"), Rules::Python, Some(1.0)));
+        assert!(!equal(&read("true"), &read("1"), PY_JSON, Some(1.0)));
+    }
 }

@@ -5,15 +5,16 @@ use std::fmt;
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
 use crate::job::{CaseOutcome, End, Outcome};
-use crate::render::cut;
 use crate::request::{Expected, Request, Reveal, Suite, Test};
 use crate::value::Value;
 
 mod answer;
 mod expected;
+mod room;
 mod text;
 
 use answer::Check;
+pub(crate) use room::Room;
 
 /// Whose fault it is that a check could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,33 +61,24 @@ impl Request {
     /// An outcome that does not fit its job (too few cases, the wrong kind of answer) is a broken sandbox: every check
     /// it should have answered is an error of the verifier's, never a pass.
     pub fn judge(&self, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
-        let tests = &self.suite.tests;
-        let checks: Vec<Check> = match misfit(&self.suite, submission, expected) {
-            Some(why) => tests.iter().map(|_| Check::broken(&why)).collect(),
-            None => tests
-                .iter()
-                .enumerate()
-                .map(|(index, test)| check(&self.suite, test, index, submission, expected))
-                .collect(),
-        };
-        let fault = fault_of(&checks);
-        let elapsed = |index: usize| {
-            submission
-                .cases
-                .get(index)
-                .filter(|_| submission.cases.len() == tests.len())
-        };
-        let details = tests.iter().zip(checks).enumerate();
-        let details = details
-            .map(|(index, (test, check))| detail(test, check, elapsed(index), self.suite.reveal))
-            .collect();
-        let results = Results::from_details(details);
-        Judgment {
-            tier: self.tier,
-            verdict: verdict(results.total, results.passed, fault),
-            results,
-            fault,
+        let suite = &self.suite;
+        let misfit = misfit(suite, submission, expected);
+        // A request that has been read has a room.
+        let mut room = Room::beside(self.task.as_ref(), &suite.tests);
+        let mut fault = None;
+        let mut details = Vec::with_capacity(suite.tests.len());
+        for (index, test) in suite.tests.iter().enumerate() {
+            let check = match &misfit {
+                Some(why) => Check::broken(why),
+                None => check(suite, test, index, submission, expected),
+            };
+            fault = worse(fault, check.fault);
+            let case = submission.cases.get(index).filter(|_| misfit.is_none());
+            let detail = detail(test, check, case, suite.reveal);
+            details.extend(room.as_mut().map(|room| room.fit(detail)));
         }
+        let results = Results::from_details(details);
+        Judgment { tier: self.tier, verdict: verdict(results.total, results.passed, fault), results, fault }
     }
 }
 
@@ -101,11 +93,13 @@ pub(crate) fn verdict(total: u64, passed: u64, fault: Option<Fault>) -> Verdict 
     }
 }
 
-fn fault_of(checks: &[Check]) -> Option<Fault> {
-    let faults = || checks.iter().filter_map(|check| check.fault);
-    faults()
-        .find(|fault| *fault == Fault::Verifier)
-        .or_else(|| faults().next())
+/// The verifier's fault weighs more than the submission's.
+fn worse(one: Option<Fault>, other: Option<Fault>) -> Option<Fault> {
+    match (one, other) {
+        (Some(Fault::Verifier), _) | (_, Some(Fault::Verifier)) => Some(Fault::Verifier),
+        (Some(Fault::Submission), _) | (_, Some(Fault::Submission)) => Some(Fault::Submission),
+        (None, None) => None,
+    }
 }
 
 /// Why the outcomes can not be those of the request's jobs.
@@ -113,47 +107,25 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
     let tests = suite.tests.len();
     let wrong_count = |what: &str, outcome: &Outcome| {
         let cases = outcome.cases.len();
-        (cases != tests).then(|| {
-            format!("the sandbox answered {cases} of {tests} {what}; run the request again")
-        })
+        (cases != tests).then(|| format!("the sandbox answered {cases} of {tests} {what}; run the request again"))
     };
-    let wants_expected = suite
-        .tests
-        .iter()
-        .any(|test| matches!(test.expected, Expected::Expression(_)));
+    let wants_expected = suite.tests.iter().any(|test| matches!(test.expected, Expected::Expression(_)));
     let expected_misfit = match (wants_expected, expected) {
         (true, Some(outcome)) => wrong_count("expected values", outcome),
-        (true, None) => {
-            Some("the expected values were not evaluated; run the request again".to_owned())
+        (true, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
+        (false, Some(_)) => {
+            Some("expected values were evaluated that nobody asked for; run the request again".to_owned())
         }
-        (false, Some(_)) => Some(
-            "expected values were evaluated that nobody asked for; run the request again"
-                .to_owned(),
-        ),
         (false, None) => None,
     };
-    let nameless = submission.runtime.is_empty()
-        && submission
-            .cases
-            .iter()
-            .any(|case| !matches!(case.end, End::Unavailable(_)));
     let nameless =
-        nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
-    wrong_count("checks", submission)
-        .or(nameless)
-        .or(expected_misfit)
+        submission.runtime.is_empty() && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
+    let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
+    wrong_count("checks", submission).or(nameless).or(expected_misfit)
 }
 
-fn check(
-    suite: &Suite,
-    test: &Test,
-    index: usize,
-    submission: &Outcome,
-    expected: Option<&Outcome>,
-) -> Check {
-    let expected_end = expected
-        .and_then(|outcome| outcome.cases.get(index))
-        .map(|case| &case.end);
+fn check(suite: &Suite, test: &Test, index: usize, submission: &Outcome, expected: Option<&Outcome>) -> Check {
+    let expected_end = expected.and_then(|outcome| outcome.cases.get(index)).map(|case| &case.end);
     let wanted = match expected::wanted(suite.language, test, expected_end) {
         Ok(wanted) => wanted,
         Err(unusable) => return unusable,
@@ -170,16 +142,14 @@ fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal)
         (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
         (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
     };
-    let message = check
-        .message
-        .map(|message| if shown { message.open } else { message.hidden });
+    let message = check.message.map(|message| if shown { message.open } else { message.hidden });
     Detail {
         name: test.name.clone(),
         status: check.status,
-        expected: check.expected.filter(|_| shown).map(cut),
-        actual: check.actual.filter(|_| shown).map(cut),
+        expected: check.expected.filter(|_| shown),
+        actual: check.actual.filter(|_| shown),
         elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
-        message: message.map(cut),
+        message,
         constraint: None,
     }
 }

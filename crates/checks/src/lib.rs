@@ -14,18 +14,14 @@ mod request;
 mod value;
 
 pub use caps::{
-    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
-    DEFAULT_TOTAL_TIMEOUT, MAX_DISK_MB, MAX_MEMORY_MB, MAX_NAME_CHARS, MAX_OUTPUT_BYTES,
-    MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
-    default_disk_mb,
+    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT,
+    MAX_DISK_MB, MAX_MEMORY_MB, MAX_NAME_CHARS, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH,
+    MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT, default_disk_mb,
 };
 pub use compare::{Rules, equal};
 pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, UnknownLanguage};
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
-pub use request::{
-    AskedLimits, Expected, Format, Mode, Place, Request, RequestError, Reveal, Suite, Test,
-    TextRule,
-};
+pub use request::{AskedLimits, Expected, Format, Mode, Place, Request, RequestError, Reveal, Suite, Test, TextRule};
 pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

@@ -1,8 +1,8 @@
 //! From a request to the jobs it asks for.
 
 use crate::caps::{
-    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
-    DEFAULT_TOTAL_TIMEOUT, default_disk_mb,
+    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT,
+    default_disk_mb,
 };
 use crate::job::{Case, Job, Limits, Program};
 use crate::request::{Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
@@ -30,38 +30,19 @@ impl Request {
                 suite.tests.len(),
                 caps.tests
             );
-            return Err(RequestError::new(
-                Place::Field("verification.tests".to_owned()),
-                Code::TooMany,
-                message,
-            ));
+            return Err(RequestError::new(Place::Field("verification.tests".to_owned()), Code::TooMany, message));
         }
         let source = self.output.clone();
         let program = match &suite.mode {
-            Mode::Call { entrypoint } => Program::Call {
-                source,
-                entrypoint: entrypoint.clone(),
-            },
+            Mode::Call { entrypoint } => Program::Call { source, entrypoint: entrypoint.clone() },
             Mode::Expression => Program::Expression { source },
             Mode::Stdio => Program::Stdio { source },
         };
-        let submission = job(
-            suite,
-            program,
-            caps,
-            suite.tests.iter().map(|test| (test, &test.input)),
-        );
-        let expected: Vec<_> = suite
-            .tests
-            .iter()
-            .filter_map(|test| Some((test, test.expected.expression()?)))
-            .collect();
-        let expected = (!expected.is_empty())
-            .then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
-        Ok(Plan {
-            submission,
-            expected,
-        })
+        let submission = job(suite, program, caps, suite.tests.iter().map(|test| (test, &test.input)));
+        let expected: Vec<_> =
+            suite.tests.iter().filter_map(|test| Some((test, test.expected.expression()?))).collect();
+        let expected = (!expected.is_empty()).then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
+        Ok(Plan { submission, expected })
     }
 }
 
@@ -74,48 +55,18 @@ impl Expected {
     }
 }
 
-fn job<'a>(
-    suite: &Suite,
-    program: Program,
-    caps: &Caps,
-    inputs: impl Iterator<Item = (&'a Test, &'a String)>,
-) -> Job {
+fn job<'a>(suite: &Suite, program: Program, caps: &Caps, inputs: impl Iterator<Item = (&'a Test, &'a String)>) -> Job {
     let asked = &suite.limits;
     let case = |(test, input): (&Test, &String)| Case {
         input: input.clone(),
-        timeout: test
-            .timeout
-            .or(asked.timeout)
-            .unwrap_or(DEFAULT_TIMEOUT)
-            .min(caps.timeout),
+        timeout: test.timeout.or(asked.timeout).unwrap_or(DEFAULT_TIMEOUT).min(caps.timeout),
     };
     let limits = Limits {
-        memory_mb: asked
-            .memory_mb
-            .unwrap_or(DEFAULT_MEMORY_MB)
-            .min(caps.memory_mb),
-        total_timeout: asked
-            .total_timeout
-            .unwrap_or(DEFAULT_TOTAL_TIMEOUT)
-            .min(caps.total_timeout),
-        output_bytes: asked
-            .output_bytes
-            .unwrap_or(DEFAULT_OUTPUT_BYTES)
-            .min(caps.output_bytes),
-        processes: asked
-            .processes
-            .unwrap_or(DEFAULT_PROCESSES)
-            .min(caps.processes),
-        disk_mb: asked
-            .disk_mb
-            .unwrap_or_else(|| default_disk_mb(suite.language))
-            .min(caps.disk_mb),
+        memory_mb: asked.memory_mb.unwrap_or(DEFAULT_MEMORY_MB).min(caps.memory_mb),
+        total_timeout: asked.total_timeout.unwrap_or(DEFAULT_TOTAL_TIMEOUT).min(caps.total_timeout),
+        output_bytes: asked.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES).min(caps.output_bytes),
+        processes: asked.processes.unwrap_or(DEFAULT_PROCESSES).min(caps.processes),
+        disk_mb: asked.disk_mb.unwrap_or_else(|| default_disk_mb(suite.language)).min(caps.disk_mb),
     };
-    Job {
-        language: suite.language,
-        runtime: suite.runtime.clone(),
-        program,
-        cases: inputs.map(case).collect(),
-        limits,
-    }
+    Job { language: suite.language, runtime: suite.runtime.clone(), program, cases: inputs.map(case).collect(), limits }
 }

@@ -40,10 +40,10 @@ pub(crate) fn render(value: &Value, notation: Notation) -> String {
     out
 }
 
-/// A text as receipts carry it: past [`MAX_SHOWN_CHARS`] cut, with its length and the digest of the whole.
-pub(crate) fn cut(text: String) -> String {
-    let Some((end, _)) = text.char_indices().nth(MAX_SHOWN_CHARS) else {
-        return text;
+/// A text as receipts carry it: past so many characters cut, with its length and the digest of the whole.
+pub(crate) fn cut(text: &str, chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(chars) else {
+        return text.to_owned();
     };
     let digest = Sha256Digest::of(text.as_bytes());
     let shown = text.get(..end).unwrap_or_default();
@@ -53,15 +53,9 @@ pub(crate) fn cut(text: String) -> String {
 fn write(value: &Value, notation: Notation, out: &mut String) {
     match value {
         Value::Null => out.push_str(word(notation, "None", "null")),
-        Value::Undefined => out.push_str(word(
-            notation,
-            "undefined",
-            if notation == Notation::Json {
-                "null"
-            } else {
-                "undefined"
-            },
-        )),
+        Value::Undefined => {
+            out.push_str(word(notation, "undefined", if notation == Notation::Json { "null" } else { "undefined" }))
+        }
         Value::Bool(true) => out.push_str(word(notation, "True", "true")),
         Value::Bool(false) => out.push_str(word(notation, "False", "false")),
         Value::Int(integer) => out.push_str(integer.as_str()),
@@ -69,11 +63,7 @@ fn write(value: &Value, notation: Notation, out: &mut String) {
         Value::Complex(re, im) => out.push_str(&float::complex(*re, *im)),
         Value::BigInt(integer) => out.push_str(&format!("{}n", integer.as_str())),
         Value::Text(text) => text::quoted(text.chars().map(u32::from), notation, out),
-        Value::Wide(bytes) => text::quoted(
-            code_points(bytes).unwrap_or_default().into_iter(),
-            notation,
-            out,
-        ),
+        Value::Wide(bytes) => text::quoted(code_points(bytes).unwrap_or_default().into_iter(), notation, out),
         Value::Bytes(bytes) => text::byte_string(bytes, notation, out),
         Value::List(items) => list("[", items, "]", notation, out),
         Value::Tuple(items) => tuple(items, notation, out),
@@ -110,13 +100,9 @@ fn tuple(items: &[Value], notation: Notation, out: &mut String) {
 }
 
 fn set(items: &[Value], notation: Notation, out: &mut String) {
-    let mut shown: Vec<_> = items
-        .iter()
-        .map(|item| (magnitude(item), render(item, notation)))
-        .collect();
+    let mut shown: Vec<_> = items.iter().map(|item| (magnitude(item), render(item, notation))).collect();
     shown.sort_by(|(left, left_text), (right, right_text)| {
-        left.total_cmp(right)
-            .then_with(|| left_text.cmp(right_text))
+        left.total_cmp(right).then_with(|| left_text.cmp(right_text))
     });
     let texts: Vec<_> = shown.into_iter().map(|(_, text)| text).collect();
     let body = texts.join(", ");
@@ -160,22 +146,13 @@ mod tests {
     #[test]
     fn python_reads_as_repr_writes_it() {
         let table = [
-            (
-                r#"[null,true,false,-3,"it's"]"#,
-                r#"[None, True, False, -3, "it's"]"#,
-            ),
+            (r#"[null,true,false,-3,"it's"]"#, r#"[None, True, False, -3, "it's"]"#),
             (r#"{"t":[]}"#, "()"),
             (r#"{"t":[1]}"#, "(1,)"),
             (r#"{"t":[1,{"f":"2.0"}]}"#, "(1, 2.0)"),
             (r#"{"s":[]}"#, "set()"),
-            (
-                r#"{"s":[10,9,"b","a",{"f":"9.5"}]}"#,
-                "{9, 9.5, 10, 'a', 'b'}",
-            ),
-            (
-                r#"{"d":[["k",{"d":[]}],[1,{"t":[1,2]}]]}"#,
-                "{'k': {}, 1: (1, 2)}",
-            ),
+            (r#"{"s":[10,9,"b","a",{"f":"9.5"}]}"#, "{9, 9.5, 10, 'a', 'b'}"),
+            (r#"{"d":[["k",{"d":[]}],[1,{"t":[1,2]}]]}"#, "{'k': {}, 1: (1, 2)}"),
             (r#""a\nb\\'\"\u202e\u00e9""#, r#"'a\nb\\\'"\u202eé'"#),
             (r#"{"w":"61eda080"}"#, r"'a\ud800'"),
             (r#"{"b":"6100ff27"}"#, r#"b"a\x00\xff'""#),
@@ -190,14 +167,8 @@ mod tests {
     #[test]
     fn javascript_reads_as_literals() {
         let table = [
-            (
-                r#"[null,{"u":0},true,{"f":"1e+21"},{"n":"5"}]"#,
-                "[null, undefined, true, 1e+21, 5n]",
-            ),
-            (
-                r#"{"d":[["a",1],["b c","x\"y"]]}"#,
-                r#"{"a": 1, "b c": "x\"y"}"#,
-            ),
+            (r#"[null,{"u":0},true,{"f":"1e+21"},{"n":"5"}]"#, "[null, undefined, true, 1e+21, 5n]"),
+            (r#"{"d":[["a",1],["b c","x\"y"]]}"#, r#"{"a": 1, "b c": "x\"y"}"#),
             (r#"{"m":[[1,{"s":[2,1]}]]}"#, "Map {1 => Set {1, 2}}"),
             (r#"{"b":"01ff"}"#, "Uint8Array(2) [1, 255]"),
         ];
@@ -208,12 +179,10 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_with_length_and_digest() {
-        assert_eq!(cut("é".repeat(1024)), "é".repeat(1024));
+        let fits = "é".repeat(MAX_SHOWN_CHARS);
+        assert_eq!(cut(&fits, MAX_SHOWN_CHARS), fits);
         let long = "é".repeat(1025);
         let digest = Sha256Digest::of(long.as_bytes());
-        assert_eq!(
-            cut(long),
-            format!("{}… (1025 characters, {digest})", "é".repeat(1024))
-        );
+        assert_eq!(cut(&long, MAX_SHOWN_CHARS), format!("{fits}… (1025 characters, {digest})"));
     }
 }

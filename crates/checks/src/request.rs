@@ -9,6 +9,7 @@ use proofmark_receipt::{Hashes, Sha256Digest, Task};
 
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 use crate::job::Language;
+use crate::judge::Room;
 
 mod embedded;
 mod entrypoint;
@@ -149,32 +150,18 @@ impl Request {
     /// # Errors
     ///
     /// [`RequestError`], which names the place and the mend.
-    pub fn read(
-        bytes: &[u8],
-        format: Format,
-        submission: Option<&str>,
-    ) -> Result<Request, RequestError> {
+    pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
         let document = parse(bytes, format)?;
-        let root = Field {
-            at: String::new(),
-            json: &document,
-        }
-        .fields()?;
-        root.only(&[
-            "task",
-            "task_id",
-            "task_type",
-            "tier",
-            "specification",
-            "output",
-            "verification",
-        ])?;
+        let root = Field { at: String::new(), json: &document }.fields()?;
+        root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
-        let verification = root.need(
-            "verification",
-            "write the suite as an object with `kind`, `language` and `tests`",
-        )?;
+        let verification =
+            root.need("verification", "write the suite as an object with `kind`, `language` and `tests`")?;
         let suite = suite::read(&verification)?;
+        if Room::beside(task.as_ref(), &suite.tests).is_none() {
+            let message = "the names of the tests, with the task, are more than a receipt can hold; shorten them, or split the suite";
+            return Err(verification.error(Code::TooLarge, message));
+        }
         let tier = tier(&root)?;
         let output = output(&root, submission)?;
         let hashes = Hashes {
@@ -182,30 +169,19 @@ impl Request {
             output: Sha256Digest::of(output.as_bytes()),
             tests: Some(digest(&verification)?),
         };
-        Ok(Request {
-            task,
-            output,
-            suite,
-            tier,
-            hashes,
-        })
+        Ok(Request { task, output, suite, tier, hashes })
     }
 }
 
 fn parse(bytes: &[u8], format: Format) -> Result<Json, RequestError> {
     if bytes.len() > MAX_REQUEST_BYTES {
-        let message = format!(
-            "{} bytes are more than the {MAX_REQUEST_BYTES} a request may have; split the suite",
-            bytes.len()
-        );
+        let message =
+            format!("{} bytes are more than the {MAX_REQUEST_BYTES} a request may have; split the suite", bytes.len());
         return Err(RequestError::new(Place::Whole, Code::TooLarge, message));
     }
     match format {
         Format::Json => {
-            let limits = JsonLimits {
-                max_bytes: MAX_REQUEST_BYTES,
-                max_depth: MAX_REQUEST_DEPTH,
-            };
+            let limits = JsonLimits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
             Json::parse_with(bytes, limits).map_err(|error| embedded::syntax(&error))
         }
         Format::Yaml => yaml::parse(bytes),
@@ -218,11 +194,7 @@ fn task(root: &Fields<'_>) -> Result<Option<Task>, RequestError> {
         inner.only(&["task_id", "task_type", "description"])?;
     }
     let inner_field = |name: &str| inner.as_ref().and_then(|inner| inner.get(name));
-    let text = |field: Option<Field<'_>>| {
-        field
-            .map(|field| field.text().map(str::to_owned))
-            .transpose()
-    };
+    let text = |field: Option<Field<'_>>| field.map(|field| field.text().map(str::to_owned)).transpose();
     let task = Task {
         task_id: text(one_of(root.get("task_id"), inner_field("task_id"))?)?,
         task_type: text(one_of(root.get("task_type"), inner_field("task_type"))?)?,
@@ -238,10 +210,7 @@ fn tier(root: &Fields<'_>) -> Result<u8, RequestError> {
     let Some(field) = root.get("tier") else {
         return Ok(TEST_SUITE);
     };
-    let number = field
-        .json
-        .as_number()
-        .ok_or_else(|| field.wrong_type("an integer"))?;
+    let number = field.json.as_number().ok_or_else(|| field.wrong_type("an integer"))?;
     match number.as_u64() {
         Some(0) => Ok(TEST_SUITE),
         Some(_) | None => {
@@ -255,10 +224,7 @@ fn tier(root: &Fields<'_>) -> Result<u8, RequestError> {
 }
 
 fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, RequestError> {
-    let output = root
-        .get("output")
-        .map(|output| output.fields())
-        .transpose()?;
+    let output = root.get("output").map(|output| output.fields()).transpose()?;
     if let Some(output) = &output {
         output.only(&["content"])?;
     }
@@ -277,25 +243,15 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
         }
     };
     if text.len() > MAX_REQUEST_BYTES {
-        let message = format!(
-            "{} bytes are more than the {MAX_REQUEST_BYTES} a submission may have",
-            text.len()
-        );
-        return Err(RequestError::new(
-            Place::Field("output.content".to_owned()),
-            Code::TooLarge,
-            message,
-        ));
+        let message = format!("{} bytes are more than the {MAX_REQUEST_BYTES} a submission may have", text.len());
+        return Err(RequestError::new(Place::Field("output.content".to_owned()), Code::TooLarge, message));
     }
     Ok(text.to_owned())
 }
 
 /// Of the text; or of the canonical JSON; or of the task's description; or of nothing, where there is none.
 fn specification(root: &Fields<'_>, task: Option<&Task>) -> Result<Sha256Digest, RequestError> {
-    let description = || {
-        task.and_then(|task| task.description.as_deref())
-            .unwrap_or_default()
-    };
+    let description = || task.and_then(|task| task.description.as_deref()).unwrap_or_default();
     match root.get("specification") {
         None => Ok(Sha256Digest::of(description().as_bytes())),
         Some(field) => match field.json.as_str() {

@@ -77,10 +77,7 @@ impl Value {
     ///
     /// [`ValueError`], with [`ValueError::Unsupported`] naming the type where the value is of another type.
     pub fn decode(wire: &[u8]) -> Result<Value, ValueError> {
-        let limits = JsonLimits {
-            max_bytes: MAX_VALUE_BYTES,
-            max_depth: MAX_VALUE_DEPTH,
-        };
+        let limits = JsonLimits { max_bytes: MAX_VALUE_BYTES, max_depth: MAX_VALUE_DEPTH };
         value(&Json::parse_with(wire, limits)?, 0)
     }
 
@@ -175,13 +172,8 @@ fn float(repr: &str) -> Result<f64, ValueError> {
         "-inf" => return Ok(f64::NEG_INFINITY),
         _ => {}
     }
-    let plain = repr
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    let number = repr
-        .parse::<f64>()
-        .ok()
-        .filter(|number| plain && number.is_finite());
+    let plain = repr.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let number = repr.parse::<f64>().ok().filter(|number| plain && number.is_finite());
     number.ok_or(ValueError::Malformed("a float that is no number"))
 }
 
@@ -191,11 +183,7 @@ fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
         [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
         _ => None,
     };
-    hex.as_bytes()
-        .chunks(2)
-        .map(byte)
-        .collect::<Option<_>>()
-        .ok_or(ValueError::Malformed("bytes that are no hex"))
+    hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>().ok_or(ValueError::Malformed("bytes that are no hex"))
 }
 
 /// A wide string without a lone surrogate is the plain string it spells, so that equal strings are equal values.
@@ -225,24 +213,15 @@ mod tests {
             ("null", Value::Null),
             ("true", Value::Bool(true)),
             ("-0", int("0")),
-            (
-                "123456789012345678901234567890",
-                int("123456789012345678901234567890"),
-            ),
+            ("123456789012345678901234567890", int("123456789012345678901234567890")),
             ("\"a\\u00e9\"", Value::Text("aé".to_owned())),
             ("[1,[]]", Value::List(vec![int("1"), Value::List(vec![])])),
             (r#"{"f":"1e+21"}"#, Value::Float(1e21)),
             (r#"{"f":"-inf"}"#, Value::Float(f64::NEG_INFINITY)),
             (r#"{"t":[1]}"#, Value::Tuple(vec![int("1")])),
             (r#"{"s":[1]}"#, Value::Set(vec![int("1")])),
-            (
-                r#"{"d":[["a",1]]}"#,
-                Value::Dict(vec![(Value::Text("a".to_owned()), int("1"))]),
-            ),
-            (
-                r#"{"m":[[1,null]]}"#,
-                Value::Map(vec![(int("1"), Value::Null)]),
-            ),
+            (r#"{"d":[["a",1]]}"#, Value::Dict(vec![(Value::Text("a".to_owned()), int("1"))])),
+            (r#"{"m":[[1,null]]}"#, Value::Map(vec![(int("1"), Value::Null)])),
             (r#"{"b":"00fF"}"#, Value::Bytes(vec![0, 255])),
             (r#"{"w":"eda080"}"#, Value::Wide(vec![0xed, 0xa0, 0x80])),
             (r#"{"n":"-7"}"#, Value::BigInt(Integer::new("-7").unwrap())),
@@ -253,10 +232,7 @@ mod tests {
         }
         assert_eq!(Value::decode(br#"{"u":0}"#), Ok(Value::Undefined));
         assert!(matches!(Value::decode(br#"{"f":"nan"}"#), Ok(Value::Float(x)) if x.is_nan()));
-        assert_eq!(
-            Value::decode(br#"{"w":"61"}"#),
-            Ok(Value::Text("a".to_owned()))
-        );
+        assert_eq!(Value::decode(br#"{"w":"61"}"#), Ok(Value::Text("a".to_owned())));
     }
 
     #[test]
@@ -295,27 +271,19 @@ mod tests {
     fn an_unsupported_type_is_named_wherever_it_stands() {
         let error = Value::decode(br#"[{"t":[{"x":"Decimal"}]}]"#).unwrap_err();
         assert_eq!(error, ValueError::Unsupported("Decimal".to_owned()));
-        assert_eq!(
-            error.to_string(),
-            "a value of the type `Decimal` can not be compared; answer with built-in types"
-        );
+        assert_eq!(error.to_string(), "a value of the type `Decimal` can not be compared; answer with built-in types");
     }
 
     #[test]
     fn depth_is_bounded() {
-        let nested = |open: &str, close: &str, depth: usize| {
-            format!("{}0{}", open.repeat(depth), close.repeat(depth))
-        };
+        let nested = |open: &str, close: &str, depth: usize| format!("{}0{}", open.repeat(depth), close.repeat(depth));
         assert!(Value::decode(nested("[", "]", MAX_VALUE_DEPTH).as_bytes()).is_ok());
         assert!(Value::decode(nested("[", "]", MAX_VALUE_DEPTH + 1).as_bytes()).is_err());
         assert!(Value::decode(nested("[", "]", 1_000_000).as_bytes()).is_err());
         assert!(Value::decode(nested(r#"{"d":[[0,"#, "]]}", 1_000_000).as_bytes()).is_err());
         assert!(Value::decode(nested(r#"{"s":["#, "]}", MAX_SET_DEPTH).as_bytes()).is_ok());
         assert!(Value::decode(nested(r#"{"s":["#, "]}", MAX_SET_DEPTH + 1).as_bytes()).is_err());
-        assert!(
-            Value::decode(nested(r#"{"s":[[{"d":[[0,"#, "]]}]]}", MAX_SET_DEPTH + 1).as_bytes())
-                .is_err()
-        );
+        assert!(Value::decode(nested(r#"{"s":[[{"d":[[0,"#, "]]}]]}", MAX_SET_DEPTH + 1).as_bytes()).is_err());
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
@@ -121,7 +121,7 @@ fn kind(path: &Path) -> Option<Kind> {
 }
 
 /// The submission in a file, which must be text.
-pub(crate) fn submission(path: &PathBuf) -> anyhow::Result<String> {
+pub(crate) fn submission(path: &Path) -> anyhow::Result<String> {
     let bytes = read_limited(path, MAX_REQUEST_BYTES as u64)?;
     String::from_utf8(bytes).map_err(|_| anyhow!("read the submission `{}`: it is not UTF-8 text", path.display()))
 }

@@ -101,7 +101,7 @@ impl Verify {
 
     /// Every readable request with its label; what can not be read is reported, and the others go on.
     fn read_requests(&self) -> anyhow::Result<(Vec<String>, Vec<Request>, Exit)> {
-        let submission = self.submission.as_ref().map(input::submission).transpose()?;
+        let submission = self.submission.as_deref().map(input::submission).transpose()?;
         let (mut labels, mut requests, mut worst) = (Vec::new(), Vec::new(), Exit::Yes);
         for argument in &self.requests {
             let sources = match input::sources(argument) {

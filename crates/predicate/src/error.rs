@@ -37,7 +37,7 @@ pub enum Fault {
     #[error("the expression is nested deeper than {MAX_DEPTH} levels; split it into several")]
     TooDeep,
     /// A name the schema does not have, or a function that does not exist.
-    #[error("unknown {what} `{name}`{}", nearest(.nearest))]
+    #[error("unknown {what} `{name}`{}", suggestion(.nearest))]
     UnknownName {
         /// `fact`, `field`, `function` or `method`.
         what: &'static str,
@@ -82,7 +82,7 @@ impl Fault {
     }
 }
 
-fn nearest(name: &Option<String>) -> String {
+fn suggestion(name: &Option<String>) -> String {
     match name {
         Some(name) => format!("; did you mean `{name}`?"),
         None => String::new(),

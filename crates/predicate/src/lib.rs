@@ -1,1 +1,47 @@
-//! One small, total, typed, three-valued expression language over JSON facts.
+//! One small, total, typed, three-valued expression language over JSON facts: the same everywhere
+//! a user writes a condition.
+//!
+//! The syntax is a subset of CEL with JSONPath added; `docs/predicate.md` is its reference. What
+//! sets it apart:
+//!
+//! - **Total.** Source, nesting, sizes and steps are bounded by the constants in [`limits`]; there
+//!   is no clock, no randomness and no input or output.
+//! - **Three-valued.** A fact that is absent or of the wrong type is *unknown*, never true and
+//!   never false, and the answer says where it should have been.
+//! - **Exact.** Integers have 64 bits and overflow is an error; decimals do not round to binary.
+//!
+//! ```
+//! use proofmark_predicate::{Predicate, Truth, Value};
+//!
+//! let predicate = Predicate::compile("order.total <= 500 && order.currency == 'USD'")?;
+//! let order: Value = [("total", Value::from(120)), ("currency", Value::from("USD"))]
+//!     .into_iter()
+//!     .collect();
+//! let facts: Value = [("order", order)].into_iter().collect();
+//! assert_eq!(predicate.evaluate(&facts).truth, Truth::True);
+//! # Ok::<(), proofmark_predicate::CompileError>(())
+//! ```
+
+mod ast;
+mod decimal;
+mod error;
+mod evaluate;
+mod lexer;
+pub mod limits;
+mod nearest;
+mod parser;
+mod path;
+mod pattern;
+mod predicate;
+mod schema;
+mod steps;
+mod time;
+mod typecheck;
+mod value;
+
+pub use decimal::{Decimal, NumberError};
+pub use error::{CompileError, Failure, Fault, Missing, Span, Why};
+pub use predicate::{Evaluation, Predicate, Truth, Unknown};
+pub use schema::{FieldType, Schema};
+pub use time::{Duration, TimeError, Timestamp};
+pub use value::{Key, Map, TypeName, Value};

@@ -52,7 +52,9 @@ pub enum ChainError {
         position: u64,
     },
     /// A receipt stands after one it precedes.
-    #[error("receipt {receipt_id} with position {position} stands after position {after}: the receipts are out of order")]
+    #[error(
+        "receipt {receipt_id} with position {position} stands after position {after}: the receipts are out of order"
+    )]
     Reordered {
         /// The receipt.
         receipt_id: ReceiptId,
@@ -62,7 +64,9 @@ pub enum ChainError {
         after: u64,
     },
     /// A receipt pins another predecessor than the one before it.
-    #[error("receipt {receipt_id} pins another predecessor than {found}, the one before it: that one was swapped or changed")]
+    #[error(
+        "receipt {receipt_id} pins another predecessor than {found}, the one before it: that one was swapped or changed"
+    )]
     SwappedPredecessor {
         /// The receipt.
         receipt_id: ReceiptId,

@@ -2,7 +2,8 @@ use thiserror::Error;
 
 use crate::json::{self, CanonicalError, Json, Object};
 use crate::{
-    ChainTip, Detail, Hashes, Receipt, ReceiptError, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, signature,
+    ChainTip, Detail, Hashes, Receipt, ReceiptError, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict,
+    signature,
 };
 
 /// The largest integer every JSON reader keeps exactly: 2^53 − 1 (RFC 8259, section 6).
@@ -33,7 +34,9 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignError {
     /// A number other implementations could read differently.
-    #[error("`{0}` holds a number other than an integer within ±(2^53−1), which not every reader keeps exactly; write it as a string")]
+    #[error(
+        "`{0}` holds a number other than an integer within ±(2^53−1), which not every reader keeps exactly; write it as a string"
+    )]
     UnsafeNumber(String),
     /// A key that canonical forms could sort differently.
     #[error("the key `{0}` is not ASCII, and canonical forms could sort it differently; use an ASCII key")]
@@ -109,12 +112,12 @@ impl Draft {
 }
 
 fn finish(document: Object) -> Result<Receipt, SignError> {
-    let document = Json::Object(document);
-    let bytes = document.to_text().len();
-    if bytes > json::MAX_BYTES {
-        return Err(SignError::TooLarge(bytes));
+    let text = Json::Object(document).to_text();
+    if text.len() > json::MAX_BYTES {
+        return Err(SignError::TooLarge(text.len()));
     }
-    Ok(Receipt::from_document(document)?)
+    // What is issued is what a reader reads, so nothing leaves that it would refuse: metadata nested too deep, say.
+    Ok(Receipt::parse(text.as_bytes())?)
 }
 
 fn task_object(task: Task) -> Object {

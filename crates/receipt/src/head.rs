@@ -1,7 +1,9 @@
 use crate::json::{Json, Object};
 use crate::members::Members;
 use crate::verify::{Answer, InvalidCause, Trust, UndecidableCause, Verdictless, Verification, names};
-use crate::{ChainTip, Profile, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, signature};
+use crate::{
+    ChainTip, Profile, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, signature,
+};
 
 /// What the member `format` says.
 const FORMAT: &str = "proofmark-chain-head/1";

@@ -39,10 +39,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            max_bytes: MAX_BYTES,
-            max_depth: MAX_DEPTH,
-        }
+        Self { max_bytes: MAX_BYTES, max_depth: MAX_DEPTH }
     }
 }
 
@@ -156,8 +153,7 @@ impl Json {
     /// The canonical bytes of this value under [`Profile::Vrf`].
     pub fn canonical_vrf(&self) -> Vec<u8> {
         #[expect(clippy::expect_used, reason = "the profile writes every number as it was written")]
-        self.canonical(Profile::Vrf)
-            .expect("the profile `vrf` has a form for every document")
+        self.canonical(Profile::Vrf).expect("the profile `vrf` has a form for every document")
     }
 }
 

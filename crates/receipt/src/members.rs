@@ -16,11 +16,7 @@ pub(crate) struct Members<'a> {
 impl<'a> Members<'a> {
     pub(crate) fn top(document: &'a Json) -> Result<Self, ReceiptError> {
         match document {
-            Json::Object(object) => Ok(Self {
-                object,
-                path: [""; 2],
-                index: None,
-            }),
+            Json::Object(object) => Ok(Self { object, path: [""; 2], index: None }),
             other => Err(ReceiptError::WrongType {
                 field: "document".to_owned(),
                 expected: "object",
@@ -36,11 +32,7 @@ impl<'a> Members<'a> {
     pub(crate) fn optional_object(&self, name: &'static str) -> Result<Option<Self>, ReceiptError> {
         match self.object.get(name) {
             None => Ok(None),
-            Some(Json::Object(object)) => Ok(Some(Self {
-                object,
-                path: self.below(name),
-                index: None,
-            })),
+            Some(Json::Object(object)) => Ok(Some(Self { object, path: self.below(name), index: None })),
             Some(other) => Err(self.wrong_type(name, "object", other)),
         }
     }
@@ -55,11 +47,7 @@ impl<'a> Members<'a> {
     /// The object `item`, which is number `index` of the array `name`.
     pub(crate) fn item(&self, name: &'static str, index: usize, item: &'a Json) -> Result<Self, ReceiptError> {
         match item {
-            Json::Object(object) => Ok(Self {
-                object,
-                path: self.below(name),
-                index: Some(index),
-            }),
+            Json::Object(object) => Ok(Self { object, path: self.below(name), index: Some(index) }),
             other => Err(self.wrong_type(&format!("{name}[{index}]"), "object", other)),
         }
     }
@@ -104,10 +92,7 @@ impl<'a> Members<'a> {
     }
 
     pub(crate) fn digest(&self, name: &str) -> Result<Sha256Digest, ReceiptError> {
-        self.string(name)?.parse().map_err(|error| ReceiptError::Hash {
-            field: self.place(name),
-            error,
-        })
+        self.string(name)?.parse().map_err(|error| ReceiptError::Hash { field: self.place(name), error })
     }
 
     pub(crate) fn optional_digest(&self, name: &str) -> Result<Option<Sha256Digest>, ReceiptError> {
@@ -116,10 +101,7 @@ impl<'a> Members<'a> {
     }
 
     pub(crate) fn timestamp(&self, name: &str) -> Result<Timestamp, ReceiptError> {
-        self.string(name)?.parse().map_err(|error| ReceiptError::Timestamp {
-            field: self.place(name),
-            error,
-        })
+        self.string(name)?.parse().map_err(|error| ReceiptError::Timestamp { field: self.place(name), error })
     }
 
     /// The place of member `name`, as in `results.details[2].name`.
@@ -144,10 +126,6 @@ impl<'a> Members<'a> {
     }
 
     fn wrong_type(&self, name: &str, expected: &'static str, found: &Json) -> ReceiptError {
-        ReceiptError::WrongType {
-            field: self.place(name),
-            expected,
-            found: found.type_name(),
-        }
+        ReceiptError::WrongType { field: self.place(name), expected, found: found.type_name() }
     }
 }

@@ -135,11 +135,7 @@ impl Receipt {
     /// This receipt as the end of its chain; none without a readable `metadata.chain_position`.
     pub fn tip(&self) -> Option<ChainTip> {
         let position = self.metadata().get("chain_position")?;
-        Some(ChainTip {
-            receipt_id: self.receipt_id(),
-            hash: self.hash(),
-            position: position.as_number()?.as_u64()?,
-        })
+        Some(ChainTip { receipt_id: self.receipt_id(), hash: self.hash(), position: position.as_number()?.as_u64()? })
     }
 
     pub(crate) fn object(&self) -> &Object {

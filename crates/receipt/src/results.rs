@@ -143,10 +143,7 @@ pub struct Results {
 impl Results {
     /// The results these checks add up to.
     pub fn from_details(details: Vec<Detail>) -> Self {
-        let mut results = Self {
-            details,
-            ..Self::default()
-        };
+        let mut results = Self { details, ..Self::default() };
         (results.passed, results.failed, results.errors) = results.shown();
         results.total = results.passed + results.failed + results.errors;
         results

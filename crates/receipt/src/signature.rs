@@ -18,7 +18,7 @@ pub struct Signature {
     pub signer_id: String,
     /// 64 hex digits, with or without `sha256:`; its ASCII text is what is signed.
     pub content_hash: String,
-    /// 128 hex digits.
+    /// 128 lower-case hex digits: one spelling, so that a signed receipt has one hash.
     pub signature: String,
 }
 
@@ -43,7 +43,7 @@ impl Signature {
         let signer: SignerId = self.signer_id.parse().map_err(UndecidableCause::SignerId)?;
         let claimed = Sha256Digest::from_content_hash(&self.content_hash);
         let claimed = claimed.ok_or(UndecidableCause::MalformedContentHash)?;
-        let bytes = hex::decode::<64>(&self.signature).ok_or(UndecidableCause::MalformedSignature)?;
+        let bytes = hex::decode_lower::<64>(&self.signature).ok_or(UndecidableCause::MalformedSignature)?;
         if content_hash(signed, profile).map_err(UndecidableCause::NoCanonicalForm)? != claimed {
             return Err(InvalidCause::ContentHash.into());
         }
@@ -65,8 +65,8 @@ pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), Canoni
     let mut signature = Object::new();
     signature.insert("algorithm", ALGORITHM);
     signature.insert("signer_id", key.signer().to_string());
+    signature.insert("content_hash", content_hash.as_str());
     signature.insert("signature", hex::encode(&key.sign(content_hash.as_bytes())));
-    signature.insert("content_hash", content_hash);
     document.insert("signature", signature);
     Ok(())
 }

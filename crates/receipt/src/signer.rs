@@ -5,9 +5,9 @@ use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, VerifyingKey};
 use thiserror::Error;
 
+use crate::Sha256Digest;
 use crate::hex;
 use crate::json::{Json, Object};
-use crate::Sha256Digest;
 
 /// The DER of a SubjectPublicKeyInfo before an Ed25519 key's 32 bytes (RFC 8410, section 4).
 const SPKI_PREFIX: [u8; 12] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -25,7 +25,9 @@ pub struct SignerId([u8; 32]);
 
 /// The text names no Ed25519 public key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not an Ed25519 public key; write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it")]
+#[error(
+    "`{0}` is not an Ed25519 public key; write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it"
+)]
 pub struct NotASigner(String);
 
 impl NotASigner {
@@ -156,6 +158,9 @@ fn decoded<E: Encoding, const N: usize>(text: &str) -> Option<[u8; N]> {
     let length = E::decode(text, &mut bytes).ok()?.len();
     (length == N).then_some(bytes)
 }
+
+#[cfg(test)]
+mod conformance;
 
 #[cfg(test)]
 mod tests {

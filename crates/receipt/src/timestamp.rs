@@ -52,10 +52,7 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, NotATimestamp> {
         match read(text) {
-            Some(unix_millis) => Ok(Self {
-                text: text.to_owned(),
-                unix_millis,
-            }),
+            Some(unix_millis) => Ok(Self { text: text.to_owned(), unix_millis }),
             None => Err(NotATimestamp(text.chars().take(60).collect())),
         }
     }

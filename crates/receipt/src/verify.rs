@@ -21,13 +21,17 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidCause {
     /// The document's hash is another than `signature.content_hash`.
-    #[error("the content does not match `signature.content_hash`: it was changed after signing, or hashed in another canonical form")]
+    #[error(
+        "the content does not match `signature.content_hash`: it was changed after signing, or hashed in another canonical form"
+    )]
     ContentHash,
     /// The signature is not the signer's of `content_hash`.
     #[error("the signature is not that of `signature.signer_id` over `signature.content_hash`")]
     Signature,
     /// The signed `issuer_key` names another key than the one that signed.
-    #[error("the signed `issuer_key` names another key than `signature.signer_id`: somebody else signed the same content")]
+    #[error(
+        "the signed `issuer_key` names another key than `signature.signer_id`: somebody else signed the same content"
+    )]
     IssuerKey,
 }
 
@@ -50,7 +54,7 @@ pub enum UndecidableCause {
     #[error("`signature.content_hash` is not 64 lower-case hex digits")]
     MalformedContentHash,
     /// `signature` is not a signature.
-    #[error("`signature.signature` is not 128 hex digits")]
+    #[error("`signature.signature` is not 128 lower-case hex digits")]
     MalformedSignature,
     /// The profile has no canonical form of the document.
     #[error(transparent)]
@@ -234,9 +238,9 @@ pub(crate) fn names(issuer: &Json, signer: SignerId) -> bool {
 fn hint(receipt: &Receipt, asked: Profile, failed: &Verdictless) -> Option<Profile> {
     match failed {
         Verdictless::Invalid(InvalidCause::ContentHash)
-        | Verdictless::Undecidable(UndecidableCause::NoCanonicalForm(_)) => Profile::ALL
-            .into_iter()
-            .find(|profile| *profile != asked && check(receipt, *profile).is_ok()),
+        | Verdictless::Undecidable(UndecidableCause::NoCanonicalForm(_)) => {
+            Profile::ALL.into_iter().find(|profile| *profile != asked && check(receipt, *profile).is_ok())
+        }
         Verdictless::Invalid(_) | Verdictless::Undecidable(_) => None,
     }
 }

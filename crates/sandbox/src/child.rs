@@ -166,6 +166,7 @@ unsafe fn spawn_second(e: &Entering<'_>) -> Result<(), Stopped> {
 
 /// Clones this process with copied memory; 0 in the child, which signals its end.
 pub(crate) unsafe fn clone(flags: libc::c_int) -> libc::c_long {
+    // SAFETY: a structure of integers, for which all zeroes are a value.
     let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
     args.flags = flags as u64;
     if flags & libc::CLONE_PARENT == 0 {

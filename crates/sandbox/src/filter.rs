@@ -29,7 +29,8 @@ const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
 
 /// The allow-list. What is not on it answers ENOSYS, as on a kernel without it:
 /// mounts, namespaces, ptrace, io_uring, bpf, perf, userfaultfd, keyrings, System
-/// V and POSIX queues and shared memory, modules, clocks, and whatever comes next.
+/// V and POSIX queues and shared memory, files in memory only (no limit counts
+/// them), modules, clocks, and whatever comes next.
 /// Sockets are of the unix family only, and without network namespaces only pairs.
 ///
 /// # Errors
@@ -67,6 +68,7 @@ fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondit
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, value)
 }
 
+#[rustfmt::skip]
 #[cfg(target_arch = "x86_64")]
 const LEGACY: &[i64] = &[
     c::SYS_access, c::SYS_alarm, c::SYS_arch_prctl, c::SYS_chmod, c::SYS_creat, c::SYS_dup2, c::SYS_epoll_create,
@@ -81,6 +83,7 @@ const LEGACY: &[i64] = &[c::SYS_newfstatat, c::SYS_fadvise64, c::SYS_sendfile];
 
 const ALLOWED: &[&[i64]] = &[LEGACY, COMMON];
 
+#[rustfmt::skip]
 const COMMON: &[i64] = &[
     c::SYS_brk, c::SYS_capget, c::SYS_chdir, c::SYS_clock_getres, c::SYS_clock_gettime, c::SYS_clock_nanosleep,
     c::SYS_close, c::SYS_close_range, c::SYS_copy_file_range, c::SYS_dup, c::SYS_dup3, c::SYS_epoll_create1,
@@ -93,7 +96,7 @@ const COMMON: &[i64] = &[
     c::SYS_getresuid, c::SYS_getrusage, c::SYS_getsid, c::SYS_getsockname, c::SYS_getsockopt, c::SYS_gettid,
     c::SYS_gettimeofday, c::SYS_getuid, c::SYS_inotify_add_watch, c::SYS_inotify_init1, c::SYS_inotify_rm_watch,
     c::SYS_ioctl, c::SYS_kill, c::SYS_linkat, c::SYS_listen, c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_connect,
-    c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_memfd_create, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
+    c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
     c::SYS_mmap, c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,
     c::SYS_openat, c::SYS_openat2, c::SYS_pidfd_open, c::SYS_pidfd_send_signal, c::SYS_pipe2, c::SYS_pkey_alloc,
     c::SYS_pkey_free, c::SYS_pkey_mprotect, c::SYS_ppoll, c::SYS_prctl, c::SYS_pread64, c::SYS_preadv, c::SYS_preadv2,
@@ -110,6 +113,6 @@ const COMMON: &[i64] = &[
     c::SYS_timer_settime, c::SYS_timerfd_create, c::SYS_timerfd_gettime, c::SYS_timerfd_settime, c::SYS_times,
     c::SYS_tkill, c::SYS_truncate, c::SYS_umask, c::SYS_uname, c::SYS_unlinkat, c::SYS_utimensat, c::SYS_wait4,
     c::SYS_waitid, c::SYS_write, c::SYS_writev, c::SYS_setuid, c::SYS_setgid, c::SYS_setresuid, c::SYS_setresgid,
-    c::SYS_setreuid, c::SYS_setregid, c::SYS_sync, c::SYS_landlock_create_ruleset, c::SYS_landlock_add_rule,
+    c::SYS_setreuid, c::SYS_setregid, c::SYS_landlock_create_ruleset, c::SYS_landlock_add_rule,
     c::SYS_landlock_restrict_self,
 ];

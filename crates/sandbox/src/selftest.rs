@@ -30,8 +30,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The attacks by exit code: what each one is kept from.
-const ATTACKS: [(&str, fn() -> bool); 10] = [
+/// What is attacked, and an attack that answers whether it got through.
+type Attack = (&'static str, fn() -> bool);
+
+/// The attacks by exit code.
+const ATTACKS: [Attack; 10] = [
     ("files of the host", || opens(c"/etc/passwd") || opens(c"/proc/self/environ")),
     ("writing", || writes(c"/tmp/x") || writes(c"/x") || writes(c"/dev/shm/x")),
     ("network sockets", || socket(libc::AF_INET) || socket(libc::AF_INET6)),

@@ -67,6 +67,10 @@ impl Crew {
         let Some(runtime) = &host.runtimes.find(job.language, job.runtime.as_deref()) else {
             return unavailable(job, String::new(), &missing(&host.runtimes, job));
         };
+        // A case's clock does not count what only its first pays for.
+        if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
+            return unavailable(job, runtime.name.clone(), &format!("failed to {error}"));
+        }
         let end = Instant::now() + job.limits.total_timeout;
         let cases = match &job.program {
             Program::Pristine => self.run_pristine(runtime, job, end),
@@ -127,8 +131,7 @@ impl Crew {
 
     /// One leaf that reads a framed job and writes framed answers.
     fn run_harness(&mut self, runtime: &Runtime, limits: &Limits, job: Vec<u8>, deadline: Instant) -> Result<Gone, ZygoteError> {
-        let warm = runtime.language == Language::Python && limits.disk_mb == 0 && self.level.has_namespaces();
-        if warm {
+        if self.forks_warm(runtime, limits) {
             return match self.run_warm(runtime, limits, &job, deadline) {
                 Ok(gone) => Ok(gone),
                 // Whatever went wrong, a fresh interpreter has not seen it.
@@ -148,13 +151,33 @@ impl Crew {
         Ok(Gone { why, exit, bytes: finish(result) })
     }
 
+    fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
+        runtime.language == Language::Python && limits.disk_mb == 0 && self.level.has_namespaces()
+    }
+
+    fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
+        let harnessed = match program {
+            Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
+            Program::Stdio { .. } => false,
+        };
+        if harnessed && self.forks_warm(runtime, limits) {
+            let zygote = self.take_zygote(runtime)?;
+            self.zygotes.insert(runtime.path.clone(), zygote);
+        }
+        Ok(())
+    }
+
+    fn take_zygote(&mut self, runtime: &Runtime) -> Result<Zygote, ZygoteError> {
+        match self.zygotes.remove(&runtime.path) {
+            Some(zygote) if !zygote.is_worn() => Ok(zygote),
+            Some(_) | None => Zygote::start(runtime, self.level, self.slot, self.host.landlock),
+        }
+    }
+
     fn run_warm(&mut self, runtime: &Runtime, limits: &Limits, job: &[u8], deadline: Instant) -> Result<Gone, ZygoteError> {
         // Out of the map while in use: an error on the way drops it, and with it
         // whatever state it was in.
-        let mut zygote = match self.zygotes.remove(&runtime.path) {
-            Some(zygote) if !zygote.is_worn() => zygote,
-            _ => Zygote::start(runtime, self.level, self.slot, self.host.landlock)?,
-        };
+        let mut zygote = self.take_zygote(runtime)?;
         let (job_out, job_in) = sys::pipe()?;
         let (result_out, result_in) = sys::pipe()?;
         let leaf_limits = LeafLimits {

@@ -93,7 +93,7 @@ fn draft(request: &Request, judgment: Judgment, metadata: Object) -> Result<Draf
         verdict: judgment.verdict,
         task: request.task.clone(),
         results: judgment.results,
-        hashes: request.hashes.clone(),
+        hashes: request.hashes,
         metadata,
     })
 }

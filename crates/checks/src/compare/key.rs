@@ -53,11 +53,7 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
         Value::List(items) => sequence(b'[', items, rules, out),
         Value::Tuple(items) if is_sequence_alike(rules) => sequence(b'[', items, rules, out),
         Value::Tuple(items) => sequence(b'(', items, rules, out),
-        Value::Set(items) => sorted(
-            b'{',
-            items.iter().map(|item| canonical_key(item, rules)),
-            out,
-        ),
+        Value::Set(items) => sorted(b'{', items.iter().map(|item| canonical_key(item, rules)), out),
         Value::Dict(pairs) => sorted(b'd', entries(pairs, rules), out),
         Value::Map(pairs) => sorted(b'm', entries(pairs, rules), out),
     }
@@ -77,9 +73,7 @@ fn integer(integer: &Integer, rules: Rules, out: &mut Vec<u8>) {
         (Rules::Python | Rules::Json(Language::Python | Language::Bash), None) => {
             counted(b'i', integer.as_str().as_bytes(), out)
         }
-        (Rules::JavaScript | Rules::Json(Language::JavaScript), None) => {
-            float(integer.to_f64(), out)
-        }
+        (Rules::JavaScript | Rules::Json(Language::JavaScript), None) => float(integer.to_f64(), out),
     }
 }
 

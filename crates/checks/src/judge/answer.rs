@@ -27,10 +27,7 @@ pub(super) struct Message {
 impl Message {
     /// A message that tells nothing.
     fn plain(text: &str) -> Message {
-        Message {
-            open: text.to_owned(),
-            hidden: text.to_owned(),
-        }
+        Message { open: text.to_owned(), hidden: text.to_owned() }
     }
 }
 
@@ -64,13 +61,7 @@ impl Check {
 
     fn answered(right: bool, actual: String, message: Option<Message>) -> Check {
         let status = if right { Status::Pass } else { Status::Fail };
-        Check {
-            status,
-            fault: None,
-            expected: None,
-            actual: Some(actual),
-            message: message.filter(|_| !right),
-        }
+        Check { status, fault: None, expected: None, actual: Some(actual), message: message.filter(|_| !right) }
     }
 }
 
@@ -86,9 +77,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             let right = text::equal(output, wanted, *rule);
-            let message = std::str::from_utf8(output)
-                .is_err()
-                .then(|| Message::plain("the output is no UTF-8"));
+            let message = std::str::from_utf8(output).is_err().then(|| Message::plain("the output is no UTF-8"));
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
         }
         (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
@@ -100,10 +89,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         (_, End::Unavailable(why)) => Check::broken(why),
         (_, end) => Check::unanswered(unanswered(end)),
     };
-    Check {
-        expected: Some(wanted.shown(language)),
-        ..check
-    }
+    Check { expected: Some(wanted.shown(language)), ..check }
 }
 
 fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
@@ -115,10 +101,7 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
         }),
         // The channel is in the hands of the submission, so what can not be read is its doing.
         Err(error @ (ValueError::Syntax(_) | ValueError::Malformed(_))) => {
-            Check::unanswered(Message {
-                open: error.to_string(),
-                hidden: "the answer can not be read".to_owned(),
-            })
+            Check::unanswered(Message { open: error.to_string(), hidden: "the answer can not be read".to_owned() })
         }
     }
 }
@@ -130,13 +113,9 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
             Check::answered(right, render(value, Notation::Json), None)
         }
         Some(name) => {
-            let open = format!(
-                "the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values"
-            );
-            let message = Message {
-                open,
-                hidden: "the answer holds what JSON has not".to_owned(),
-            };
+            let open =
+                format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
+            let message = Message { open, hidden: "the answer holds what JSON has not".to_owned() };
             Check::answered(false, render(value, Notation::of(language)), Some(message))
         }
     }
@@ -147,24 +126,12 @@ fn unanswered(end: &End) -> Message {
         End::Raised { kind, text } if text.is_empty() => hiding(kind.clone(), "an exception"),
         End::Raised { kind, text } => hiding(format!("{kind}: {text}"), "an exception"),
         End::Timeout => Message::plain("timeout: no answer within the time of the check"),
-        End::TotalTimeout => {
-            Message::plain("timeout: no answer within the time of all checks together")
-        }
+        End::TotalTimeout => Message::plain("timeout: no answer within the time of all checks together"),
         End::MemoryLimit => Message::plain("memory limit: it needs more than `limits.memory_mb`"),
-        End::OutputLimit => {
-            Message::plain("output limit: it wrote more than `limits.output_bytes`")
-        }
-        End::ProcessLimit => {
-            Message::plain("process limit: it started more than `limits.processes`")
-        }
-        End::Signal(number) => hiding(
-            format!("killed by {}", signal(*number)),
-            "killed by a signal",
-        ),
-        End::Exit(status) => hiding(
-            format!("ended with exit status {status}"),
-            "ended without an answer",
-        ),
+        End::OutputLimit => Message::plain("output limit: it wrote more than `limits.output_bytes`"),
+        End::ProcessLimit => Message::plain("process limit: it started more than `limits.processes`"),
+        End::Signal(number) => hiding(format!("killed by {}", signal(*number)), "killed by a signal"),
+        End::Exit(status) => hiding(format!("ended with exit status {status}"), "ended without an answer"),
         End::NoAnswer(why) => hiding(why.clone(), "ended without an answer"),
         End::Value(_) | End::Text(_) | End::Unavailable(_) => Message::plain("no answer"),
     }
@@ -172,10 +139,7 @@ fn unanswered(end: &End) -> Message {
 
 /// Even an exit status can carry a hidden input out, so a hidden message holds nothing the submission chose.
 fn hiding(open: String, hidden: &str) -> Message {
-    Message {
-        open,
-        hidden: hidden.to_owned(),
-    }
+    Message { open, hidden: hidden.to_owned() }
 }
 
 fn signal(number: i32) -> String {

@@ -28,11 +28,7 @@ impl Wanted<'_> {
 }
 
 /// The right answer of `test`, or the error of the verifier's that there is none to be had.
-pub(super) fn wanted<'a>(
-    language: Language,
-    test: &'a Test,
-    end: Option<&End>,
-) -> Result<Wanted<'a>, Check> {
+pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
@@ -41,9 +37,9 @@ pub(super) fn wanted<'a>(
             Err(error) => Err(unusable(&error.to_string())),
         },
         (Expected::Expression(_), Some(end)) => Err(failed(end)),
-        (Expected::Expression(_), None) => Err(Check::broken(
-            "the expected value was not evaluated; run the request again",
-        )),
+        (Expected::Expression(_), None) => {
+            Err(Check::broken("the expected value was not evaluated; run the request again"))
+        }
     }
 }
 

@@ -17,10 +17,7 @@ fn is_space(byte: &u8) -> bool {
 }
 
 fn trimmed(text: &[u8]) -> &[u8] {
-    let end = text
-        .iter()
-        .rposition(|byte| !is_space(byte))
-        .map_or(0, |last| last + 1);
+    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(0, |last| last + 1);
     text.get(..end).unwrap_or(text)
 }
 
@@ -47,20 +44,9 @@ mod tests {
             ("a", "", [false, false, false]),
         ];
         for (output, expected, verdicts) in table {
-            for (rule, right) in [TextRule::Exact, TextRule::Trimmed, TextRule::Tokens]
-                .into_iter()
-                .zip(verdicts)
-            {
-                assert_eq!(
-                    equal(output.as_bytes(), expected, rule),
-                    right,
-                    "{output:?} {expected:?} {rule:?}"
-                );
-                assert_eq!(
-                    equal(expected.as_bytes(), output, rule),
-                    right,
-                    "{expected:?} {output:?} {rule:?}"
-                );
+            for (rule, right) in [TextRule::Exact, TextRule::Trimmed, TextRule::Tokens].into_iter().zip(verdicts) {
+                assert_eq!(equal(output.as_bytes(), expected, rule), right, "{output:?} {expected:?} {rule:?}");
+                assert_eq!(equal(expected.as_bytes(), output, rule), right, "{expected:?} {output:?} {rule:?}");
             }
         }
     }

@@ -9,9 +9,7 @@ pub(super) fn text(number: f64, notation: Notation) -> String {
     }
     let (sign, digits, exponent) = shortest(number);
     let body = match notation {
-        Notation::Python | Notation::Json if (-4..16).contains(&exponent) => {
-            fixed(&digits, exponent, ".0")
-        }
+        Notation::Python | Notation::Json if (-4..16).contains(&exponent) => fixed(&digits, exponent, ".0"),
         Notation::JavaScript if (-6..21).contains(&exponent) => fixed(&digits, exponent, ""),
         Notation::Python | Notation::Json => scientific(&digits, exponent, 2),
         Notation::JavaScript => scientific(&digits, exponent, 1),
@@ -28,11 +26,7 @@ pub(super) fn complex(re: f64, im: f64) -> String {
     if re == 0.0 && re.is_sign_positive() {
         return format!("{}j", part(im));
     }
-    let plus = if im.is_sign_negative() && !im.is_nan() {
-        ""
-    } else {
-        "+"
-    };
+    let plus = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
     format!("({}{plus}{}j)", part(re), part(im))
 }
 
@@ -52,11 +46,7 @@ fn shortest(number: f64) -> (&'static str, String, i32) {
     let text = format!("{:e}", number.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let sign = if number.is_sign_negative() { "-" } else { "" };
-    (
-        sign,
-        mantissa.replace('.', ""),
-        exponent.parse().unwrap_or_default(),
-    )
+    (sign, mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
 fn fixed(digits: &str, exponent: i32, integer_mark: &str) -> String {
@@ -75,10 +65,7 @@ fn scientific(digits: &str, exponent: i32, width: usize) -> String {
     let (first, rest) = digits.split_at_checked(1).unwrap_or((digits, ""));
     let point = if rest.is_empty() { "" } else { "." };
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!(
-        "{first}{point}{rest}e{sign}{:0>width$}",
-        exponent.unsigned_abs()
-    )
+    format!("{first}{point}{rest}e{sign}{:0>width$}", exponent.unsigned_abs())
 }
 
 #[cfg(test)]
@@ -95,11 +82,7 @@ mod tests {
             (-0.0, "-0.0", "-0"),
             (100.0, "100.0", "100"),
             (1e16, "1e+16", "10000000000000000"),
-            (
-                123_456_789_012_345_680.0,
-                "1.2345678901234568e+17",
-                "123456789012345680",
-            ),
+            (123_456_789_012_345_680.0, "1.2345678901234568e+17", "123456789012345680"),
             (1e21, "1e+21", "1e+21"),
             (1e-4, "0.0001", "0.0001"),
             (1e-5, "1e-05", "0.00001"),

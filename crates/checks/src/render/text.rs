@@ -4,11 +4,7 @@ use super::Notation;
 
 /// A string as a literal. Control, invisible and direction-turning characters are escaped, so that a receipt can not be
 /// made to look like another.
-pub(super) fn quoted(
-    points: impl Iterator<Item = u32> + Clone,
-    notation: Notation,
-    out: &mut String,
-) {
+pub(super) fn quoted(points: impl Iterator<Item = u32> + Clone, notation: Notation, out: &mut String) {
     let quote = quote_for(points.clone(), notation);
     out.push(quote);
     for point in points {
@@ -21,11 +17,7 @@ pub(super) fn quoted(
 pub(super) fn byte_string(bytes: &[u8], notation: Notation, out: &mut String) {
     if notation != Notation::Python {
         let items: Vec<_> = bytes.iter().map(u8::to_string).collect();
-        out.push_str(&format!(
-            "Uint8Array({}) [{}]",
-            bytes.len(),
-            items.join(", ")
-        ));
+        out.push_str(&format!("Uint8Array({}) [{}]", bytes.len(), items.join(", ")));
         return;
     }
     let quote = quote_for(bytes.iter().map(|byte| u32::from(*byte)), notation);

@@ -13,24 +13,15 @@ pub(super) fn json<'a>(field: &Field<'a>, mend: &str) -> Result<Cow<'a, Json>, R
     let Some(text) = field.json.as_str() else {
         return Ok(Cow::Borrowed(field.json));
     };
-    let limits = Limits {
-        max_bytes: MAX_REQUEST_BYTES,
-        max_depth: MAX_REQUEST_DEPTH,
-    };
+    let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
     match Json::parse_with(text.as_bytes(), limits) {
         Ok(json) => Ok(Cow::Owned(json)),
-        Err(error) => Err(field.error(
-            Code::InvalidJson,
-            format!("the text holds no JSON ({error}); {mend}"),
-        )),
+        Err(error) => Err(field.error(Code::InvalidJson, format!("the text holds no JSON ({error}); {mend}"))),
     }
 }
 
 /// A request that is no JSON.
 pub(super) fn syntax(error: &JsonError) -> RequestError {
-    let place = Place::Text {
-        line: error.line as u64,
-        column: error.column as u64,
-    };
+    let place = Place::Text { line: error.line as u64, column: error.column as u64 };
     RequestError::new(place, Code::InvalidJson, error.kind.to_string())
 }

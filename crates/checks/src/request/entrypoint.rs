@@ -5,10 +5,9 @@ use super::fields::{Field, shown};
 use crate::job::Language;
 
 const PYTHON_KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
-    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
-    "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 const JAVASCRIPT_KEYWORDS: [&str; 48] = [
@@ -68,19 +67,15 @@ pub(super) fn read(field: &Field<'_>, language: Language) -> Result<String, Requ
     if is_plain(name, language) && !is_keyword(name, language) {
         return Ok(name.to_owned());
     }
-    let message = format!(
-        "`{}` is no plain {language} identifier; write the name of one top-level function",
-        shown(name)
-    );
+    let message =
+        format!("`{}` is no plain {language} identifier; write the name of one top-level function", shown(name));
     Err(field.error(Code::InvalidValue, message))
 }
 
 fn is_plain(name: &str, language: Language) -> bool {
     let special = |char: char| char == '_' || (char == '$' && language == Language::JavaScript);
     let mut chars = name.chars();
-    chars
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() || special(first))
+    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || special(first))
         && chars.all(|char| char.is_ascii_alphanumeric() || special(char))
 }
 

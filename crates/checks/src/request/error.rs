@@ -23,11 +23,7 @@ impl RequestError {
             message.truncate(end);
             message.push('…');
         }
-        RequestError {
-            place,
-            code,
-            message,
-        }
+        RequestError { place, code, message }
     }
 
     /// Where in the request it is.

@@ -24,10 +24,7 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The value of a field, where it is there.
     pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
-        Some(Field {
-            at: self.path(name),
-            json: self.object.get(name)?,
-        })
+        Some(Field { at: self.path(name), json: self.object.get(name)? })
     }
 
     /// The value of a field that must be there; `mend` says what to write.
@@ -36,21 +33,13 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a field that has two spellings; both at once are an error.
-    pub(super) fn either(
-        &self,
-        name: &str,
-        other: &str,
-    ) -> Result<Option<Field<'a>>, RequestError> {
+    pub(super) fn either(&self, name: &str, other: &str) -> Result<Option<Field<'a>>, RequestError> {
         one_of(self.get(name), self.get(other))
     }
 
     /// The error that a field is missing.
     pub(super) fn missing(&self, name: &str, mend: &str) -> RequestError {
-        RequestError::new(
-            Place::Field(self.path(name)),
-            Code::MissingField,
-            format!("the field is missing; {mend}"),
-        )
+        RequestError::new(Place::Field(self.path(name)), Code::MissingField, format!("the field is missing; {mend}"))
     }
 
     /// Refuses every field that is not among the known ones.
@@ -59,35 +48,21 @@ impl<'a> Fields<'a> {
             None => Ok(()),
             Some((name, _)) => {
                 let place = Place::Field(self.path(&shown(name)));
-                Err(RequestError::new(
-                    place,
-                    Code::UnknownField,
-                    format!("unknown field; {}", nearest(name, known)),
-                ))
+                Err(RequestError::new(place, Code::UnknownField, format!("unknown field; {}", nearest(name, known))))
             }
         }
     }
 
     fn path(&self, name: &str) -> String {
-        if self.at.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.at)
-        }
+        if self.at.is_empty() { name.to_owned() } else { format!("{}.{name}", self.at) }
     }
 }
 
 /// The one of two spellings that is there; both at once are an error.
-pub(super) fn one_of<'a>(
-    one: Option<Field<'a>>,
-    other: Option<Field<'a>>,
-) -> Result<Option<Field<'a>>, RequestError> {
+pub(super) fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Result<Option<Field<'a>>, RequestError> {
     match (one, other) {
         (Some(one), Some(other)) => {
-            let message = format!(
-                "the same is given by `{}`; leave one of the two out",
-                other.at
-            );
+            let message = format!("the same is given by `{}`; leave one of the two out", other.at);
             Err(one.error(Code::ConflictingFields, message))
         }
         (Some(field), None) | (None, Some(field)) => Ok(Some(field)),
@@ -98,69 +73,48 @@ pub(super) fn one_of<'a>(
 impl<'a> Field<'a> {
     /// An error at this place.
     pub(super) fn error(&self, code: Code, message: impl Into<String>) -> RequestError {
-        let place = if self.at.is_empty() {
-            Place::Whole
-        } else {
-            Place::Field(self.at.clone())
-        };
+        let place = if self.at.is_empty() { Place::Whole } else { Place::Field(self.at.clone()) };
         RequestError::new(place, code, message)
     }
 
     pub(super) fn fields(&self) -> Result<Fields<'a>, RequestError> {
-        let object = self
-            .json
-            .as_object()
-            .ok_or_else(|| self.wrong_type("an object"))?;
-        Ok(Fields {
-            at: self.at.clone(),
-            object,
-        })
+        let object = self.json.as_object().ok_or_else(|| self.wrong_type("an object"))?;
+        Ok(Fields { at: self.at.clone(), object })
     }
 
     /// The items of an array, not yet given a place each.
     pub(super) fn array(&self) -> Result<&'a [Json], RequestError> {
-        self.json
-            .as_array()
-            .ok_or_else(|| self.wrong_type("an array"))
+        self.json.as_array().ok_or_else(|| self.wrong_type("an array"))
     }
 
     /// An item of the array this is.
     pub(super) fn item(&self, index: usize, json: &'a Json) -> Field<'a> {
-        Field {
-            at: format!("{}[{index}]", self.at),
-            json,
-        }
+        Field { at: format!("{}[{index}]", self.at), json }
     }
 
     pub(super) fn text(&self) -> Result<&'a str, RequestError> {
-        self.json
-            .as_str()
-            .ok_or_else(|| self.wrong_type("a string"))
+        self.json.as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
     /// An integer of 1 or more.
     pub(super) fn positive(&self) -> Result<u64, RequestError> {
-        let number = self
-            .json
-            .as_number()
-            .ok_or_else(|| self.wrong_type("an integer"))?;
+        let number = self.json.as_number().ok_or_else(|| self.wrong_type("an integer"))?;
         number.as_u64().filter(|value| *value > 0).ok_or_else(|| {
-            self.error(Code::InvalidValue, format!("`{}` is no integer above 0 that fits 64 bits; write one, or leave the field out", shown(number.as_str())))
+            self.error(
+                Code::InvalidValue,
+                format!(
+                    "`{}` is no integer above 0 that fits 64 bits; write one, or leave the field out",
+                    shown(number.as_str())
+                ),
+            )
         })
     }
 
     /// A finite number of 0 or more.
     pub(super) fn distance(&self) -> Result<f64, RequestError> {
-        let number = self
-            .json
-            .as_number()
-            .ok_or_else(|| self.wrong_type("a number"))?;
+        let number = self.json.as_number().ok_or_else(|| self.wrong_type("a number"))?;
         // A token of 400 digits is a number, but past every double.
-        let value = number
-            .as_str()
-            .parse::<f64>()
-            .ok()
-            .filter(|value| value.is_finite() && *value >= 0.0);
+        let value = number.as_str().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
         value.ok_or_else(|| {
             let message = format!(
                 "`{}` is no finite number of 0 or more; write one, or leave the field out",
@@ -175,26 +129,16 @@ impl<'a> Field<'a> {
         let word = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == word);
         found.map(|(_, choice)| *choice).ok_or_else(|| {
-            let names: Vec<_> = choices
-                .iter()
-                .map(|(name, _)| format!("`{name}`"))
-                .collect();
+            let names: Vec<_> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
             self.error(
                 Code::InvalidValue,
-                format!(
-                    "`{}` is none of {}; write one of them",
-                    shown(word),
-                    names.join(", ")
-                ),
+                format!("`{}` is none of {}; write one of them", shown(word), names.join(", ")),
             )
         })
     }
 
     pub(super) fn wrong_type(&self, wanted: &str) -> RequestError {
-        self.error(
-            Code::WrongType,
-            format!("found {}; write {wanted}", self.json.type_name()),
-        )
+        self.error(Code::WrongType, format!("found {}; write {wanted}", self.json.type_name()))
     }
 }
 
@@ -218,9 +162,7 @@ fn nearest(name: &str, known: &[&str]) -> String {
     // The distance is quadratic in the length, and no field is this long.
     let name: String = name.chars().take(64).collect();
     let alike = |other: &&str| strsim::normalized_damerau_levenshtein(&name, other);
-    let best = known
-        .iter()
-        .max_by(|left, right| alike(left).total_cmp(&alike(right)));
+    let best = known.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)));
     match best {
         Some(best) if alike(best) >= ALIKE => format!("did you mean `{best}`?"),
         Some(_) | None => format!("the fields here are `{}`", known.join("`, `")),

@@ -13,17 +13,8 @@ use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::Language;
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
-const SUITE_FIELDS: [&str; 9] = [
-    "language",
-    "runtime",
-    "mode",
-    "entrypoint",
-    "tests",
-    "limits",
-    "compare",
-    "tolerance",
-    "reveal",
-];
+const SUITE_FIELDS: [&str; 9] =
+    ["language", "runtime", "mode", "entrypoint", "tests", "limits", "compare", "tolerance", "reveal"];
 
 const KINDS: &str = "the kinds supported are `test_suite`";
 
@@ -32,17 +23,10 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let block = Block::read(verification)?;
     let language = language(&block)?;
     let rules = Rules::read(&block, language)?;
-    let runtime = block
-        .get("runtime")?
-        .map(|field| filled(&field))
-        .transpose()?;
-    let reveal = block.get("reveal")?.map(|field| {
-        field.choice(&[
-            ("all", Reveal::All),
-            ("failures", Reveal::Failures),
-            ("none", Reveal::None),
-        ])
-    });
+    let runtime = block.get("runtime")?.map(|field| filled(&field)).transpose()?;
+    let reveal = block
+        .get("reveal")?
+        .map(|field| field.choice(&[("all", Reveal::All), ("failures", Reveal::Failures), ("none", Reveal::None)]));
     Ok(Suite {
         language,
         runtime,
@@ -64,10 +48,7 @@ impl<'a> Block<'a> {
         let outer = verification.fields()?;
         kind(&outer)?;
         outer.only(&[&["kind", "test_suite"], &SUITE_FIELDS[..]].concat())?;
-        let inner = outer
-            .get("test_suite")
-            .map(|suite| suite.fields())
-            .transpose()?;
+        let inner = outer.get("test_suite").map(|suite| suite.fields()).transpose()?;
         if let Some(inner) = &inner {
             inner.only(&SUITE_FIELDS)?;
         }
@@ -75,10 +56,7 @@ impl<'a> Block<'a> {
     }
 
     fn get(&self, name: &str) -> Result<Option<Field<'a>>, RequestError> {
-        one_of(
-            self.outer.get(name),
-            self.inner.as_ref().and_then(|inner| inner.get(name)),
-        )
+        one_of(self.outer.get(name), self.inner.as_ref().and_then(|inner| inner.get(name)))
     }
 
     fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, RequestError> {
@@ -91,10 +69,7 @@ fn kind(outer: &Fields<'_>) -> Result<(), RequestError> {
     let kind = outer.need("kind", &format!("write `test_suite`; {KINDS}"))?;
     match kind.text()? {
         "test_suite" => Ok(()),
-        other => Err(kind.error(
-            Code::Unsupported,
-            format!("the kind `{}` is not supported; {KINDS}", shown(other)),
-        )),
+        other => Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported; {KINDS}", shown(other)))),
     }
 }
 
@@ -102,10 +77,7 @@ fn language(block: &Block<'_>) -> Result<Language, RequestError> {
     let field = block.need("language", "write `python`, `javascript` or `bash`")?;
     let word = field.text()?;
     word.parse().map_err(|_| {
-        let message = format!(
-            "unknown language `{}`; write `python`, `javascript` or `bash`",
-            shown(word)
-        );
+        let message = format!("unknown language `{}`; write `python`, `javascript` or `bash`", shown(word));
         field.error(Code::Unsupported, message)
     })
 }
@@ -123,24 +95,14 @@ impl Rules {
         let compare = block.get("compare")?;
         let tolerance = block.get("tolerance")?;
         if let (Some(compare), Mode::Call { .. } | Mode::Expression) = (&compare, &mode) {
-            return Err(compare.error(
-                Code::ConflictingFields,
-                "only the mode `stdio` compares text; leave the field out",
-            ));
+            return Err(
+                compare.error(Code::ConflictingFields, "only the mode `stdio` compares text; leave the field out")
+            );
         }
-        let words = [
-            ("exact", TextRule::Exact),
-            ("trimmed", TextRule::Trimmed),
-            ("tokens", TextRule::Tokens),
-        ];
+        let words = [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)];
         Ok(Rules {
-            text_rule: compare
-                .map(|field| field.choice(&words))
-                .transpose()?
-                .unwrap_or(TextRule::Trimmed),
-            tolerance: tolerance
-                .map(|field| self::tolerance(&field, &mode))
-                .transpose()?,
+            text_rule: compare.map(|field| field.choice(&words)).transpose()?.unwrap_or(TextRule::Trimmed),
+            tolerance: tolerance.map(|field| self::tolerance(&field, &mode)).transpose()?,
             mode,
         })
     }
@@ -153,11 +115,7 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
         Expression,
         Stdio,
     }
-    let words = [
-        ("call", Word::Call),
-        ("expression", Word::Expression),
-        ("stdio", Word::Stdio),
-    ];
+    let words = [("call", Word::Call), ("expression", Word::Expression), ("stdio", Word::Stdio)];
     let asked = block.get("mode")?;
     let entrypoint = block.get("entrypoint")?;
     let word = match (&asked, &entrypoint, language) {
@@ -169,123 +127,61 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
     match (word, language, entrypoint) {
         (Word::Call | Word::Expression, Language::Bash, field) => {
             let message = "bash has no functions that return values; write the mode `stdio`, without an entrypoint";
-            Err(asked.or(field).map_or_else(
-                || block.outer.missing("mode", message),
-                |field| field.error(Code::Unsupported, message),
-            ))
+            Err(asked
+                .or(field)
+                .map_or_else(|| block.outer.missing("mode", message), |field| field.error(Code::Unsupported, message)))
         }
-        (Word::Call, Language::Python | Language::JavaScript, Some(field)) => Ok(Mode::Call {
-            entrypoint: entrypoint::read(&field, language)?,
-        }),
+        (Word::Call, Language::Python | Language::JavaScript, Some(field)) => {
+            Ok(Mode::Call { entrypoint: entrypoint::read(&field, language)? })
+        }
         (Word::Call, Language::Python | Language::JavaScript, None) => Err(block
-            .need(
-                "entrypoint",
-                "the mode `call` needs the name of the function to call",
-            )
+            .need("entrypoint", "the mode `call` needs the name of the function to call")
             .err()
-            .unwrap_or_else(|| {
-                block
-                    .outer
-                    .missing("entrypoint", "write the name of the function to call")
-            })),
+            .unwrap_or_else(|| block.outer.missing("entrypoint", "write the name of the function to call"))),
         (Word::Expression | Word::Stdio, _, Some(field)) => {
-            let message = "only the mode `call` calls an entrypoint; write `\"mode\": \"call\"`, or leave the field out";
+            let message =
+                "only the mode `call` calls an entrypoint; write `\"mode\": \"call\"`, or leave the field out";
             Err(field.error(Code::ConflictingFields, message))
         }
         (Word::Expression, Language::Python | Language::JavaScript, None) => Ok(Mode::Expression),
-        (Word::Stdio, Language::Python | Language::JavaScript | Language::Bash, None) => {
-            Ok(Mode::Stdio)
-        }
+        (Word::Stdio, Language::Python | Language::JavaScript | Language::Bash, None) => Ok(Mode::Stdio),
     }
 }
 
 fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
-    let field = block.need(
-        "tests",
-        "write an array of tests with `name`, `input` and `expected_output`",
-    )?;
+    let field = block.need("tests", "write an array of tests with `name`, `input` and `expected_output`")?;
     let items = field.array()?;
     if items.is_empty() {
-        return Err(field.error(
-            Code::EmptySuite,
-            "the suite has no tests; write at least one",
-        ));
+        return Err(field.error(Code::EmptySuite, "the suite has no tests; write at least one"));
     }
     if items.len() > MAX_TESTS {
-        let message = format!(
-            "{} tests are more than the {MAX_TESTS} a suite may have; split the suite",
-            items.len()
-        );
+        let message = format!("{} tests are more than the {MAX_TESTS} a suite may have; split the suite", items.len());
         return Err(field.error(Code::TooMany, message));
     }
     let mut names = HashSet::new();
-    items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| test(&field.item(index, item), rules, &mut names))
-        .collect()
+    items.iter().enumerate().map(|(index, item)| test(&field.item(index, item), rules, &mut names)).collect()
 }
 
-fn test(
-    item: &Field<'_>,
-    rules: &Rules,
-    names: &mut HashSet<String>,
-) -> Result<Test, RequestError> {
+fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<Test, RequestError> {
     let fields = item.fields()?;
-    fields.only(&[
-        "name",
-        "input",
-        "expression",
-        "expected_output",
-        "expected",
-        "timeout_ms",
-        "tolerance",
-    ])?;
-    let name = name(
-        &fields.need("name", "write a name no other test of the suite has")?,
-        names,
-    )?;
+    fields.only(&["name", "input", "expression", "expected_output", "expected", "timeout_ms", "tolerance"])?;
+    let name = name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
     let expected = fields.either("expected_output", "expected")?;
-    let expected = expected
-        .ok_or_else(|| fields.missing("expected_output", "write the answer that is right"))?;
+    let expected = expected.ok_or_else(|| fields.missing("expected_output", "write the answer that is right"))?;
     let (input, expected) = match &rules.mode {
-        Mode::Call { .. } => (
-            arguments(&input(&fields)?)?,
-            Expected::Json(expected_json(&expected)?),
-        ),
+        Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
         Mode::Expression => {
-            let input = fields
-                .either("input", "expression")?
-                .ok_or_else(|| fields.missing("input", EXPRESSION))?;
-            (
-                expression(&input)?,
-                Expected::Expression(expression(&expected)?),
-            )
+            let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
+            (expression(&input)?, Expected::Expression(expression(&expected)?))
         }
         Mode::Stdio => {
             let output = expected.text()?.to_owned();
-            (
-                input(&fields)?.text()?.to_owned(),
-                Expected::Text(output, rules.text_rule),
-            )
+            (input(&fields)?.text()?.to_owned(), Expected::Text(output, rules.text_rule))
         }
     };
-    let timeout = fields
-        .get("timeout_ms")
-        .map(|field| field.positive())
-        .transpose()?
-        .map(Duration::from_millis);
-    let own = fields
-        .get("tolerance")
-        .map(|field| tolerance(&field, &rules.mode))
-        .transpose()?;
-    Ok(Test {
-        name,
-        input,
-        expected,
-        timeout,
-        tolerance: own.or(rules.tolerance),
-    })
+    let timeout = fields.get("timeout_ms").map(|field| field.positive()).transpose()?.map(Duration::from_millis);
+    let own = fields.get("tolerance").map(|field| tolerance(&field, &rules.mode)).transpose()?;
+    Ok(Test { name, input, expected, timeout, tolerance: own.or(rules.tolerance) })
 }
 
 const EXPRESSION: &str = "write the expression to evaluate, as a string";
@@ -301,16 +197,11 @@ fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
 fn name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, RequestError> {
     let name = filled(field)?;
     if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!(
-            "a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it"
-        );
+        let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it");
         return Err(field.error(Code::InvalidValue, message));
     }
     if !names.insert(name.clone()) {
-        let message = format!(
-            "another test is named `{}`; give each a name of its own",
-            shown(&name)
-        );
+        let message = format!("another test is named `{}`; give each a name of its own", shown(&name));
         return Err(field.error(Code::DuplicateName, message));
     }
     Ok(name)
@@ -321,18 +212,13 @@ fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
     let json = embedded::json(field, MEND)?;
     match json.as_array() {
         Some(_) => Ok(json.to_text()),
-        None => Err(field.error(
-            Code::WrongType,
-            format!("found {}; {MEND}", json.type_name()),
-        )),
+        None => Err(field.error(Code::WrongType, format!("found {}; {MEND}", json.type_name()))),
     }
 }
 
 fn expected_json(field: &Field<'_>) -> Result<Json, RequestError> {
-    let json = embedded::json(
-        field,
-        "write a JSON value; a string keeps its own quotes inside, as in `\"\\\"text\\\"\"`",
-    )?;
+    let json =
+        embedded::json(field, "write a JSON value; a string keeps its own quotes inside, as in `\"\\\"text\\\"\"`")?;
     Ok(json.into_owned())
 }
 
@@ -347,10 +233,7 @@ fn expression(field: &Field<'_>) -> Result<String, RequestError> {
 fn filled(field: &Field<'_>) -> Result<String, RequestError> {
     let text = field.text()?;
     if text.trim().is_empty() {
-        return Err(field.error(
-            Code::InvalidValue,
-            "the text is empty; write something, or leave the field out",
-        ));
+        return Err(field.error(Code::InvalidValue, "the text is empty; write something, or leave the field out"));
     }
     Ok(text.to_owned())
 }
@@ -370,14 +253,7 @@ fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
         return Ok(AskedLimits::default());
     };
     let fields = field.fields()?;
-    fields.only(&[
-        "memory_mb",
-        "timeout_ms",
-        "total_timeout_ms",
-        "output_bytes",
-        "processes",
-        "disk_mb",
-    ])?;
+    fields.only(&["memory_mb", "timeout_ms", "total_timeout_ms", "output_bytes", "processes", "disk_mb"])?;
     let asked = |name: &str| fields.get(name).map(|field| field.positive()).transpose();
     // What does not fit is above every cap, and lowered to it.
     let count = |name: &str| Ok(asked(name)?.map(|value| u32::try_from(value).unwrap_or(u32::MAX)));
@@ -385,8 +261,7 @@ fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
         memory_mb: count("memory_mb")?,
         timeout: asked("timeout_ms")?.map(Duration::from_millis),
         total_timeout: asked("total_timeout_ms")?.map(Duration::from_millis),
-        output_bytes: asked("output_bytes")?
-            .map(|value| usize::try_from(value).unwrap_or(usize::MAX)),
+        output_bytes: asked("output_bytes")?.map(|value| usize::try_from(value).unwrap_or(usize::MAX)),
         processes: count("processes")?,
         disk_mb: count("disk_mb")?,
     })

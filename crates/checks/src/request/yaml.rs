@@ -24,10 +24,7 @@ const MAX_KEY_COMPARISONS: usize = 50_000_000;
 /// Reads a YAML document: no duplicate keys, no merge keys, no tags, one document, and `yes` or `no` in quotes.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let message = format!(
-            "byte {} is no UTF-8; save the file as UTF-8",
-            error.valid_up_to()
-        );
+        let message = format!("byte {} is no UTF-8; save the file as UTF-8", error.valid_up_to());
         RequestError::new(Place::Whole, Code::InvalidYaml, message)
     })?;
     let strict = read(text, true)?;
@@ -37,24 +34,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
         Some(word) => Err(RequestError::new(
             Place::Whole,
             Code::InvalidYaml,
-            format!(
-                "`{}` is a boolean to some YAML readers; write it in quotes, or `true` or `false`",
-                shown(&word)
-            ),
+            format!("`{}` is a boolean to some YAML readers; write it in quotes, or `true` or `false`", shown(&word)),
         )),
     }
 }
 
 fn read(text: &str, strict_booleans: bool) -> Result<Json, RequestError> {
     // Aliases may repeat long strings; together they may not be longer than a request.
-    let budget = Budget {
-        bytes: Cell::new(MAX_REQUEST_BYTES),
-        comparisons: Cell::new(MAX_KEY_COMPARISONS),
-    };
+    let budget = Budget { bytes: Cell::new(MAX_REQUEST_BYTES), comparisons: Cell::new(MAX_KEY_COMPARISONS) };
     let options = options(strict_booleans);
-    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
-        Node(&budget).deserialize(yaml)
-    });
+    let read =
+        serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| Node(&budget).deserialize(yaml));
     read.map_err(|error| refusal(&error))
 }
 
@@ -62,14 +52,12 @@ fn read(text: &str, strict_booleans: bool) -> Result<Json, RequestError> {
 fn two_faced(strict: &Json, loose: &Json) -> Option<String> {
     match (strict, loose) {
         (Json::String(word), Json::Bool(_)) => Some(word.clone()),
-        (Json::Array(strict), Json::Array(loose)) => strict
-            .iter()
-            .zip(loose)
-            .find_map(|(strict, loose)| two_faced(strict, loose)),
-        (Json::Object(strict), Json::Object(loose)) => strict
-            .iter()
-            .zip(loose.iter())
-            .find_map(|((_, strict), (_, loose))| two_faced(strict, loose)),
+        (Json::Array(strict), Json::Array(loose)) => {
+            strict.iter().zip(loose).find_map(|(strict, loose)| two_faced(strict, loose))
+        }
+        (Json::Object(strict), Json::Object(loose)) => {
+            strict.iter().zip(loose.iter()).find_map(|((_, strict), (_, loose))| two_faced(strict, loose))
+        }
         _ => None,
     }
 }
@@ -88,17 +76,10 @@ fn options(strict_booleans: bool) -> Options {
 
 fn refusal(error: &Error) -> RequestError {
     let place = match error.location() {
-        Some(location) if location.line() > 0 => Place::Text {
-            line: location.line(),
-            column: location.column(),
-        },
+        Some(location) if location.line() > 0 => Place::Text { line: location.line(), column: location.column() },
         Some(_) | None => Place::Whole,
     };
-    RequestError::new(
-        place,
-        Code::InvalidYaml,
-        format!("the text is no YAML that can be read: {error}"),
-    )
+    RequestError::new(place, Code::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
 }
 
 /// What is left to spend.
@@ -161,9 +142,7 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
         let spent = spend(&self.0.bytes, text.len());
-        spent.ok_or_else(|| {
-            E::custom("the aliases stand for more than a request may hold; write less of them")
-        })?;
+        spent.ok_or_else(|| E::custom("the aliases stand for more than a request may hold; write less of them"))?;
         Ok(Json::from(text))
     }
 
@@ -179,17 +158,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut object = Object::new();
         while let Some(key) = members.next_key_seed(self)? {
             let Json::String(key) = key else {
-                return Err(A::Error::custom(format!(
-                    "found {} as a key; write the key in quotes",
-                    key.type_name()
-                )));
+                return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
             };
             let spent = spend(&self.0.comparisons, object.len());
-            spent.ok_or_else(|| {
-                A::Error::custom(
-                    "there are too many keys in one mapping; write the request in JSON",
-                )
-            })?;
+            spent
+                .ok_or_else(|| A::Error::custom("there are too many keys in one mapping; write the request in JSON"))?;
             object.insert(key, members.next_value_seed(self)?);
         }
         Ok(Json::Object(object))

@@ -16,12 +16,9 @@ impl Value {
             Json::Number(token) => number(token, language),
             Json::String(text) => Value::Text(text.clone()),
             Json::Array(items) => Value::List(items.iter().map(read).collect()),
-            Json::Object(object) => Value::Dict(
-                object
-                    .iter()
-                    .map(|(key, member)| (Value::Text(key.to_owned()), read(member)))
-                    .collect(),
-            ),
+            Json::Object(object) => {
+                Value::Dict(object.iter().map(|(key, member)| (Value::Text(key.to_owned()), read(member))).collect())
+            }
         }
     }
 }

@@ -12,9 +12,7 @@ impl Integer {
         if !decimal || (digits.len() > 1 && digits.starts_with('0')) {
             return None;
         }
-        Some(Integer(
-            if digits == "0" { digits } else { token }.to_owned(),
-        ))
+        Some(Integer(if digits == "0" { digits } else { token }.to_owned()))
     }
 
     /// The decimal digits, with a minus sign for a negative integer.
@@ -35,8 +33,7 @@ impl Integer {
         }
         let number = self.to_f64();
         // Integers up to 15 digits are below 2^53.
-        (self.0.len() <= 15 || (number.is_finite() && format!("{number:.0}") == self.0))
-            .then_some(number)
+        (self.0.len() <= 15 || (number.is_finite() && format!("{number:.0}") == self.0)).then_some(number)
     }
 
     /// The integer where it fits.

@@ -53,9 +53,7 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(name: &str) -> Result<Self, UnknownProfile> {
-        let found = Self::ALL
-            .into_iter()
-            .find(|profile| profile.as_str() == name);
+        let found = Self::ALL.into_iter().find(|profile| profile.as_str() == name);
         found.ok_or_else(|| UnknownProfile(name.to_owned()))
     }
 }
@@ -64,9 +62,7 @@ impl FromStr for Profile {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CanonicalError {
     /// The number overflows to infinity when read as a double.
-    #[error(
-        "the number `{number}` overflows to infinity under profile `{profile}`; write it as a string"
-    )]
+    #[error("the number `{number}` overflows to infinity under profile `{profile}`; write it as a string")]
     NotFinite {
         /// The token, cut at 40 characters.
         number: String,
@@ -103,11 +99,7 @@ pub(super) fn canonical(value: &Json, profile: Profile) -> Result<Vec<u8>, Canon
 }
 
 /// The canonical bytes of `object` without its own member `left_out`; members of that name deeper down stay.
-pub(crate) fn canonical_without(
-    object: &Object,
-    left_out: &str,
-    profile: Profile,
-) -> Result<Vec<u8>, CanonicalError> {
+pub(crate) fn canonical_without(object: &Object, left_out: &str, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
     let mut writer = Writer::new(profile);
     writer.members(object.members().iter().filter(|(name, _)| name != left_out))?;
     Ok(writer.out.into_bytes())
@@ -120,10 +112,7 @@ struct Writer {
 
 impl Writer {
     fn new(profile: Profile) -> Self {
-        Self {
-            out: String::with_capacity(2048),
-            profile,
-        }
+        Self { out: String::with_capacity(2048), profile }
     }
 
     fn value(&mut self, value: &Json) -> Result<(), CanonicalError> {
@@ -149,10 +138,7 @@ impl Writer {
         Ok(())
     }
 
-    fn members<'a>(
-        &mut self,
-        members: impl Iterator<Item = &'a (String, Json)>,
-    ) -> Result<(), CanonicalError> {
+    fn members<'a>(&mut self, members: impl Iterator<Item = &'a (String, Json)>) -> Result<(), CanonicalError> {
         let mut sorted: Vec<&(String, Json)> = members.collect();
         match self.profile {
             Profile::Jcs => sorted.sort_unstable_by(|left, right| utf16_order(&left.0, &right.0)),
@@ -186,27 +172,23 @@ impl Writer {
                 Ok(())
             }
             Profile::Jcs => self.ecmascript_number(number),
-            Profile::PyUtf8 | Profile::PyAscii => {
-                python::write_number(&mut self.out, number, self.profile)
-            }
+            Profile::PyUtf8 | Profile::PyAscii => python::write_number(&mut self.out, number, self.profile),
         }
     }
 
     /// RFC 8785, section 3.2.2.3.
     fn ecmascript_number(&mut self, number: &Number) -> Result<(), CanonicalError> {
         let value = finite(number, self.profile)?;
-        self.out
-            .push_str(ryu_js::Buffer::new().format_finite(value));
+        self.out.push_str(ryu_js::Buffer::new().format_finite(value));
         Ok(())
     }
 }
 
 /// The double `number` stands for.
 pub(super) fn finite(number: &Number, profile: Profile) -> Result<f64, CanonicalError> {
-    number.as_f64().ok_or_else(|| CanonicalError::NotFinite {
-        number: number.as_str().chars().take(40).collect(),
-        profile,
-    })
+    number
+        .as_f64()
+        .ok_or_else(|| CanonicalError::NotFinite { number: number.as_str().chars().take(40).collect(), profile })
 }
 
 /// RFC 8785, section 3.2.3. Differs from code point order where U+E000–U+FFFF meets what is beyond U+FFFF.

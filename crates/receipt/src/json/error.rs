@@ -20,18 +20,9 @@ impl JsonError {
     pub(super) fn locate(bytes: &[u8], kind: JsonErrorKind, offset: usize) -> Self {
         let before = bytes.get(..offset).unwrap_or(bytes);
         let newlines = before.iter().filter(|byte| **byte == b'\n').count();
-        let column = before
-            .iter()
-            .rev()
-            .take_while(|byte| **byte != b'\n')
-            .filter(|byte| **byte & 0xC0 != 0x80)
-            .count();
-        Self {
-            kind,
-            offset,
-            line: newlines + 1,
-            column: column + 1,
-        }
+        let column =
+            before.iter().rev().take_while(|byte| **byte != b'\n').filter(|byte| **byte & 0xC0 != 0x80).count();
+        Self { kind, offset, line: newlines + 1, column: column + 1 }
     }
 
     /// The name of the refusal, for programs: that of [`JsonErrorKind::code`].
@@ -125,14 +116,14 @@ impl fmt::Display for JsonErrorKind {
             Self::LoneSurrogate => {
                 f.write_str("half a surrogate pair in a `\\u` escape; write both halves or the character itself")
             }
-            Self::InvalidEscape => {
-                f.write_str("a `\\` that starts no JSON escape; write `\\\\` for a backslash")
-            }
+            Self::InvalidEscape => f.write_str("a `\\` that starts no JSON escape; write `\\\\` for a backslash"),
             Self::ControlCharacter(byte) => {
                 write!(f, "a bare control character in a string; write `\\u{byte:04x}`")
             }
             Self::LeadingZero => f.write_str("a number that starts with a needless zero; remove it"),
-            Self::InvalidNumber => f.write_str("a number without a digit where one is due; write it as in `0.5` or `1e9`"),
+            Self::InvalidNumber => {
+                f.write_str("a number without a digit where one is due; write it as in `0.5` or `1e9`")
+            }
         }
     }
 }

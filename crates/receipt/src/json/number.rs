@@ -20,10 +20,7 @@ impl Number {
 
     /// Whether the token has neither a fraction nor an exponent.
     pub fn is_integer(&self) -> bool {
-        !self
-            .0
-            .bytes()
-            .any(|byte| matches!(byte, b'.' | b'e' | b'E'))
+        !self.0.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
     }
 
     /// The value, if the token is an integer in range (`1.0` and `1e3` are not integers here).
@@ -114,11 +111,7 @@ fn some_digits(bytes: &[u8], at: usize) -> Result<usize, BadNumber> {
 }
 
 fn digits(bytes: &[u8], at: usize) -> usize {
-    bytes
-        .iter()
-        .skip(at)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count()
+    bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 #[cfg(test)]
@@ -130,9 +123,7 @@ mod tests {
         for good in ["0", "-0", "10", "1.50", "1e5", "1E+5", "-1.2e-3"] {
             assert_eq!(good.parse::<Number>().unwrap().as_str(), good);
         }
-        for bad in [
-            "", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "0x1", "1 ", "NaN",
-        ] {
+        for bad in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "0x1", "1 ", "NaN"] {
             assert!(bad.parse::<Number>().is_err(), "{bad}");
         }
     }

@@ -9,9 +9,7 @@ pub struct Object {
 impl Object {
     /// An object without members.
     pub const fn new() -> Self {
-        Self {
-            members: Vec::new(),
-        }
+        Self { members: Vec::new() }
     }
 
     /// The caller vouches that the names are unique.
@@ -21,15 +19,12 @@ impl Object {
 
     /// The value under `name`; looks through the members one by one.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.iter()
-            .find_map(|(key, value)| (key == name).then_some(value))
+        self.iter().find_map(|(key, value)| (key == name).then_some(value))
     }
 
     /// The value under `name`, to change in place.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
-        self.members
-            .iter_mut()
-            .find_map(|(key, value)| (key == name).then_some(value))
+        self.members.iter_mut().find_map(|(key, value)| (key == name).then_some(value))
     }
 
     /// Sets `name` to `value`: in its place if it is there, else at the end. Returns the value it replaced.
@@ -55,9 +50,7 @@ impl Object {
 
     /// The members in document order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
-        self.members
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+        self.members.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// How many members there are.

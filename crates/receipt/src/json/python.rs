@@ -16,31 +16,21 @@ pub(super) fn write_ascii_string(out: &mut String, text: &str) {
         match character {
             '"' | '\\' | '\0'..' ' => write_escape(out, character.encode_utf8(&mut bytes)),
             ' '..='~' => out.push(character),
-            _ => character
-                .encode_utf16(&mut units)
-                .iter()
-                .for_each(|unit| write_unit(out, *unit)),
+            _ => character.encode_utf16(&mut units).iter().for_each(|unit| write_unit(out, *unit)),
         }
     }
     out.push('"');
 }
 
 /// Appends what Python writes for the `int` or `float` it reads from this token.
-pub(super) fn write_number(
-    out: &mut String,
-    number: &Number,
-    profile: Profile,
-) -> Result<(), CanonicalError> {
+pub(super) fn write_number(out: &mut String, number: &Number, profile: Profile) -> Result<(), CanonicalError> {
     let token = number.as_str();
     if !number.is_integer() {
         write_float(out, finite(number, profile)?);
         return Ok(());
     }
     if token.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
-        return Err(CanonicalError::IntegerTooLong {
-            number: token.chars().take(40).collect(),
-            profile,
-        });
+        return Err(CanonicalError::IntegerTooLong { number: token.chars().take(40).collect(), profile });
     }
     out.push_str(if token == "-0" { "0" } else { token });
     Ok(())

@@ -8,23 +8,14 @@ const FEW_MEMBERS: usize = 16;
 pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
     let locate = |Refusal(kind, offset)| JsonError::locate(bytes, kind, offset);
     if bytes.len() > limits.max_bytes {
-        return Err(locate(Refusal(
-            Kind::TooLarge(limits.max_bytes),
-            limits.max_bytes,
-        )));
+        return Err(locate(Refusal(Kind::TooLarge(limits.max_bytes), limits.max_bytes)));
     }
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return Err(locate(Refusal(Kind::ByteOrderMark, 0)));
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| locate(Refusal(Kind::InvalidUtf8, error.valid_up_to())))?;
-    let mut reader = Reader {
-        text,
-        at: 0,
-        depth: 0,
-        max_depth: limits.max_depth.min(DEPTH_CEILING),
-        key_offsets: Vec::new(),
-    };
+    let text = std::str::from_utf8(bytes).map_err(|error| locate(Refusal(Kind::InvalidUtf8, error.valid_up_to())))?;
+    let mut reader =
+        Reader { text, at: 0, depth: 0, max_depth: limits.max_depth.min(DEPTH_CEILING), key_offsets: Vec::new() };
     reader.document().map_err(locate)
 }
 
@@ -125,17 +116,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn refuse_duplicates(
-        &self,
-        members: &[(String, Json)],
-        first_offset: usize,
-    ) -> Result<(), Refusal> {
+    fn refuse_duplicates(&self, members: &[(String, Json)], first_offset: usize) -> Result<(), Refusal> {
         let offsets = self.key_offsets.iter().skip(first_offset);
-        let mut names: Vec<(&str, usize)> = members
-            .iter()
-            .zip(offsets)
-            .map(|((name, _), offset)| (name.as_str(), *offset))
-            .collect();
+        let mut names: Vec<(&str, usize)> =
+            members.iter().zip(offsets).map(|((name, _), offset)| (name.as_str(), *offset)).collect();
         names.sort_unstable();
         let repeated = names
             .windows(2)
@@ -186,27 +170,16 @@ impl<'a> Reader<'a> {
 
     fn literal(&mut self) -> Result<Json, Refusal> {
         let start = self.at;
-        let length = self
-            .rest()
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .count();
+        let length = self.rest().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         self.at += length;
         match self.slice(start) {
             "null" => Ok(Json::Null),
             "true" => Ok(Json::Bool(true)),
             "false" => Ok(Json::Bool(false)),
-            cut if self.at == self.text.len()
-                && ["null", "true", "false"]
-                    .iter()
-                    .any(|word| word.starts_with(cut)) =>
-            {
+            cut if self.at == self.text.len() && ["null", "true", "false"].iter().any(|word| word.starts_with(cut)) => {
                 Err(Refusal(Kind::UnexpectedEnd, self.at))
             }
-            word => Err(Refusal(
-                Kind::InvalidLiteral(word.chars().take(40).collect()),
-                start,
-            )),
+            word => Err(Refusal(Kind::InvalidLiteral(word.chars().take(40).collect()), start)),
         }
     }
 
@@ -238,9 +211,7 @@ impl<'a> Reader<'a> {
 
     fn skip_plain(&mut self) {
         let rest = self.rest();
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
         self.at += end.unwrap_or(rest.len());
     }
 
@@ -296,11 +267,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unexpected(&self, expected: &'static str) -> Refusal {
-        match self
-            .text
-            .get(self.at..)
-            .and_then(|rest| rest.chars().next())
-        {
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             Some(found) => Refusal(Kind::UnexpectedCharacter { found, expected }, self.at),
             None => Refusal(Kind::UnexpectedEnd, self.at),
         }

@@ -40,10 +40,7 @@ pub(super) fn separate(out: &mut String, index: usize) {
 pub(super) fn write_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest
-        .bytes()
-        .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
-    {
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
         let (plain, from) = rest.split_at(at);
         out.push_str(plain);
         let (escaped, after) = from.split_at(1);

@@ -1,6 +1,6 @@
 use super::{Fields, Hashes, ReceiptError, Task};
-use crate::members::Members;
 use crate::json::{Json, Number};
+use crate::members::Members;
 use crate::results::{Detail, Results};
 use crate::signature::Signature;
 
@@ -72,10 +72,7 @@ fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {
     let status = detail.string("status")?.parse();
     Ok(Detail {
         name: detail.string("name")?.to_owned(),
-        status: status.map_err(|error| ReceiptError::UnknownStatus {
-            field: detail.place("status"),
-            error,
-        })?,
+        status: status.map_err(|error| ReceiptError::UnknownStatus { field: detail.place("status"), error })?,
         expected: detail.optional_string("expected")?,
         actual: detail.optional_string("actual")?,
         elapsed_ms: detail.optional_count("elapsed_ms")?,

@@ -1,8 +1,8 @@
 //! The programs and what they declare about themselves in their first lines.
 //!
 //! A header line is a comment `key: value`: `expect` (one answer, or several
-//! divided by ` | `), `expect C` (the answer where isolation is of level C),
-//! `then` (the answer of a second, later case), `mode` (`call`, the default, or
+//! divided by ` | `), `then` (the answer of a second, later case), `expect C` and
+//! `then C` (the answers where isolation is of level C), `mode` (`call`, the default, or
 //! `stdio`), `timeout` (milliseconds), `memory`, `disk` (MiB), `processes`,
 //! `output` (bytes).
 
@@ -92,8 +92,9 @@ fn fits_one(end: &End, declared: &str) -> bool {
         End::Signal(signal) => word == "own" || (word == "signal" && rest == signal.to_string()),
         End::Exit(code) => word == "own" || (word == "exit" && rest == code.to_string()),
         End::NoAnswer(_) => matches!(word, "own" | "no_answer"),
-        // Never an answer a submission may bring about.
-        End::TotalTimeout | End::Unavailable(_) => false,
+        // Never an answer a submission may bring about, but the limits asked for may.
+        End::Unavailable(_) => word == "unavailable",
+        End::TotalTimeout => false,
     }
 }
 

@@ -59,8 +59,12 @@ impl HostState {
         if self.descriptors.len() > before.descriptors.len() {
             left.push(format!("descriptors {:?} after {:?}", self.descriptors, before.descriptors));
         }
-        left.extend(self.processes.difference(&before.processes).map(|process| format!("process {process}")));
-        left.extend(self.files.difference(&before.files).map(|file| format!("file {}", file.display())));
+        // A worn or wounded zygote may have been replaced by another.
+        if self.processes.len() > before.processes.len() {
+            left.push(format!("processes {:?}", self.processes.difference(&before.processes)));
+        }
+        let files: Vec<&PathBuf> = self.files.difference(&before.files).take(4).collect();
+        left.extend((!files.is_empty()).then(|| format!("files {files:?}")));
         left.extend((self.mounts != before.mounts).then(|| "mounts".to_owned()));
         left.extend((self.cgroups != before.cgroups).then(|| format!("cgroups {:?}", self.cgroups)));
         left
@@ -90,8 +94,8 @@ fn descendants() -> BTreeSet<String> {
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
         let mut fields = rest.split(' ');
-        let (state, parent) = (fields.next().unwrap_or_default(), fields.next().and_then(|p| p.parse::<u32>().ok()));
-        parents.insert(pid, (parent.unwrap_or(0), format!("{name}) {state}")));
+        let parent = fields.nth(1).and_then(|parent| parent.parse::<u32>().ok());
+        parents.insert(pid, (parent.unwrap_or(0), format!("{name})")));
     }
     let ours = |mut pid: u32| {
         while let Some((parent, _)) = parents.get(&pid) {

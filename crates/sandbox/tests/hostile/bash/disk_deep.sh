@@ -1,4 +1,5 @@
 # expect: own
+# expect C: own | unavailable
 # disk: 4
 # timeout: 1500
 cd /tmp

@@ -1,4 +1,5 @@
 # expect: text held
+# expect C: text held | unavailable
 # disk: 4
 cd /tmp
 ln -s / hostile-root; ln -s /proc/1/root hostile-proc

@@ -1,4 +1,5 @@
-# expect: timeout
+# expect: timeout | raised
+# expect C: timeout | raised | unavailable
 # disk: 4
 # timeout: 400
 mkfifo /tmp/hostile-fifo || exit 1

@@ -1,5 +1,7 @@
 # expect: value "clean"
+# expect C: value "clean" | unavailable
 # then: value "clean"
+# then C: value "clean" | unavailable
 # disk: 4
 def f(n):
     found = [name for name in os.listdir("/tmp") if "hostile-mark" in name]

@@ -1,4 +1,5 @@
 # expect: value "held" | memory_limit
+# expect C: value "held" | memory_limit | unavailable
 # disk: 4
 def f(n):
     made = 0

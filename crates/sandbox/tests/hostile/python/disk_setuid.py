@@ -1,4 +1,5 @@
 # expect: value "held"
+# expect C: value "held" | unavailable
 # disk: 8
 def f(n):
     with open(sys.executable, "rb") as a, open("/tmp/hostile-x", "wb") as b:

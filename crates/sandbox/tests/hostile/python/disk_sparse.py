@@ -1,4 +1,5 @@
 # expect: value "held"
+# expect C: value "held" | unavailable
 # disk: 4
 def f(n):
     fd = os.open("/tmp/hostile-file", os.O_CREAT | os.O_RDWR)

@@ -1,4 +1,5 @@
 # expect: value "kept"
+# expect C: value "kept" | unavailable
 # disk: 4
 def f(n):
     with open("/tmp/hostile-file", "w") as file:

@@ -1,4 +1,4 @@
-# expect: timeout | value
+# expect: timeout | raised BlockingIOError
 # timeout: 500
 # Parents die as fast as children are born, so no list of processes is ever right.
 def f(n):

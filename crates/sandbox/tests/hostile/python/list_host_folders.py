@@ -3,4 +3,4 @@ def f(n):
     def lists(path):
         return lambda: os.listdir(path) != []
     return tried({path: lists(path) for path in
-                  ["/root", "/home", "/var", "/proc", "/sys", "/tmp", "/run", "/etc/ssl", "/usr/share", "/dev/shm", "@FOLDER@"]})
+                  ["/home", "/var", "/proc", "/sys", "/tmp", "/run", "/etc/ssl", "/usr/share", "/dev/shm", "@FOLDER@"]})

@@ -15,5 +15,4 @@ def f(n):
                 pass
         os._exit(0)
     threading.Thread(target=work).start()
-    state = ctypes.pythonapi.PyEval_SaveThread
     ctypes.CDLL(None).syscall(NR["exit"], 0)

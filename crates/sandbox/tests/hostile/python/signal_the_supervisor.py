@@ -10,8 +10,8 @@ def f(n):
         "pidfd": lambda: syscall("pidfd_send_signal", syscall("pidfd_open", pid, 0), 0, None, 0),
         "tgkill": lambda: syscall("tgkill", pid, pid, 0),
         "sigqueue": lambda: syscall("rt_sigqueueinfo", pid, 34, info),
-        "prlimit": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (8, 8)),
-        "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        "prlimit": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE),
+        "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid)),
         "neighbours": lambda: any(signals(p) for p in parents if p != os.getpid()),
     })
 def signals(pid):

@@ -1,0 +1,336 @@
+//! From outcomes to checks, faults and verdicts.
+
+use std::time::Duration;
+
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request};
+use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, Status, Timestamp, Verdict};
+
+const CALL: &str = r#""language": "python", "entrypoint": "f","#;
+const EXPRESSION: &str = r#""language": "python","#;
+const STDIO: &str = r#""language": "bash","#;
+
+fn request(head: &str, tests: &str) -> Request {
+    let text = format!(
+        r#"{{"output": {{"content": "x"}}, "verification": {{"kind": "test_suite", {head} "tests": [{tests}]}}}}"#
+    );
+    Request::read(text.as_bytes(), Format::Json, None).unwrap()
+}
+
+/// A test in any of the modes, which all expect `1`.
+fn one(name: &str) -> String {
+    format!(r#"{{"name": "{name}", "input": "[]", "expected_output": "1"}}"#)
+}
+
+fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
+    let case = |end| CaseOutcome { end, elapsed: Duration::from_micros(2_700) };
+    Outcome { runtime: "some1.0".to_owned(), isolation: vec![], cases: ends.into_iter().map(case).collect() }
+}
+
+fn value(wire: &str) -> End {
+    End::Value(wire.as_bytes().to_vec())
+}
+
+fn text(text: &str) -> End {
+    End::Text(text.as_bytes().to_vec())
+}
+
+fn raised(kind: &str, text: &str) -> End {
+    End::Raised { kind: kind.to_owned(), text: text.to_owned() }
+}
+
+/// Judges one test of a mode by one end; an expression's expected value is 1.
+fn judge(head: &str, end: End) -> Judgment {
+    let expected = (head == EXPRESSION).then(|| outcome([value("1")]));
+    request(head, &one("a")).judge(&outcome([end]), expected.as_ref())
+}
+
+fn message(judgment: &Judgment) -> &str {
+    judgment.results.details[0].message.as_deref().unwrap_or_default()
+}
+
+#[test]
+fn every_end_in_every_mode_has_one_status_fault_and_verdict() {
+    use Fault::{Submission, Verifier};
+    const PASS: (Status, Option<Fault>, Verdict) = (Status::Pass, None, Verdict::Pass);
+    const FAIL: (Status, Option<Fault>, Verdict) = (Status::Fail, None, Verdict::Fail);
+    const THEIRS: (Status, Option<Fault>, Verdict) = (Status::Error, Some(Submission), Verdict::Fail);
+    const OURS: (Status, Option<Fault>, Verdict) = (Status::Error, Some(Verifier), Verdict::Error);
+    let table = [
+        (value("1"), [PASS, PASS, OURS], ""),
+        (value("2"), [FAIL, FAIL, OURS], ""),
+        (value(r#"{"f":"1.0"}"#), [PASS, PASS, OURS], ""),
+        (value("true"), [FAIL, PASS, OURS], ""),
+        (value(r#"{"s":[1]}"#), [FAIL, FAIL, OURS], ""),
+        (value(r#"{"x":"Decimal"}"#), [THEIRS, THEIRS, OURS], ""),
+        (value("junk"), [THEIRS, THEIRS, OURS], ""),
+        (value(""), [THEIRS, THEIRS, OURS], ""),
+        (text("1\n"), [OURS, OURS, PASS], ""),
+        (text("2"), [OURS, OURS, FAIL], ""),
+        (End::Text(vec![0xff]), [OURS, OURS, FAIL], ""),
+        (raised("ValueError", "no"), [THEIRS; 3], "ValueError: no"),
+        (raised("KeyError", ""), [THEIRS; 3], "KeyError"),
+        (End::Timeout, [THEIRS; 3], "timeout"),
+        (End::TotalTimeout, [THEIRS; 3], "timeout"),
+        (End::MemoryLimit, [THEIRS; 3], "memory limit"),
+        (End::OutputLimit, [THEIRS; 3], "output limit"),
+        (End::ProcessLimit, [THEIRS; 3], "process limit"),
+        (End::Signal(11), [THEIRS; 3], "killed by signal 11 (SIGSEGV)"),
+        (End::Signal(64), [THEIRS; 3], "killed by signal 64"),
+        (End::Exit(3), [THEIRS; 3], "exit status 3"),
+        (End::NoAnswer("it left early".to_owned()), [THEIRS; 3], "it left early"),
+        (End::Unavailable("no python3.12 here".to_owned()), [OURS; 3], "no python3.12 here"),
+    ];
+    for (end, states, says) in table {
+        for (mode, (status, fault, verdict)) in [CALL, EXPRESSION, STDIO].into_iter().zip(states) {
+            let judgment = judge(mode, end.clone());
+            let results = &judgment.results;
+            assert_eq!(
+                (results.details[0].status, judgment.fault, judgment.verdict),
+                (status, fault, verdict),
+                "{mode} {end:?}"
+            );
+            assert_eq!((results.total, results.passed + results.failed + results.errors), (1, 1));
+            assert!(message(&judgment).contains(says), "{mode} {end:?}: {}", message(&judgment));
+            assert_eq!(status == Status::Error, results.errors == 1);
+            assert!(status != Status::Error || !message(&judgment).is_empty(), "{mode} {end:?}");
+            assert_eq!(results.details[0].elapsed_ms, Some(2));
+        }
+    }
+}
+
+#[test]
+fn an_expected_value_that_can_not_be_used_is_the_verifiers_error_whatever_the_submission_does() {
+    let ends = [
+        (raised("NameError", "name 'g' is not defined"), "it raised NameError: name 'g' is not defined"),
+        (value(r#"{"x":"Decimal"}"#), "`Decimal`"),
+        (value("{"), "can not be read"),
+        (End::Timeout, "time"),
+        (End::TotalTimeout, "time"),
+        (End::MemoryLimit, "memory"),
+        (End::OutputLimit, "output_bytes"),
+        (End::ProcessLimit, "processes"),
+        (End::Signal(9), "signal 9"),
+        (End::Exit(1), "status 1"),
+        (End::NoAnswer("gone".to_owned()), "gone"),
+        (End::Unavailable("no namespaces".to_owned()), "no namespaces"),
+        (text("1"), "sandbox"),
+    ];
+    for (expected, says) in ends {
+        for submission in [value("1"), raised("ValueError", ""), End::Timeout] {
+            let judgment =
+                request(EXPRESSION, &one("a")).judge(&outcome([submission]), Some(&outcome([expected.clone()])));
+            assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)), "{expected:?}");
+            assert!(message(&judgment).contains(says), "{}", message(&judgment));
+        }
+    }
+}
+
+#[test]
+fn the_verdict_counts_what_passed() {
+    let table = [
+        ("pp", Verdict::Pass, None),
+        ("pf", Verdict::Partial, None),
+        ("ff", Verdict::Fail, None),
+        ("pe", Verdict::Partial, Some(Fault::Submission)),
+        ("fe", Verdict::Fail, Some(Fault::Submission)),
+        ("ee", Verdict::Fail, Some(Fault::Submission)),
+        ("pu", Verdict::Error, Some(Fault::Verifier)),
+        ("eu", Verdict::Error, Some(Fault::Verifier)),
+        ("ue", Verdict::Error, Some(Fault::Verifier)),
+        ("fu", Verdict::Error, Some(Fault::Verifier)),
+    ];
+    for (ends, verdict, fault) in table {
+        let end = |letter| match letter {
+            'p' => value("1"),
+            'f' => value("2"),
+            'e' => End::Timeout,
+            _ => End::Unavailable("no runtime".to_owned()),
+        };
+        let judgment =
+            request(CALL, &format!("{}, {}", one("a"), one("b"))).judge(&outcome(ends.chars().map(end)), None);
+        assert_eq!((judgment.verdict, judgment.fault), (verdict, fault), "{ends}");
+        let names: Vec<_> = judgment.results.details.iter().map(|detail| detail.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+}
+
+#[test]
+fn outcomes_that_do_not_fit_the_jobs_are_a_broken_sandbox_and_never_a_pass() {
+    let two = format!("{}, {}", one("a"), one("b"));
+    let good = || outcome([value("1"), value("1")]);
+    let nameless = || Outcome { runtime: String::new(), ..good() };
+    let table = [
+        (CALL, outcome([]), None),
+        (CALL, outcome([value("1")]), None),
+        (CALL, outcome([value("1"), value("1"), value("1")]), None),
+        (CALL, good(), Some(good())),
+        (CALL, nameless(), None),
+        (EXPRESSION, good(), None),
+        (EXPRESSION, good(), Some(outcome([value("1")]))),
+        (EXPRESSION, nameless(), Some(good())),
+    ];
+    for (head, submission, expected) in table {
+        let judgment = request(head, &two).judge(&submission, expected.as_ref());
+        assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
+        assert_eq!((judgment.results.total, judgment.results.errors), (2, 2));
+        assert!(message(&judgment).contains("run the request again"));
+    }
+    let missing = End::Unavailable("no node here".to_owned());
+    let submission = Outcome { runtime: String::new(), ..outcome([missing.clone(), missing]) };
+    let judgment = request(CALL, &two).judge(&submission, None);
+    assert_eq!(message(&judgment), "no node here");
+}
+
+#[test]
+fn answers_and_expectations_are_shown_as_the_language_writes_them() {
+    let shown = |head: &str, end: End, expected: Option<End>| {
+        let expected = expected.map(|end| outcome([end]));
+        let judgment = request(head, &one("a")).judge(&outcome([end]), expected.as_ref());
+        let detail = judgment.results.details[0].clone();
+        (detail.expected.unwrap_or_default(), detail.actual.unwrap_or_default(), detail.message.unwrap_or_default())
+    };
+    let of = |expected: &str, actual: &str, message: &str| (expected.to_owned(), actual.to_owned(), message.to_owned());
+    assert_eq!(shown(CALL, value(r#"{"t":[null,true,{"f":"0.5"}]}"#), None), of("1", "[null, true, 0.5]", ""));
+    assert_eq!(
+        shown(CALL, value(r#"[{"s":[2,1]}]"#), None),
+        of("1", "[{1, 2}]", "the answer holds a set, which JSON has not; answer with arrays, objects and plain values")
+    );
+    assert_eq!(shown(EXPRESSION, value("null"), Some(value(r#"{"t":[1]}"#))), of("(1,)", "None", ""));
+    assert_eq!(
+        shown(r#""language": "js","#, value(r#"{"u":0}"#), Some(value(r#"{"n":"1"}"#))),
+        of("1n", "undefined", "")
+    );
+    assert_eq!(shown(STDIO, text("2\n"), None), of("1", "2\n", ""));
+    assert_eq!(shown(STDIO, End::Text(b"\xff".to_vec()), None), of("1", "\u{fffd}", "the output is no UTF-8"));
+    assert_eq!(shown(CALL, End::Timeout, None).0, "1");
+}
+
+#[test]
+fn what_json_has_not_fails_in_the_mode_call() {
+    for wire in
+        [r#"{"b":"00"}"#, r#"{"d":[[1,2]]}"#, r#"{"c":["1","2"]}"#, r#"{"n":"1"}"#, r#"{"m":[]}"#, r#"[{"s":[]}]"#]
+    {
+        let judgment = judge(CALL, value(wire));
+        assert_eq!((judgment.results.details[0].status, judgment.fault), (Status::Fail, None), "{wire}");
+        assert!(message(&judgment).contains("JSON has not"), "{wire}");
+    }
+}
+
+#[test]
+fn hidden_tests_show_nothing_the_submission_or_the_suite_has_chosen() {
+    let ends = || {
+        [
+            value("1"),
+            value("77123"),
+            raised("Secret77123", "77123"),
+            value(r#"{"x":"Secret77123"}"#),
+            value("77123 junk"),
+            End::Exit(77123),
+            End::Signal(77123),
+            End::NoAnswer("77123".to_owned()),
+            value(r#"{"d":[[77123,1]]}"#),
+        ]
+    };
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let tests: Vec<_> = names.iter().map(|name| one(name)).collect();
+    let judged = |reveal: &str| {
+        let head = format!(r#"{CALL} "reveal": "{reveal}","#);
+        request(&head, &tests.join(", ")).judge(&outcome(ends()), None)
+    };
+    let hidden = judged("none");
+    assert!(!format!("{:?}", hidden.results).contains("77123"));
+    for detail in &hidden.results.details {
+        assert_eq!((&detail.expected, &detail.actual), (&None, &None));
+        assert!(detail.status != Status::Error || detail.message.is_some());
+        assert!(detail.elapsed_ms.is_some());
+    }
+    let failures = judged("failures");
+    assert_eq!(failures.results.details[0].actual, None);
+    assert_eq!(failures.results.details[1].actual.as_deref(), Some("77123"));
+    let all = judged("all");
+    assert_eq!(all.results.details[0].actual.as_deref(), Some("1"));
+    assert_eq!((hidden.verdict, hidden.fault), (all.verdict, all.fault));
+    // The reason an expected expression is unusable may hold the expression.
+    let head = format!(r#"{EXPRESSION} "reveal": "none","#);
+    let unusable = request(&head, &one("a")).judge(&outcome([value("1")]), Some(&outcome([raised("E", "77123")])));
+    assert!(!format!("{:?}", unusable.results).contains("77123"));
+    assert_eq!(unusable.verdict, Verdict::Error);
+}
+
+#[test]
+fn long_answers_are_cut_with_length_and_digest() {
+    let long = "é".repeat(5_000);
+    let detail = judge(STDIO, text(&long)).results.details[0].clone();
+    let digest = Sha256Digest::of(long.as_bytes());
+    let cut = format!("{}… (5000 characters, {digest})", "é".repeat(MAX_SHOWN_CHARS));
+    assert_eq!(detail.actual.as_deref(), Some(cut.as_str()));
+    let judgment = judge(CALL, raised("E", &long));
+    assert!(message(&judgment).chars().count() < MAX_SHOWN_CHARS + 120);
+}
+
+#[test]
+fn no_answers_can_be_so_long_that_there_is_no_receipt() {
+    let noisy = "\u{1}".repeat(1_100);
+    for (count, end) in [
+        (300, text(&noisy)),
+        (MAX_TESTS, text(&noisy)),
+        (MAX_TESTS, raised("E", &noisy)),
+        (MAX_TESTS, End::MemoryLimit),
+    ] {
+        let tests: Vec<_> = (0..count).map(|index| one(&format!("t{index}"))).collect();
+        let request = request(STDIO, &tests.join(", "));
+        let judgment = request.judge(&outcome(vec![end; count]), None);
+        assert_eq!((judgment.verdict, judgment.results.total), (Verdict::Fail, count as u64));
+        let draft = Draft {
+            receipt_id: ReceiptId::from_random_bytes([7; 16]),
+            verified_at: Timestamp::from_unix_millis(0),
+            tier: judgment.tier,
+            verdict: judgment.verdict,
+            task: request.task,
+            results: judgment.results,
+            hashes: request.hashes,
+            metadata: Object::new(),
+        };
+        draft.unsigned().unwrap();
+    }
+}
+
+#[test]
+fn hostile_answers_are_judged_without_a_hang_or_an_overflow() {
+    let nested = |open: &str, close: &str, depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+    let set_of = |item: &dyn Fn(usize) -> String, count: usize| {
+        format!(r#"{{"s":[{}]}}"#, (0..count).map(item).collect::<Vec<_>>().join(","))
+    };
+    let table = [
+        nested("[", "]", 512),
+        nested("[", "]", 1_000_000),
+        nested(r#"{"t":["#, "]}", 256),
+        nested(r#"{"d":[[1,"#, "]]}", 170),
+        nested(r#"{"d":[["#, ",1]]}", 170),
+        nested(r#"{"m":[[{"f":"nan"},1],[{"f":"nan"},"#, "]]}", 170),
+        nested(r#"{"s":["#, "]}", 16),
+        "9".repeat(2 << 20),
+        format!(r#""{}""#, "x".repeat(2 << 20)),
+        set_of(&|_| r#"{"f":"nan"}"#.to_owned(), 20_000),
+        set_of(&|_| r#"{"f":"1e308"}"#.to_owned(), 20_000),
+        set_of(&|index| index.to_string(), 40_000),
+        set_of(&|index| format!(r#"{{"t":["{}",{index}]}}"#, "x".repeat(100)), 10_000),
+        nested(r#"{"s":[0,"#, "]}", 16).replace('1', &format!(r#""{}""#, "y".repeat(1 << 19))),
+        nested(r#"{"d":[[0,{"s":[1,"#, "]}]]}", 16),
+    ];
+    for wire in table {
+        for (head, expected) in [
+            (CALL, None),
+            (EXPRESSION, Some(outcome([value(&wire)]))),
+            (r#""language": "js","#, Some(outcome([value(&wire)]))),
+        ] {
+            let judgment = request(head, &one("a")).judge(&outcome([value(&wire)]), expected.as_ref());
+            let start = wire.get(..40).unwrap_or(&wire);
+            if expected.is_none() {
+                assert_ne!(judgment.verdict, Verdict::Pass, "{start}");
+            } else if judgment.fault.is_none() {
+                assert_eq!(judgment.verdict, Verdict::Pass, "{start}");
+            }
+        }
+    }
+}

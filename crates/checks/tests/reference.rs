@@ -1,0 +1,57 @@
+//! `docs/requests.md` says what the constants say, and what it shows can be read.
+
+use std::time::Duration;
+
+use proofmark_checks::*;
+
+fn reference() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/requests.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn millis(time: Duration) -> String {
+    time.as_millis().to_string()
+}
+
+#[test]
+fn the_limits_are_those_of_the_constants() {
+    let text = reference();
+    let disk = format!("{} (bash: {})", default_disk_mb(Language::Python), default_disk_mb(Language::Bash));
+    let rows = [
+        ("memory_mb", DEFAULT_MEMORY_MB.to_string(), MAX_MEMORY_MB.to_string()),
+        ("timeout_ms", millis(DEFAULT_TIMEOUT), millis(MAX_TIMEOUT)),
+        ("total_timeout_ms", millis(DEFAULT_TOTAL_TIMEOUT), millis(MAX_TOTAL_TIMEOUT)),
+        ("output_bytes", DEFAULT_OUTPUT_BYTES.to_string(), MAX_OUTPUT_BYTES.to_string()),
+        ("processes", DEFAULT_PROCESSES.to_string(), MAX_PROCESSES.to_string()),
+        ("disk_mb", disk, MAX_DISK_MB.to_string()),
+    ];
+    for (field, default, cap) in rows {
+        assert!(text.contains(&format!("| `{field}` | {default} | {cap} |")), "{field}");
+    }
+    let sentences = [
+        format!("1 to {MAX_TESTS} tests"),
+        format!("at most {MAX_NAME_CHARS} characters"),
+        format!("at most {MAX_REQUEST_BYTES} bytes and nests at most {MAX_REQUEST_DEPTH} deep"),
+        format!("longer than {MAX_SHOWN_CHARS} characters are cut"),
+        format!("sets {MAX_SET_DEPTH} deep"),
+        format!("A receipt has at most {} bytes", proofmark_receipt::json::MAX_BYTES),
+    ];
+    for sentence in sentences {
+        assert!(text.contains(&sentence), "{sentence}");
+    }
+}
+
+#[test]
+fn every_example_can_be_read() {
+    let text = reference();
+    let examples: Vec<_> = text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let read = |text: &str| Request::read(text.as_bytes(), Format::Json, None).unwrap();
+    read(examples[0]);
+    let heads = [r#""language": "python", "entrypoint": "f""#, r#""language": "python""#, r#""language": "bash""#];
+    assert_eq!(examples.len(), 1 + heads.len());
+    for (head, example) in heads.into_iter().zip(&examples[1..]) {
+        read(&format!(
+            r#"{{"output": {{"content": ""}}, "verification": {{"kind": "test_suite", {head}, "tests": [{example}]}}}}"#
+        ));
+    }
+}

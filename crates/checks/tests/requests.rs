@@ -1,0 +1,577 @@
+//! What a request may say, and what it is refused for.
+
+use std::time::Duration;
+
+use proofmark_checks::{
+    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Expected,
+    Format, Language, MAX_MEMORY_MB, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, Mode, Place,
+    Program, Request, RequestError, Reveal, TextRule, default_disk_mb,
+};
+use proofmark_receipt::{Json, Sha256Digest};
+
+const EXAMPLE: &str = r#"{
+  "task": {"task_id": "acp-tx-789", "task_type": "code_generation", "description": "sort a list"},
+  "specification": "any JSON, or text",
+  "output": {"content": "def sort_list(xs):\n    return sorted(xs)\n"},
+  "verification": {
+    "kind": "test_suite", "language": "python", "mode": "call", "entrypoint": "sort_list",
+    "tests": [{"name": "basic", "input": "[[3, 1, 2]]", "expected_output": "[1, 2, 3]", "timeout_ms": 5000}]
+  }
+}"#;
+
+const EXAMPLE_YAML: &str = r#"
+task: {task_id: acp-tx-789, task_type: code_generation, description: sort a list}
+specification: any JSON, or text
+output:
+  content: |
+    def sort_list(xs):
+        return sorted(xs)
+verification:
+  kind: test_suite
+  language: python
+  mode: call
+  entrypoint: sort_list
+  tests:
+    - name: basic
+      input: "[[3, 1, 2]]"
+      expected_output: "[1, 2, 3]"
+      timeout_ms: 5000
+"#;
+
+fn json(text: &str) -> Result<Request, RequestError> {
+    Request::read(text.as_bytes(), Format::Json, None)
+}
+
+fn yaml(text: &str) -> Result<Request, RequestError> {
+    Request::read(text.as_bytes(), Format::Yaml, None)
+}
+
+/// A request whose verification block is a suite of the kind and these members.
+fn suite(members: &str) -> Result<Request, RequestError> {
+    json(&format!(r#"{{"output": {{"content": "x"}}, "verification": {{"kind": "test_suite", {members}}}}}"#))
+}
+
+/// A suite in python of one test with these members.
+fn test(head: &str, members: &str) -> Result<Request, RequestError> {
+    suite(&format!(r#""language": "python", {head} "tests": [{{{members}}}]"#))
+}
+
+#[test]
+fn the_example_is_read_in_both_notations() {
+    let request = json(EXAMPLE).unwrap();
+    assert_eq!(yaml(EXAMPLE_YAML).unwrap(), request);
+    let task = request.task.as_ref().unwrap();
+    assert_eq!(task.task_id.as_deref(), Some("acp-tx-789"));
+    assert_eq!(task.task_type.as_deref(), Some("code_generation"));
+    assert_eq!(task.description.as_deref(), Some("sort a list"));
+    assert_eq!(request.tier, 0);
+    assert_eq!(request.output, "def sort_list(xs):\n    return sorted(xs)\n");
+    assert_eq!(request.suite.language, Language::Python);
+    assert_eq!(request.suite.mode, Mode::Call { entrypoint: "sort_list".to_owned() });
+    assert_eq!(request.suite.reveal, Reveal::All);
+    let test = &request.suite.tests[0];
+    assert_eq!((test.name.as_str(), test.input.as_str()), ("basic", "[[3,1,2]]"));
+    assert_eq!(test.expected, Expected::Json(Json::parse(b"[1,2,3]").unwrap()));
+    assert_eq!(test.timeout, Some(Duration::from_millis(5_000)));
+}
+
+#[test]
+fn the_hashes_are_those_of_what_was_judged() {
+    let request = json(EXAMPLE).unwrap();
+    let of = |text: &str| Sha256Digest::of(text.as_bytes());
+    assert_eq!(request.hashes.output, of("def sort_list(xs):\n    return sorted(xs)\n"));
+    assert_eq!(request.hashes.specification, of("any JSON, or text"));
+    let block = concat!(
+        r#"{"entrypoint":"sort_list","kind":"test_suite","language":"python","mode":"call","tests":"#,
+        r#"[{"expected_output":"[1, 2, 3]","input":"[[3, 1, 2]]","name":"basic","timeout_ms":5000}]}"#
+    );
+    assert_eq!(request.hashes.tests, Some(of(block)));
+    let specification = |member: &str| {
+        let text = EXAMPLE.replace(r#""specification": "any JSON, or text","#, member);
+        json(&text).unwrap().hashes.specification
+    };
+    assert_eq!(specification(""), of("sort a list"));
+    assert_eq!(specification(r#""specification": {"b": 1.50, "a": [true]},"#), of(r#"{"a":[true],"b":1.50}"#));
+    assert_eq!(test("", r#""name": "a", "input": "1", "expected_output": "1""#).unwrap().hashes.specification, of(""));
+}
+
+#[test]
+fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
+    let request = json(
+        r#"{"task_id": "t", "task_type": "k", "tier": 0, "output": {"content": "x"}, "verification": {"kind": "test_suite",
+            "test_suite": {"language": "py", "runtime": "python3.11", "reveal": "none",
+            "tests": [{"name": "a", "expression": "f(1)", "expected": "2"}]}}}"#,
+    )
+    .unwrap();
+    assert_eq!(request.task.unwrap().task_id.as_deref(), Some("t"));
+    assert_eq!(request.suite.runtime.as_deref(), Some("python3.11"));
+    assert_eq!(request.suite.reveal, Reveal::None);
+    assert_eq!(request.suite.mode, Mode::Expression);
+    assert_eq!(request.suite.tests[0].input, "f(1)");
+    assert_eq!(request.suite.tests[0].expected, Expected::Expression("2".to_owned()));
+}
+
+#[test]
+fn the_mode_follows_from_entrypoint_and_language() {
+    const TESTS: &str = r#""tests": [{"name": "a", "input": "[]", "expected_output": "1"}]"#;
+    let call = Mode::Call { entrypoint: "f".to_owned() };
+    let table = [
+        (r#""language": "python""#, Mode::Expression),
+        (r#""language": "javascript""#, Mode::Expression),
+        (r#""language": "node""#, Mode::Expression),
+        (r#""language": "bash""#, Mode::Stdio),
+        (r#""language": "sh""#, Mode::Stdio),
+        (r#""language": "python", "entrypoint": "f""#, call.clone()),
+        (r#""language": "js", "mode": "call", "entrypoint": "f""#, call),
+        (r#""language": "python", "mode": "stdio""#, Mode::Stdio),
+        (r#""language": "javascript", "mode": "stdio""#, Mode::Stdio),
+    ];
+    for (head, mode) in table {
+        assert_eq!(suite(&format!("{head}, {TESTS}")).unwrap().suite.mode, mode, "{head}");
+    }
+}
+
+#[test]
+fn arguments_and_answers_are_json_or_strings_that_hold_it() {
+    let table = [
+        (r#"[[3, 1], "a"]"#, r#"{"a": 1.0}"#, r#"[[3,1],"a"]"#, r#"{"a":1.0}"#),
+        (r#""[[3, 1], \"a\"]""#, r#""{\"a\": 1.0}""#, r#"[[3,1],"a"]"#, r#"{"a":1.0}"#),
+        ("[]", "null", "[]", "null"),
+        ("[]", r#""\"text\"""#, "[]", r#""text""#),
+        ("[123456789012345678901234567890]", "true", "[123456789012345678901234567890]", "true"),
+    ];
+    for (input, expected, read_input, read_expected) in table {
+        let members = format!(r#""name": "a", "input": {input}, "expected_output": {expected}"#);
+        let request = test(r#""entrypoint": "f","#, &members).unwrap();
+        assert_eq!(request.suite.tests[0].input, read_input);
+        let Expected::Json(json) = &request.suite.tests[0].expected else { panic!("{expected}") };
+        assert_eq!(json.to_text(), read_expected);
+    }
+}
+
+#[test]
+fn what_a_suite_says_holds_for_every_test_that_says_nothing() {
+    let request = suite(
+        r#""language": "python", "tolerance": 0.5, "tests": [
+            {"name": "a", "input": "1", "expected_output": "1"},
+            {"name": "b", "input": "1", "expected_output": "1", "tolerance": 0}]"#,
+    );
+    let tolerances: Vec<_> = request.unwrap().suite.tests.iter().map(|test| test.tolerance).collect();
+    assert_eq!(tolerances, [Some(0.5), Some(0.0)]);
+    for (word, rule) in [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)] {
+        let members = format!(
+            r#""language": "bash", "compare": "{word}", "tests": [{{"name": "a", "input": "", "expected_output": "1"}}]"#
+        );
+        let request = suite(&members).unwrap();
+        assert_eq!(request.suite.tests[0].expected, Expected::Text("1".to_owned(), rule));
+    }
+}
+
+#[test]
+fn a_submission_may_come_from_a_file_but_not_twice() {
+    let bare = EXAMPLE.replace(r#""output": {"content": "def sort_list(xs):\n    return sorted(xs)\n"},"#, "");
+    let read = |text: &str, file: Option<&str>| Request::read(text.as_bytes(), Format::Json, file);
+    assert_eq!(read(&bare, Some("code")).unwrap().output, "code");
+    assert_eq!(read(&bare, Some("code")).unwrap().hashes.output, Sha256Digest::of(b"code"));
+    assert_eq!(read(&bare, None).unwrap_err().code(), "missing_field");
+    assert_eq!(read(EXAMPLE, Some("code")).unwrap_err().code(), "conflicting_fields");
+}
+
+#[test]
+fn every_refusal_names_its_cause_the_place_and_the_mend() {
+    const OK: &str = r#""name": "a", "input": "1", "expected_output": "1""#;
+    let call = |members: &str| test(r#""entrypoint": "f","#, members);
+    let bash = |members: &str| suite(&format!(r#""language": "bash", {members}"#));
+    let table: Vec<(Result<Request, RequestError>, &str, &str, &str)> = vec![
+        (json(""), "invalid_json", "line 1, column 1", "cut off"),
+        (json("{\n  \"a\": 1,\n  \"a\": 2}"), "invalid_json", "line 3, column 3", "keep one"),
+        (json(r#"{"output": "\ud800"}"#), "invalid_json", "line 1", "surrogate"),
+        (json("[]"), "wrong_type", "the request", "found array; write an object"),
+        (json("{}"), "missing_field", "`verification`", "write the suite"),
+        (json(&EXAMPLE.replace("\"task\"", "\"taks\"")), "unknown_field", "`taks`", "did you mean `task`?"),
+        (json(&EXAMPLE.replace("task_type", "tasktype")), "unknown_field", "`task.tasktype`", "`task_type`?"),
+        (
+            json(&EXAMPLE.replace("acp-tx-789\"", "x\", \"zzz\": \"\"")),
+            "unknown_field",
+            "`task.zzz`",
+            "the fields here are `task_id`",
+        ),
+        (json(&EXAMPLE.replace("\"acp-tx-789\"", "7")), "wrong_type", "`task.task_id`", "write a string"),
+        (
+            json(&EXAMPLE.replace("\"specification\"", "\"task_id\"")),
+            "conflicting_fields",
+            "`task_id`",
+            "`task.task_id`",
+        ),
+        (
+            json(&EXAMPLE.replace("\"specification\": \"any JSON, or text\"", "\"tier\": 2")),
+            "invalid_value",
+            "`tier`",
+            "write 0",
+        ),
+        (
+            json(
+                r#"{"output": {}, "verification": {"kind": "test_suite", "language": "python", "tests": [{"name": "a", "input": "1", "expected_output": "1"}]}}"#,
+            ),
+            "missing_field",
+            "`output.content`",
+            "--submission",
+        ),
+        (json(r#"{"verification": {}}"#), "missing_field", "`verification.kind`", "`test_suite`"),
+        (json(r#"{"verification": {"kind": "schema"}}"#), "unsupported", "`verification.kind`", "`schema`"),
+        (suite(r#""tests": []"#), "missing_field", "`verification.language`", "`python`"),
+        (suite(r#""language": "ruby", "tests": []"#), "unsupported", "`verification.language`", "`ruby`"),
+        (suite(r#""language": 3, "tests": []"#), "wrong_type", "`verification.language`", "string"),
+        (suite(r#""language": "python""#), "missing_field", "`verification.tests`", "array of tests"),
+        (suite(r#""language": "python", "tests": {}"#), "wrong_type", "`verification.tests`", "write an array"),
+        (suite(r#""language": "python", "tests": []"#), "empty_suite", "`verification.tests`", "at least one"),
+        (
+            suite(r#""test_suite": {"language": "python", "tests": []}"#),
+            "empty_suite",
+            "`verification.test_suite.tests`",
+            "at least one",
+        ),
+        (
+            suite(r#""language": "python", "tests": [1], "test_suite": {"tests": [1]}"#),
+            "conflicting_fields",
+            "`verification.tests`",
+            "`verification.test_suite.tests`",
+        ),
+        (
+            suite(r#""language": "python", "test_suite": {"kind": "x"}"#),
+            "unknown_field",
+            "`verification.test_suite.kind`",
+            "fields here",
+        ),
+        (
+            suite(&format!(r#""language": "python", "tests": [{}0]"#, "0,".repeat(MAX_TESTS))),
+            "too_many",
+            "`verification.tests`",
+            "split the suite",
+        ),
+        (
+            suite(&format!(r#""language": "python", "tests": [{{{OK}}}, {{{OK}}}]"#)),
+            "duplicate_name",
+            "`verification.tests[1].name`",
+            "another test is named `a`",
+        ),
+        (suite(r#""language": "python", "tests": [7]"#), "wrong_type", "`verification.tests[0]`", "write an object"),
+        (
+            test("", &format!(r#"{OK}, "time_ms": 1"#)),
+            "unknown_field",
+            "`verification.tests[0].time_ms`",
+            "`timeout_ms`?",
+        ),
+        (test("", r#""input": "1", "expected_output": "1""#), "missing_field", "`verification.tests[0].name`", "name"),
+        (
+            test("", r#""name": " ", "input": "1", "expected_output": "1""#),
+            "invalid_value",
+            "`verification.tests[0].name`",
+            "empty",
+        ),
+        (
+            test("", r#""name": "a\u0007", "input": "1", "expected_output": "1""#),
+            "invalid_value",
+            "`verification.tests[0].name`",
+            "control",
+        ),
+        (
+            test("", &format!(r#""name": "{}", "input": "1", "expected_output": "1""#, "é".repeat(257))),
+            "invalid_value",
+            "`verification.tests[0].name`",
+            "256",
+        ),
+        (
+            test("", r#""name": "a", "expected_output": "1""#),
+            "missing_field",
+            "`verification.tests[0].input`",
+            "expression",
+        ),
+        (test("", r#""name": "a", "input": "1""#), "missing_field", "`verification.tests[0].expected_output`", "right"),
+        (
+            test("", &format!(r#"{OK}, "expected": "1""#)),
+            "conflicting_fields",
+            "`verification.tests[0].expected_output`",
+            "`verification.tests[0].expected`",
+        ),
+        (
+            test("", &format!(r#"{OK}, "expression": "1""#)),
+            "conflicting_fields",
+            "`verification.tests[0].input`",
+            "leave one",
+        ),
+        (
+            test("", r#""name": "a", "input": [1], "expected_output": "1""#),
+            "wrong_type",
+            "`verification.tests[0].input`",
+            "as a string",
+        ),
+        (
+            test("", r#""name": "a", "input": "", "expected_output": "1""#),
+            "invalid_value",
+            "`verification.tests[0].input`",
+            "empty",
+        ),
+        (
+            test("", &format!(r#"{OK}, "timeout_ms": 0"#)),
+            "invalid_value",
+            "`verification.tests[0].timeout_ms`",
+            "above 0",
+        ),
+        (
+            test("", &format!(r#"{OK}, "timeout_ms": 1.5"#)),
+            "invalid_value",
+            "`verification.tests[0].timeout_ms`",
+            "`1.5`",
+        ),
+        (
+            test("", &format!(r#"{OK}, "timeout_ms": "1""#)),
+            "wrong_type",
+            "`verification.tests[0].timeout_ms`",
+            "integer",
+        ),
+        (
+            test("", &format!(r#"{OK}, "tolerance": -1"#)),
+            "invalid_value",
+            "`verification.tests[0].tolerance`",
+            "finite",
+        ),
+        (
+            test("", &format!(r#"{OK}, "tolerance": 1e999"#)),
+            "invalid_value",
+            "`verification.tests[0].tolerance`",
+            "finite",
+        ),
+        (test(r#""mode": "repl","#, OK), "invalid_value", "`verification.mode`", "`call`, `expression`, `stdio`"),
+        (test(r#""mode": "call","#, OK), "missing_field", "`verification.entrypoint`", "function to call"),
+        (test(r#""mode": "stdio", "entrypoint": "f","#, OK), "conflicting_fields", "`verification.entrypoint`", "call"),
+        (test(r#""entrypoint": "os.system","#, OK), "invalid_value", "`verification.entrypoint`", "`os.system`"),
+        (test(r#""entrypoint": "lambda","#, OK), "invalid_value", "`verification.entrypoint`", "identifier"),
+        (test(r#""entrypoint": "$f","#, OK), "invalid_value", "`verification.entrypoint`", "python"),
+        (test(r#""compare": "exact","#, OK), "conflicting_fields", "`verification.compare`", "stdio"),
+        (test(r#""reveal": "some","#, OK), "invalid_value", "`verification.reveal`", "`all`, `failures`, `none`"),
+        (test(r#""runtime": "","#, OK), "invalid_value", "`verification.runtime`", "empty"),
+        (test(r#""limits": {"memory": 1},"#, OK), "unknown_field", "`verification.limits.memory`", "`memory_mb`?"),
+        (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "above 0"),
+        (test(r#""limits": 5,"#, OK), "wrong_type", "`verification.limits`", "object"),
+        (
+            call(r#""name": "a", "input": {"x": 1}, "expected_output": 1"#),
+            "wrong_type",
+            "`verification.tests[0].input`",
+            "JSON array",
+        ),
+        (
+            call(r#""name": "a", "input": "3", "expected_output": 1"#),
+            "wrong_type",
+            "`verification.tests[0].input`",
+            "JSON array",
+        ),
+        (
+            call(r#""name": "a", "input": "[1", "expected_output": 1"#),
+            "invalid_json",
+            "`verification.tests[0].input`",
+            "JSON array",
+        ),
+        (
+            call(r#""name": "a", "input": [1], "expected_output": "hello""#),
+            "invalid_json",
+            "`verification.tests[0].expected_output`",
+            "quotes inside",
+        ),
+        (
+            call(r#""name": "a", "expression": "[1]", "expected_output": 1"#),
+            "conflicting_fields",
+            "`verification.tests[0].expression`",
+            "`input`",
+        ),
+        (bash(r#""mode": "call", "entrypoint": "f", "tests": []"#), "unsupported", "`verification.mode`", "stdio"),
+        (bash(r#""entrypoint": "f", "tests": []"#), "unsupported", "`verification.entrypoint`", "stdio"),
+        (bash(r#""tolerance": 1, "tests": []"#), "conflicting_fields", "`verification.tolerance`", "text"),
+        (bash(r#""compare": "fuzzy", "tests": []"#), "invalid_value", "`verification.compare`", "`tokens`"),
+        (
+            bash(r#""tests": [{"name": "a", "input": "", "expected_output": 5}]"#),
+            "wrong_type",
+            "`verification.tests[0].expected_output`",
+            "string",
+        ),
+        (yaml("a: [1"), "invalid_yaml", "line", "YAML"),
+    ];
+    for (read, code, place, mend) in table {
+        let error = read.unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.place().to_string().starts_with(place), "{error} is not at {place}");
+        assert!(error.message().contains(mend), "{error} does not say {mend}");
+        assert_eq!(error.to_string(), format!("{}: {}", error.place(), error.message()));
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let large = format!("\"{}\"", "x".repeat(MAX_REQUEST_BYTES));
+    for format in [Format::Json, Format::Yaml] {
+        let error = Request::read(large.as_bytes(), format, None).unwrap_err();
+        assert_eq!((error.code(), error.place()), ("too_large", &Place::Whole));
+    }
+    let submission = "x".repeat(MAX_REQUEST_BYTES + 1);
+    let bare = EXAMPLE.replace(r#""output": {"content": "def sort_list(xs):\n    return sorted(xs)\n"},"#, "");
+    let error = Request::read(bare.as_bytes(), Format::Json, Some(&submission)).unwrap_err();
+    assert_eq!((error.code(), error.place()), ("too_large", &Place::Field("output.content".to_owned())));
+    let task = EXAMPLE.replace("sort a list", &"\u{7f}é".repeat(1 << 19));
+    let error = json(&task).unwrap_err();
+    assert_eq!(error.code(), "too_large", "{error}");
+    assert!(error.message().contains("receipt"));
+}
+
+#[test]
+fn what_nests_too_deep_is_refused_in_both_notations() {
+    for depth in [MAX_REQUEST_DEPTH + 1, 1_000_000] {
+        let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(json(&nested).unwrap_err().code(), "invalid_json");
+        assert_eq!(yaml(&nested).unwrap_err().code(), "invalid_yaml");
+        let members = format!(r#""name": "a", "input": "{nested}", "expected_output": 1"#);
+        assert_eq!(test(r#""entrypoint": "f","#, &members).unwrap_err().code(), "invalid_json");
+    }
+    let blocks: String = (0..2_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    assert_eq!(yaml(&blocks).unwrap_err().code(), "invalid_yaml");
+}
+
+#[test]
+fn yaml_that_two_readers_read_differently_is_refused() {
+    let with = |line: &str| EXAMPLE_YAML.replace("specification: any JSON, or text", line);
+    let bomb = |levels: usize| {
+        let line = |level: usize| {
+            format!("  l{}: &l{} [{}]\n", level + 1, level + 1, vec![format!("*l{level}"); 10].join(", "))
+        };
+        let lines: String = (0..levels).map(line).collect();
+        format!("specification:\n  l0: &l0 [lol]\n{lines}")
+    };
+    let long = format!("specification:\n  a: &a {}\n  b: [{}]", "x".repeat(1 << 20), vec!["*a"; 60].join(", "));
+    let keys: String = (0..20_000).map(|key| format!("  k{key}: 1\n")).collect();
+    let table = [
+        (with("specification: &a [*a]"), ""),
+        (with(&bomb(9)), ""),
+        (with(&long), "aliases"),
+        (with(&format!("specification:\n{keys}")), "keys"),
+        (with("specification: {a: 1, a: 2}"), "uplicate"),
+        (with("specification: 1\nspecification: 2"), "uplicate"),
+        (with("specification: {<<: {a: 1}, b: 2}"), ""),
+        (with("specification: yes"), "`yes` is a boolean"),
+        (with("specification: [{a: [Off]}]"), "`Off` is a boolean"),
+        (with("specification: {y: 1}"), "as a key"),
+        (with("specification: 123456789012345678901234567890"), "exactly"),
+        (with("specification: -123456789012345678901234567890"), "exactly"),
+        (with("specification: 18446744073709551616"), "exactly"),
+        (with(&format!("specification: {}", "9".repeat(400))), ""),
+        (with(&format!("specification: {}", "9".repeat(1 << 20))), ""),
+        (with("specification: .nan"), ""),
+        (with("specification: -.inf"), ""),
+        (with("specification: {1: 2}"), "as a key"),
+        (with("specification: {[a]: 2}"), "as a key"),
+        (with("specification: {null: 2}"), "as a key"),
+        (with("specification: !!python/object/apply:os.system [x]"), ""),
+        (with("specification: !include /etc/passwd"), ""),
+        (format!("{EXAMPLE_YAML}---\na: 1\n"), ""),
+        (with("specification: *nowhere"), ""),
+        (with("specification: \"\\xZZ\""), ""),
+    ];
+    for (text, mend) in table {
+        let error = yaml(&text).expect_err(text.get(..200).unwrap_or(&text));
+        assert_eq!(error.code(), "invalid_yaml", "{error}");
+        assert!(error.message().contains(mend), "{error} does not say {mend}");
+        assert!(error.message().chars().count() <= 1_001);
+    }
+    assert_eq!(Request::read(b"a: \xff", Format::Yaml, None).unwrap_err().code(), "invalid_yaml");
+}
+
+#[test]
+fn yaml_says_what_json_says() {
+    let with = |line: &str| {
+        yaml(&EXAMPLE_YAML.replace("specification: any JSON, or text", line)).unwrap().hashes.specification
+    };
+    let of = |text: &str| Sha256Digest::of(text.as_bytes());
+    let table = [
+        ("specification: \"yes\"", "yes"),
+        ("specification: 'no'", "no"),
+        ("specification: \"12\"", "12"),
+        ("specification: [true, false, null, ~, 1, -2, 0.5, 1e-7]", "[true,false,null,null,1,-2,0.5,1e-7]"),
+        ("specification: 9007199254740993", "9007199254740993"),
+        ("specification: 18446744073709551615", "18446744073709551615"),
+        ("specification: {a: &x [1], b: *x}", r#"{"a":[1],"b":[1]}"#),
+        ("specification: |\n  two\n  lines", "two\nlines\n"),
+    ];
+    for (line, canonical) in table {
+        assert_eq!(with(line), of(canonical), "{line}");
+    }
+}
+
+#[test]
+fn messages_are_short_whatever_they_quote() {
+    let huge = "z".repeat(1 << 20);
+    let table = [
+        json(&format!(r#"{{"{huge}": 1, "{huge}": 2}}"#)),
+        json(&format!(r#"{{"{huge}": 1}}"#)),
+        json(&format!(r#"{{"verification": {{"kind": "{huge}"}}}}"#)),
+        suite(&format!(r#""language": "{huge}""#)),
+        test(&format!(r#""limits": {{"memory_mb": {}}},"#, "1".repeat(1 << 20)), ""),
+        test(&format!(r#""tolerance": {},"#, "9".repeat(1 << 20)), ""),
+        yaml(&format!("{huge}: 1\n{huge}: 2\n")),
+    ];
+    for read in table {
+        let error = read.unwrap_err();
+        assert!(error.to_string().len() < 2_000, "{}", error.code());
+    }
+}
+
+#[test]
+fn a_plan_has_defaults_takes_what_is_asked_and_grants_no_more_than_the_caps() {
+    const OK: &str = r#""name": "a", "input": "1", "expected_output": "2""#;
+    let plan = test("", OK).unwrap().plan(&Caps::default()).unwrap();
+    let limits = plan.submission.limits;
+    assert_eq!((limits.memory_mb, limits.total_timeout), (DEFAULT_MEMORY_MB, DEFAULT_TOTAL_TIMEOUT));
+    assert_eq!((limits.output_bytes, limits.processes), (DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES));
+    assert_eq!(limits.disk_mb, default_disk_mb(Language::Python));
+    assert_eq!(plan.submission.cases[0].timeout, DEFAULT_TIMEOUT);
+
+    let head = r#""limits": {"memory_mb": 99999999999, "timeout_ms": 70000, "output_bytes": 10, "processes": 3, "disk_mb": 2},"#;
+    let plan = test(head, OK).unwrap().plan(&Caps::default()).unwrap();
+    let limits = plan.submission.limits;
+    assert_eq!((limits.memory_mb, limits.output_bytes, limits.processes, limits.disk_mb), (MAX_MEMORY_MB, 10, 3, 2));
+    assert_eq!(plan.submission.cases[0].timeout, MAX_TIMEOUT);
+
+    let own = format!(r#"{OK}, "timeout_ms": 7"#);
+    let plan = test(head, &own).unwrap().plan(&Caps::default()).unwrap();
+    assert_eq!(plan.submission.cases[0].timeout, Duration::from_millis(7));
+
+    let caps = Caps {
+        memory_mb: 1,
+        timeout: Duration::from_millis(2),
+        total_timeout: Duration::from_millis(3),
+        ..Caps::default()
+    };
+    let plan = test(head, OK).unwrap().plan(&caps).unwrap();
+    assert_eq!(plan.submission.limits.memory_mb, 1);
+    assert_eq!(plan.submission.limits.total_timeout, Duration::from_millis(3));
+    assert_eq!(plan.submission.cases[0].timeout, Duration::from_millis(2));
+    let error = test("", OK).unwrap().plan(&Caps { tests: 0, ..caps }).unwrap_err();
+    assert_eq!(error.code(), "too_many");
+}
+
+#[test]
+fn the_job_of_a_submission_holds_nothing_of_what_is_expected() {
+    let requests = [
+        test("", r#""name": "a", "input": "f()", "expected_output": "'sEcReT'""#),
+        test(r#""entrypoint": "f","#, r#""name": "a", "input": [], "expected_output": "\"sEcReT\"""#),
+        test(r#""mode": "stdio","#, r#""name": "a", "input": "f()", "expected_output": "sEcReT""#),
+    ];
+    for request in requests {
+        let plan = request.unwrap().plan(&Caps::default()).unwrap();
+        assert!(!format!("{:?}", plan.submission).contains("sEcReT"));
+        assert_eq!(plan.submission.cases.len(), 1);
+        if let Some(expected) = plan.expected {
+            assert_eq!(expected.program, Program::Pristine);
+            assert_eq!(expected.cases[0].input, "'sEcReT'");
+        } else {
+            assert!(!matches!(plan.submission.program, Program::Expression { .. }));
+        }
+    }
+}

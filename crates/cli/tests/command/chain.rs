@@ -1,0 +1,65 @@
+use crate::run::{Place, RIGHT, WRONG, request};
+
+/// A place with a chain of three, its export and its head.
+fn chained() -> (Place, Vec<String>, String) {
+    let place = Place::new();
+    for source in [RIGHT, WRONG, RIGHT] {
+        place.receipt(&request(source), &["--chain", "work"]);
+    }
+    let exported = place.run(&["receipt", "export", "--chain", "work"]);
+    let receipts: Vec<String> = exported.stdout.lines().map(str::to_owned).collect();
+    assert_eq!(receipts.len(), 3, "{exported:?}");
+    let head = place.run(&["receipt", "export", "--chain", "work", "--head"]);
+    let head = place.file("head.json", head.stdout);
+    (place, receipts, head)
+}
+
+#[test]
+fn a_chain_is_continued_across_runs_and_verifies_with_its_head() {
+    let (place, receipts, head) = chained();
+    let file = place.file("chain.jsonl", receipts.join("\n"));
+    let done = place.run(&["receipt", "verify", &file, "--chain", "--head", &head]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let from_stdin = place.run_with(&["receipt", "verify", "-", "--chain"], &[], receipts.join("\n").as_bytes());
+    assert_eq!(from_stdin.code, 0, "{from_stdin:?}");
+}
+
+#[test]
+fn every_way_to_tamper_with_a_chain_has_a_name() {
+    let (place, receipts, head) = chained();
+    let [first, second, third] = receipts.as_slice() else { panic!("{receipts:?}") };
+    let cases: [(&str, Vec<&String>); 5] = [
+        ("gap", vec![first, third]),
+        ("reordered", vec![first, second, third, second]),
+        ("wrong_first_position", vec![second, third]),
+        ("fork", vec![first, second, second]),
+        ("truncated", vec![first, second]),
+    ];
+    for (name, lines) in cases {
+        let lines: Vec<&str> = lines.into_iter().map(String::as_str).collect();
+        let file = place.file("tampered.jsonl", lines.join("\n"));
+        let done = place.run(&["receipt", "verify", &file, "--chain", "--head", &head]);
+        assert_eq!(done.code, 1, "{name}: {done:?}");
+        assert!(done.stdout.contains(name), "{name}: {done:?}");
+    }
+}
+
+#[test]
+fn a_batch_extends_a_chain_in_the_order_of_the_requests() {
+    let place = Place::new();
+    let lines = vec![request(RIGHT).replace('\n', ""); 20];
+    let file = place.file("many.jsonl", lines.join("\n"));
+    let done = place.run(&["verify", &file, "--chain", "batch", "--jobs", "4", "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let checked = place.run_with(&["receipt", "verify", "-", "--chain"], &[], done.stdout.as_bytes());
+    assert_eq!(checked.code, 0, "{checked:?}");
+}
+
+#[test]
+fn a_chain_that_is_not_there_is_an_error() {
+    let place = Place::new();
+    place.receipt(&request(RIGHT), &[]);
+    let done = place.run(&["receipt", "export", "--chain", "nowhere"]);
+    assert_eq!(done.code, 2);
+    assert!(done.stderr.contains("nowhere"), "{done:?}");
+}

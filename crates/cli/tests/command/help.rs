@@ -1,0 +1,45 @@
+use crate::run::Place;
+
+const COMMANDS: &[&[&str]] = &[
+    &[],
+    &["verify"],
+    &["receipt", "verify"],
+    &["receipt", "show"],
+    &["receipt", "list"],
+    &["receipt", "export"],
+    &["key", "new"],
+    &["key", "show"],
+    &["key", "import"],
+    &["key", "list"],
+    &["doctor"],
+    &["completions"],
+];
+
+#[test]
+fn every_command_shows_an_example() {
+    let place = Place::new();
+    for command in COMMANDS {
+        let done = place.run(&[command, &["--help"][..]].concat());
+        assert_eq!(done.code, 0, "{command:?}");
+        assert!(done.stdout.contains("Example"), "{command:?}: {}", done.stdout);
+        assert!(done.stdout.contains("  proofmark "), "{command:?}: {}", done.stdout);
+    }
+}
+
+#[test]
+fn completions_are_written_for_every_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let done = place.run(&["completions", shell]);
+        assert!(done.code == 0 && done.stdout.contains("proofmark"), "{shell}");
+    }
+}
+
+#[test]
+fn the_doctor_names_levels_and_runtimes() {
+    let place = Place::new();
+    let done = place.run(&["doctor"]);
+    assert!(done.stdout.contains("level A") && done.stdout.contains("python"), "{done:?}");
+    let json = place.run(&["doctor", "--json"]);
+    assert!(json.stdout.starts_with("{\"levels\":["), "{json:?}");
+}

@@ -1,0 +1,121 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use proofmark_receipt::{Json, SigningKey};
+
+use crate::run::{Done, Place, RIGHT, request};
+
+fn signer_id(done: &Done) -> String {
+    let object = Json::parse(done.stdout.as_bytes()).unwrap();
+    object.as_object().unwrap().get("signer_id").and_then(Json::as_str).unwrap().to_owned()
+}
+
+#[test]
+fn a_new_key_is_private_and_never_overwritten() {
+    let place = Place::new();
+    let made = place.run(&["key", "new", "release", "--json"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let path = place.path("home/keys/release.pem");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let before = fs::read(&path).unwrap();
+    let again = place.run(&["key", "new", "release"]);
+    assert_eq!(again.code, 2);
+    assert!(again.stderr.contains("never overwritten"), "{again:?}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(signer_id(&place.run(&["key", "show", "release", "--json"])), signer_id(&made));
+}
+
+#[test]
+fn a_key_is_shown_in_every_form() {
+    let place = Place::new();
+    place.run(&["key", "new"]);
+    for (form, begins) in [
+        ("signer-id", "MCowBQYDK2VwAyEA"),
+        ("did-key", "did:key:z6Mk"),
+        ("jwk", "{\"kty\":\"OKP\""),
+        ("fingerprint", "sha256:"),
+        ("pem", "-----BEGIN PUBLIC KEY-----"),
+    ] {
+        let done = place.run(&["key", "show", "--format", form]);
+        assert!(done.code == 0 && done.stdout.starts_with(begins), "{form}: {done:?}");
+    }
+}
+
+#[test]
+fn a_passphrase_protects_a_key() {
+    let place = Place::new();
+    let secret = place.file("passphrase", "correct horse\n");
+    assert_eq!(place.run(&["key", "new", "safe", "--passphrase-file", &secret]).code, 0);
+    let stored = fs::read_to_string(place.path("home/keys/safe.pem")).unwrap();
+    assert!(stored.contains("BEGIN ENCRYPTED PRIVATE KEY"));
+    let without = place.run(&["key", "show", "safe"]);
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("passphrase"), "{without:?}");
+    let wrong = place.run_with(&["key", "show", "safe"], &[("PROOFMARK_PASSPHRASE", "battery staple")], b"");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(!wrong.stderr.contains("battery"), "{wrong:?}");
+    let right = place.run_with(&["key", "show", "safe"], &[("PROOFMARK_PASSPHRASE", "correct horse")], b"");
+    assert_eq!(right.code, 0, "{right:?}");
+}
+
+#[test]
+fn keys_of_openssl_and_openssh_are_imported() {
+    let place = Place::new();
+    let openssl = place.path("openssl.pem");
+    let openssh = place.path("id_ed25519");
+    let by_openssl = Command::new("openssl").args(["genpkey", "-algorithm", "ed25519", "-out"]).arg(&openssl).output();
+    let by_openssh = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&openssh).output();
+    for (made, path, name) in [(by_openssl, &openssl, "openssl"), (by_openssh, &openssh, "openssh")] {
+        if !made.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: {name} is not installed");
+            continue;
+        }
+        let done = place.run(&["key", "import", path.to_str().unwrap(), "--name", name, "--json"]);
+        assert_eq!(done.code, 0, "{name}: {done:?}");
+        let receipt = place.receipt(&request(RIGHT), &["--key", name]);
+        assert_eq!(receipt.signature().unwrap().signer_id, signer_id(&done));
+    }
+    // What we write, openssl reads.
+    let ours = place.run(&["key", "new", "ours"]);
+    let pem = place.path("home/keys/ours.pem");
+    if let Ok(read) = Command::new("openssl").args(["pkey", "-noout", "-in"]).arg(&pem).output() {
+        assert!(read.status.success(), "{ours:?} {read:?}");
+    }
+}
+
+#[test]
+fn a_key_others_can_read_does_not_sign() {
+    let place = Place::new();
+    place.run(&["key", "new"]);
+    fs::set_permissions(place.path("home/keys/default.pem"), fs::Permissions::from_mode(0o644)).unwrap();
+    let file = place.file("r.json", request(RIGHT));
+    let done = place.run(&["verify", &file]);
+    assert_eq!(done.code, 2);
+    assert!(done.stdout.is_empty() && done.stderr.contains("chmod 600"), "{done:?}");
+}
+
+#[test]
+fn bad_keys_and_names_are_refused_without_a_trace_of_their_content() {
+    let place = Place::new();
+    let seed = SigningKey::from_seed([9; 32]).to_pkcs8_pem();
+    let damaged = place.file("damaged.pem", seed.replace("MC4", "MC5"));
+    let done = place.run(&["key", "import", &damaged]);
+    assert_eq!(done.code, 2);
+    assert!(!done.stderr.contains("MC5"), "{done:?}");
+    for name in ["../escape", ".hidden", "a/b", ""] {
+        assert_eq!(place.run(&["key", "new", name]).code, 2, "{name}");
+    }
+    assert_eq!(place.run(&["key", "show", "nobody"]).code, 2);
+}
+
+#[test]
+fn keys_are_listed_by_name() {
+    let place = Place::new();
+    assert_eq!(place.run(&["key", "list"]).stdout, "");
+    place.run(&["key", "new", "b"]);
+    place.run(&["key", "new", "a"]);
+    let names: Vec<String> =
+        place.run(&["key", "list"]).stdout.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(names, ["a", "b"]);
+}

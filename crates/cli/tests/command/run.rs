@@ -1,0 +1,93 @@
+//! Runs the command in a home of its own.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proofmark_receipt::Receipt;
+use tempfile::TempDir;
+
+/// A folder with a home in it.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place { folder: TempDir::new().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and returns its path as an argument.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Done {
+        self.run_with(arguments, &[], b"")
+    }
+
+    pub(crate) fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)], stdin: &[u8]) -> Done {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+            .args(arguments)
+            .env("PROOFMARK_HOME", self.path("home"))
+            .env_remove("PROOFMARK_PASSPHRASE")
+            .envs(environment.iter().copied())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that reads no standard input may be gone already.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        let output = child.wait_with_output().unwrap();
+        Done {
+            code: output.status.code().expect("the command ends by itself"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Verifies a request and returns its receipt.
+    pub(crate) fn receipt(&self, request: &str, options: &[&str]) -> Receipt {
+        let file = self.file("request.json", request);
+        let done = self.run(&[&["verify", &file, "--json"], options].concat());
+        Receipt::parse(done.stdout.trim().as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"))
+    }
+}
+
+/// A request whose one test calls `f(2)` and expects 4.
+pub(crate) fn request(source: &str) -> String {
+    let mut content = proofmark_receipt::Object::new();
+    content.insert("content", source);
+    let output = proofmark_receipt::Json::from(content).to_text();
+    format!(
+        r#"{{"task":{{"task_id":"double"}},"output":{output},"verification":{{"kind":"test_suite","language":"python",
+        "entrypoint":"f","tests":[{{"name":"two","input":[2],"expected_output":4}}]}}}}"#
+    )
+}
+
+pub(crate) const RIGHT: &str = "def f(x):\n    return x * 2\n";
+pub(crate) const WRONG: &str = "def f(x):\n    return x * 3\n";
+
+/// The file of the project with this name.
+pub(crate) fn project_file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    path.to_str().unwrap().to_owned()
+}

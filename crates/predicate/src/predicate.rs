@@ -1,0 +1,149 @@
+//! A loaded predicate and the answers it gives.
+
+use std::sync::Arc;
+
+use crate::ast::{Kind, Node};
+use crate::error::{CompileError, Fault, Located, Missing, Span};
+use crate::evaluate::Machine;
+use crate::limits::MAX_SOURCE_BYTES;
+use crate::schema::Schema;
+use crate::value::Value;
+use crate::{parser, typecheck};
+
+/// A predicate that has been read and checked. Evaluating it changes nothing, so one can be
+/// shared by threads.
+#[derive(Debug)]
+pub struct Predicate {
+    source: String,
+    root: Node,
+}
+
+/// The answer to a predicate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evaluation {
+    /// True, false, or unknown for want of facts.
+    pub truth: Truth,
+    /// Steps taken; the same predicate over the same facts always takes as many.
+    pub steps: u64,
+    /// The clauses that made the answer false or unknown, in the order of the source; none when
+    /// it is true. [`Predicate::clause`] gives their text.
+    pub decided_by: Vec<Span>,
+}
+
+/// True, false, or unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Truth {
+    /// The predicate holds.
+    True,
+    /// The predicate does not hold.
+    False,
+    /// Whether it holds depends on these facts.
+    Unknown(Vec<Missing>),
+}
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("failed to compute a value: {}", join(missing))]
+pub struct Unknown {
+    /// The facts it would have needed.
+    pub missing: Vec<Missing>,
+}
+
+impl Predicate {
+    /// Reads a predicate over facts of which nothing is declared.
+    ///
+    /// # Errors
+    /// [`CompileError`] when it is not one, with the place and the mend.
+    pub fn compile(source: &str) -> Result<Self, CompileError> {
+        Self::load(source, None)
+    }
+
+    /// Reads a predicate over declared facts.
+    ///
+    /// # Errors
+    /// [`CompileError`], also for names the schema does not have and comparisons it makes
+    /// impossible.
+    pub fn compile_with(source: &str, schema: &Schema) -> Result<Self, CompileError> {
+        Self::load(source, Some(schema))
+    }
+
+    /// Whether the predicate holds for these facts, a map of the top-level names.
+    #[must_use]
+    pub fn evaluate(&self, facts: &Value) -> Evaluation {
+        let mut machine = Machine::new(&self.source, facts);
+        let truth = match machine.truth(&self.root) {
+            Ok(true) => Truth::True,
+            Ok(false) => Truth::False,
+            Err(missing) => Truth::Unknown(missing),
+        };
+        let (steps, decided_by) = machine.into_account();
+        let decided_by = if truth == Truth::True { Vec::new() } else { decided_by };
+        Evaluation { truth, steps, decided_by }
+    }
+
+    /// What the expression comes to for these facts, when it is not a condition.
+    ///
+    /// # Errors
+    /// [`Unknown`] with the facts that are missing.
+    pub fn value(&self, facts: &Value) -> Result<Value, Unknown> {
+        Machine::new(&self.source, facts)
+            .value(&self.root)
+            .map_err(|missing| Unknown { missing })
+    }
+
+    /// The text the predicate was read from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The text of a clause named by [`Evaluation::decided_by`].
+    #[must_use]
+    pub fn clause(&self, span: Span) -> &str {
+        self.source.get(span.start..span.end).unwrap_or_default()
+    }
+
+    /// The top-level facts the predicate names, sorted. A `path` over all facts may read others.
+    #[must_use]
+    pub fn names(&self) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        collect_names(&self.root, &mut names);
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn load(source: &str, schema: Option<&Schema>) -> Result<Self, CompileError> {
+        let place = |located| CompileError::new(source, located);
+        if source.len() > MAX_SOURCE_BYTES {
+            let span = Span { start: 0, end: 0 };
+            return Err(place(Located { fault: Fault::TooLong, span }));
+        }
+        let root = parser::parse(source).map_err(place)?;
+        typecheck::check(&root, schema).map_err(place)?;
+        Ok(Self { source: source.to_owned(), root })
+    }
+}
+
+impl Truth {
+    /// Whether the predicate holds. Unknown does not.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        *self == Self::True
+    }
+}
+
+fn collect_names(node: &Node, names: &mut Vec<Arc<str>>) {
+    match &node.kind {
+        Kind::Fact(name) | Kind::Has { base: None, field: name } => names.push(Arc::clone(name)),
+        _ => {}
+    }
+    for child in node.kind.children() {
+        collect_names(child, names);
+    }
+}
+
+fn join(missing: &[Missing]) -> String {
+    let parts: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    parts.join(", ")
+}

@@ -1,0 +1,254 @@
+//! Errors that can be told before any fact is known: unknown names, impossible comparisons.
+
+use std::fmt;
+
+mod calls;
+mod operators;
+
+use crate::ast::{Kind, Node};
+use crate::error::{Fault, Located, Span};
+use crate::nearest::nearest;
+use crate::schema::{FieldType, Schema};
+use crate::value::{TypeName, Value};
+
+/// Checks an expression. Without a schema, only what literals and operators say is used.
+pub(crate) fn check(node: &Node, schema: Option<&Schema>) -> Result<(), Located> {
+    let mut checker = Checker { schema, locals: Vec::new() };
+    checker.infer(node).map(|_| ())
+}
+
+struct Checker<'s> {
+    schema: Option<&'s Schema>,
+    /// Types of the variables of the enclosing macros, outermost first.
+    locals: Vec<Type<'s>>,
+}
+
+/// What is known of the type of an expression. Elements are known where a schema tells them.
+#[derive(Debug, Clone, Copy)]
+enum Type<'s> {
+    Any,
+    Null,
+    Bool,
+    Number,
+    String,
+    OneOf(&'s FieldType),
+    Bytes,
+    List(Option<&'s FieldType>),
+    Map(Option<&'s FieldType>),
+    Object(&'s Schema),
+    Timestamp,
+    Duration,
+    Type,
+}
+
+/// Types that can be compared with one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Null,
+    Bool,
+    Number,
+    String,
+    Bytes,
+    List,
+    Map,
+    Timestamp,
+    Duration,
+    Type,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Bool => "a bool",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Bytes => "bytes",
+            Self::List => "a list",
+            Self::Map => "a map",
+            Self::Timestamp => "a timestamp",
+            Self::Duration => "a duration",
+            Self::Type => "the name of a type",
+        })
+    }
+}
+
+impl<'s> Type<'s> {
+    fn of_field(field: &'s FieldType) -> Self {
+        match field {
+            FieldType::Any => Self::Any,
+            FieldType::Bool => Self::Bool,
+            FieldType::Int | FieldType::Number => Self::Number,
+            FieldType::String => Self::String,
+            FieldType::OneOf(_) => Self::OneOf(field),
+            FieldType::List(of) => Self::List(Some(of)),
+            FieldType::Map(of) => Self::Map(Some(of)),
+            FieldType::Object(schema) => Self::Object(schema),
+        }
+    }
+
+    fn of_value(value: &Value) -> Self {
+        match value.type_name() {
+            TypeName::Null => Self::Null,
+            TypeName::Bool => Self::Bool,
+            TypeName::Int | TypeName::UInt | TypeName::Decimal => Self::Number,
+            TypeName::String => Self::String,
+            TypeName::Bytes => Self::Bytes,
+            TypeName::List => Self::List(None),
+            TypeName::Map => Self::Map(None),
+            TypeName::Timestamp => Self::Timestamp,
+            TypeName::Duration => Self::Duration,
+            TypeName::Type => Self::Type,
+        }
+    }
+
+    /// The type of an element, where it is known.
+    fn element(field: Option<&'s FieldType>) -> Self {
+        field.map_or(Self::Any, Self::of_field)
+    }
+
+    fn class(self) -> Option<Class> {
+        Some(match self {
+            Self::Any => return None,
+            Self::Null => Class::Null,
+            Self::Bool => Class::Bool,
+            Self::Number => Class::Number,
+            Self::String | Self::OneOf(_) => Class::String,
+            Self::Bytes => Class::Bytes,
+            Self::List(_) => Class::List,
+            Self::Map(_) | Self::Object(_) => Class::Map,
+            Self::Timestamp => Class::Timestamp,
+            Self::Duration => Class::Duration,
+            Self::Type => Class::Type,
+        })
+    }
+}
+
+impl<'s> Checker<'s> {
+    fn infer(&mut self, node: &Node) -> Result<Type<'s>, Located> {
+        match &node.kind {
+            Kind::Constant(value) => Ok(Type::of_value(value)),
+            Kind::Fact(name) => self.fact(name, node.span),
+            Kind::Local(slot) => Ok(self.locals.get(*slot).copied().unwrap_or(Type::Any)),
+            Kind::Select { base, field } => {
+                let base_type = self.infer(base)?;
+                select(base_type, field, node.span)
+            }
+            Kind::Has { base: None, field } => self.fact(field, node.span).map(|_| Type::Bool),
+            Kind::Has { base: Some(base), field } => {
+                let base_type = self.infer(base)?;
+                select(base_type, field, node.span).map(|_| Type::Bool)
+            }
+            Kind::Index { base, index } => self.index(base, index),
+            Kind::Not(operand) => self.expect(operand, &[Class::Bool], "`!`").map(|_| Type::Bool),
+            Kind::Negate(operand) => {
+                self.expect(operand, &[Class::Number, Class::Duration], "`-`")
+            }
+            Kind::And(items) => self.junction(items, "`&&`"),
+            Kind::Or(items) => self.junction(items, "`||`"),
+            Kind::Conditional(parts) => self.conditional(parts),
+            Kind::Binary { operator, operands } => self.binary(*operator, operands, node.span),
+            Kind::List(items) => {
+                items.iter().try_for_each(|item| self.infer(item).map(|_| ()))?;
+                Ok(Type::List(None))
+            }
+            Kind::Map(entries) => {
+                entries.iter().flatten().try_for_each(|part| self.infer(part).map(|_| ()))?;
+                Ok(Type::Map(None))
+            }
+            Kind::Call { function, arguments } => self.call(*function, arguments),
+            Kind::Matches { text, .. } => {
+                self.expect(text, &[Class::String], "`matches`").map(|_| Type::Bool)
+            }
+            Kind::Path { base, .. } => {
+                base.iter().try_for_each(|base| self.infer(base).map(|_| ()))?;
+                Ok(Type::List(None))
+            }
+            Kind::Macro(inner) => self.expand(inner),
+        }
+    }
+
+    fn fact(&self, name: &str, span: Span) -> Result<Type<'s>, Located> {
+        match self.schema {
+            None => Ok(Type::Any),
+            Some(schema) => field(schema, name, "fact", span),
+        }
+    }
+
+    fn index(&mut self, base: &Node, index: &Node) -> Result<Type<'s>, Located> {
+        let base_type = self.infer(base)?;
+        match base_type {
+            Type::List(of) => {
+                self.expect(index, &[Class::Number], "the index of a list")?;
+                Ok(Type::element(of))
+            }
+            Type::Map(of) => self.infer(index).map(|_| Type::element(of)),
+            Type::Object(schema) => match &index.kind {
+                Kind::Constant(Value::String(name)) => field(schema, name, "field", index.span),
+                _ => self.infer(index).map(|_| Type::Any),
+            },
+            Type::Any => self.infer(index).map(|_| Type::Any),
+            _ => Err(unfit(base_type, "a list or a map", "`[…]`", base.span)),
+        }
+    }
+
+    fn junction(&mut self, items: &[Node], operator: &str) -> Result<Type<'s>, Located> {
+        for item in items {
+            self.expect(item, &[Class::Bool], operator)?;
+        }
+        Ok(Type::Bool)
+    }
+
+    fn conditional(&mut self, parts: &[Node; 3]) -> Result<Type<'s>, Located> {
+        let [condition, then, otherwise] = parts;
+        self.expect(condition, &[Class::Bool], "`?`")?;
+        let (then, otherwise) = (self.infer(then)?, self.infer(otherwise)?);
+        Ok(if then.class() == otherwise.class() { then } else { Type::Any })
+    }
+
+    /// The type of an operand, which must be of one of the classes or unknown.
+    fn expect(
+        &mut self,
+        operand: &Node,
+        classes: &[Class],
+        what: &str,
+    ) -> Result<Type<'s>, Located> {
+        let found = self.infer(operand)?;
+        match found.class() {
+            Some(class) if !classes.contains(&class) => {
+                let names: Vec<_> = classes.iter().map(ToString::to_string).collect();
+                Err(unfit(found, &names.join(" or "), what, operand.span))
+            }
+            _ => Ok(found),
+        }
+    }
+}
+
+fn select<'s>(base: Type<'s>, name: &str, span: Span) -> Result<Type<'s>, Located> {
+    match base {
+        Type::Any => Ok(Type::Any),
+        Type::Map(of) => Ok(Type::element(of)),
+        Type::Object(schema) => field(schema, name, "field", span),
+        _ => Err(unfit(base, "a map", &format!("`.{name}`"), span)),
+    }
+}
+
+fn field<'s>(
+    schema: &'s Schema,
+    name: &str,
+    what: &'static str,
+    span: Span,
+) -> Result<Type<'s>, Located> {
+    schema.get(name).map(Type::of_field).ok_or_else(|| {
+        let nearest = nearest(name, schema.names());
+        // The name is the end of what was selected.
+        let start = span.end.saturating_sub(name.len()).max(span.start);
+        let span = Span { start, end: span.end };
+        Fault::UnknownName { what, name: name.to_owned(), nearest }.at(span)
+    })
+}
+
+fn unfit(found: Type<'_>, expected: &str, what: &str, span: Span) -> Located {
+    let found = found.class().map_or_else(|| "anything".to_owned(), |class| class.to_string());
+    Fault::Type(format!("{what} takes {expected}, this is {found}")).at(span)
+}

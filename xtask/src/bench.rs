@@ -1,0 +1,85 @@
+//! `cargo xtask bench <what>`: figures side by side in one run. They gate nothing: machines are noisy.
+
+mod mbpp;
+mod receipt;
+mod tier0;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+
+use crate::step::succeeds;
+
+/// What is measured.
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
+    Tier0,
+    /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
+    Receipt,
+}
+
+/// Set in the process that runs on one core alone.
+const PINNED: &str = "PROOFMARK_BENCH_PINNED";
+
+/// Runs a benchmark, optimised and on one core.
+pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
+    let name = match bench {
+        Bench::Tier0 => "tier0",
+        Bench::Receipt => "receipt",
+    };
+    if std::env::var_os(PINNED).is_none() {
+        return run_pinned(name);
+    }
+    match bench {
+        Bench::Tier0 => tier0::run(),
+        Bench::Receipt => receipt::run(),
+    }
+}
+
+fn run_pinned(name: &str) -> anyhow::Result<()> {
+    let status = pinned("cargo", &["run", "--quiet", "--release", "--package", "xtask", "--", "bench", name])
+        .env(PINNED, "1")
+        .status()
+        .context("failed to start the benchmark")?;
+    match status.success() {
+        true => Ok(()),
+        false => bail!("the benchmark `{name}` ended with {status}"),
+    }
+}
+
+/// The program on one core, where `taskset` is there to bind it.
+fn pinned(program: &str, arguments: &[&str]) -> Command {
+    if !succeeds(Command::new("taskset").arg("--version")) {
+        eprintln!("bench: `taskset` is missing, so this runs on every core");
+        let mut command = Command::new(program);
+        command.args(arguments);
+        return command;
+    }
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0", program]).args(arguments);
+    command
+}
+
+/// The folder of conformance data: `$PROOFMARK_CONFORMANCE`, else beside the project.
+fn conformance() -> anyhow::Result<PathBuf> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance");
+    let folder = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from);
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => bail!("there is no conformance data; name its folder in PROOFMARK_CONFORMANCE"),
+    }
+}
+
+/// How often `work` is done in a second, over at least `least` of time.
+fn rate(least: Duration, mut work: impl FnMut() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let mut done = 0;
+    while started.elapsed() < least {
+        done += work()?;
+    }
+    Ok(done as f64 / started.elapsed().as_secs_f64())
+}

@@ -1,5 +1,7 @@
 //! From outcomes to checks, faults and verdicts.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can not be set up fails")]
+
 use std::time::Duration;
 
 use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request};

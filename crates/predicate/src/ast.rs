@@ -23,22 +23,43 @@ pub(crate) enum Kind {
     Fact(Arc<str>),
     /// A variable of an enclosing macro, counted from the outermost.
     Local(usize),
-    Select { base: Box<Node>, field: Arc<str> },
-    Index { base: Box<Node>, index: Box<Node> },
+    Select {
+        base: Box<Node>,
+        field: Arc<str>,
+    },
+    Index {
+        base: Box<Node>,
+        index: Box<Node>,
+    },
     /// `has(base.field)`; without a base, `has(name)`.
-    Has { base: Option<Box<Node>>, field: Arc<str> },
+    Has {
+        base: Option<Box<Node>>,
+        field: Arc<str>,
+    },
     Not(Box<Node>),
     Negate(Box<Node>),
     And(Vec<Node>),
     Or(Vec<Node>),
     Conditional(Box<[Node; 3]>),
-    Binary { operator: Operator, operands: Box<[Node; 2]> },
+    Binary {
+        operator: Operator,
+        operands: Box<[Node; 2]>,
+    },
     List(Vec<Node>),
     Map(Vec<[Node; 2]>),
-    Call { function: Function, arguments: Vec<Node> },
-    Matches { text: Box<Node>, pattern: Pattern },
+    Call {
+        function: Function,
+        arguments: Vec<Node>,
+    },
+    Matches {
+        text: Box<Node>,
+        pattern: Box<Pattern>,
+    },
     /// `path("…")` over all facts, or `base.path("…")` over a value.
-    Path { base: Option<Box<Node>>, query: Query },
+    Path {
+        base: Option<Box<Node>>,
+        query: Box<Query>,
+    },
     Macro(Box<Macro>),
 }
 
@@ -155,15 +176,42 @@ pub(crate) enum Function {
 impl Function {
     /// Names of what is called as `name(x)`.
     pub(crate) const GLOBAL_NAMES: [&str; 16] = [
-        "size", "int", "uint", "double", "decimal", "string", "bool", "bytes", "type", "dyn",
-        "sha256", "timestamp", "duration", "has", "path", "matches",
+        "size",
+        "int",
+        "uint",
+        "double",
+        "decimal",
+        "string",
+        "bool",
+        "bytes",
+        "type",
+        "dyn",
+        "sha256",
+        "timestamp",
+        "duration",
+        "has",
+        "path",
+        "matches",
     ];
 
     /// Names of what is called as `x.name()`.
     pub(crate) const METHOD_NAMES: [&str; 16] = [
-        "size", "startsWith", "endsWith", "contains", "matches", "path", "getFullYear", "getMonth",
-        "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
-        "getSeconds", "getMilliseconds",
+        "size",
+        "startsWith",
+        "endsWith",
+        "contains",
+        "matches",
+        "path",
+        "getFullYear",
+        "getMonth",
+        "getDate",
+        "getDayOfMonth",
+        "getDayOfWeek",
+        "getDayOfYear",
+        "getHours",
+        "getMinutes",
+        "getSeconds",
+        "getMilliseconds",
     ];
 
     /// The function `name(x)` calls. Each takes one argument.

@@ -36,11 +36,7 @@ pub enum NumberError {
 
 impl Decimal {
     /// Zero.
-    pub const ZERO: Self = Self {
-        high: 0,
-        low: 0,
-        exponent: 0,
-    };
+    pub const ZERO: Self = Self { high: 0, low: 0, exponent: 0 };
 
     /// `coefficient × 10^exponent`.
     ///
@@ -99,10 +95,7 @@ impl Decimal {
     /// # Errors
     /// [`NumberError::TooPrecise`] and [`NumberError::OutOfRange`].
     pub fn multiply(self, other: Self) -> Result<Self, NumberError> {
-        let product = self
-            .coefficient()
-            .checked_mul(other.coefficient())
-            .ok_or(NumberError::TooPrecise)?;
+        let product = self.coefficient().checked_mul(other.coefficient()).ok_or(NumberError::TooPrecise)?;
         Self::new(product, self.exponent + other.exponent)
     }
 
@@ -114,10 +107,7 @@ impl Decimal {
         if other.is_zero() {
             return Err(NumberError::DivisionByZero);
         }
-        let (a, b) = (
-            self.coefficient().unsigned_abs(),
-            other.coefficient().unsigned_abs(),
-        );
+        let (a, b) = (self.coefficient().unsigned_abs(), other.coefficient().unsigned_abs());
         let mut quotient = a / b;
         let mut rest = a % b;
         let mut exponent = self.exponent - other.exponent;
@@ -165,11 +155,7 @@ impl Decimal {
     }
 
     fn raw(coefficient: i128, exponent: i32) -> Self {
-        Self {
-            high: (coefficient >> 64) as i64,
-            low: coefficient as u64,
-            exponent,
-        }
+        Self { high: (coefficient >> 64) as i64, low: coefficient as u64, exponent }
     }
 
     fn coefficient(self) -> i128 {
@@ -213,10 +199,7 @@ impl Ord for Decimal {
         if a.signum() != b.signum() || a == 0 {
             return a.signum().cmp(&b.signum());
         }
-        let by_size = self
-            .adjusted()
-            .cmp(&other.adjusted())
-            .then_with(|| self.compare_aligned(*other));
+        let by_size = self.adjusted().cmp(&other.adjusted()).then_with(|| self.compare_aligned(*other));
         if a < 0 { by_size.reverse() } else { by_size }
     }
 }
@@ -298,10 +281,7 @@ fn parse_digits(whole: &str, fraction: &str) -> Result<(i128, i64), NumberError>
 }
 
 fn digits(coefficient: i128) -> u32 {
-    coefficient
-        .unsigned_abs()
-        .checked_ilog10()
-        .map_or(1, |log| log + 1)
+    coefficient.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1)
 }
 
 impl fmt::Display for Decimal {
@@ -363,33 +343,21 @@ mod tests {
     #[test]
     fn arithmetic_is_exact_or_an_error() {
         assert_eq!(decimal("0.1").add(decimal("0.2")), Ok(decimal("0.3")));
-        assert_eq!(
-            decimal("1e40").add(decimal("1")),
-            Err(NumberError::TooPrecise)
-        );
+        assert_eq!(decimal("1e40").add(decimal("1")), Err(NumberError::TooPrecise));
         assert_eq!(decimal("1").divide(decimal("8")), Ok(decimal("0.125")));
         let third = decimal("1").divide(decimal("3")).unwrap();
         assert_eq!(third.to_string(), format!("0.{}", "3".repeat(34)));
         let two_thirds = decimal("-2").divide(decimal("3")).unwrap();
         assert_eq!(two_thirds.to_string(), format!("-0.{}7", "6".repeat(33)));
-        assert_eq!(
-            decimal("1").divide(Decimal::ZERO),
-            Err(NumberError::DivisionByZero)
-        );
-        assert_eq!(
-            decimal("1e6000").multiply(decimal("1e6000")),
-            Err(NumberError::OutOfRange)
-        );
+        assert_eq!(decimal("1").divide(Decimal::ZERO), Err(NumberError::DivisionByZero));
+        assert_eq!(decimal("1e6000").multiply(decimal("1e6000")), Err(NumberError::OutOfRange));
     }
 
     #[test]
     fn refuses_what_it_can_not_hold() {
         let digits = "1".repeat(35);
         assert_eq!(digits.parse::<Decimal>(), Err(NumberError::TooPrecise));
-        assert_eq!(
-            "1e99999999999".parse::<Decimal>(),
-            Err(NumberError::OutOfRange)
-        );
+        assert_eq!("1e99999999999".parse::<Decimal>(), Err(NumberError::OutOfRange));
         assert_eq!("0e99999999999".parse::<Decimal>(), Ok(Decimal::ZERO));
         for text in ["", "-", ".", "e1", "1e", "1e+", "1.2.3", "NaN", "inf", "0x1"] {
             assert_eq!(text.parse::<Decimal>(), Err(NumberError::Malformed), "{text}");
@@ -398,15 +366,10 @@ mod tests {
 
     #[test]
     fn orders_across_magnitudes() {
-        let mut numbers: Vec<_> = ["3", "-1e10", "0", "1e-300", "-2.5", "2.99", "1e300"]
-            .map(decimal)
-            .into();
+        let mut numbers: Vec<_> = ["3", "-1e10", "0", "1e-300", "-2.5", "2.99", "1e300"].map(decimal).into();
         numbers.sort();
         let written: Vec<_> = numbers.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            written,
-            ["-10000000000", "-2.5", "0", "1e-300", "2.99", "3", "1e+300"]
-        );
+        assert_eq!(written, ["-10000000000", "-2.5", "0", "1e-300", "2.99", "3", "1e+300"]);
     }
 
     #[test]

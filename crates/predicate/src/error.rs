@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::limits::{
-    MAX_DEPTH, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_PATTERN_BYTES, MAX_REASON_BYTES,
-    MAX_SOURCE_BYTES, MAX_STEPS,
+    MAX_DEPTH, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_PATTERN_BYTES, MAX_REASON_BYTES, MAX_SOURCE_BYTES, MAX_STEPS,
 };
 
 /// A range of bytes in the source of a predicate.
@@ -137,12 +136,8 @@ impl CompileError {
     pub fn caret(&self) -> String {
         let rest = self.text.chars().count().saturating_sub(self.column - 1);
         let width = (self.span.end - self.span.start).clamp(1, rest.max(1));
-        let indent: String = self
-            .text
-            .chars()
-            .take(self.column - 1)
-            .map(|c| if c == '\t' { '\t' } else { ' ' })
-            .collect();
+        let indent: String =
+            self.text.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         format!("{}\n{indent}{}", self.text, "^".repeat(width))
     }
 }

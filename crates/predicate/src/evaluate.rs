@@ -250,30 +250,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn binary(
-        &mut self,
-        node: &'a Node,
-        operator: Operator,
-        operands: &'a [Node; 2],
-    ) -> Flow<Operand<'a>> {
+    fn binary(&mut self, node: &'a Node, operator: Operator, operands: &'a [Node; 2]) -> Flow<Operand<'a>> {
         let [left_node, right_node] = operands;
         let left = self.eval(left_node);
         let right = self.eval(right_node);
         let (left, right) = both(left, right)?;
         match operator {
             Operator::Equal => self.equality(node, operands, &left, &right).map(Operand::from),
-            Operator::NotEqual => {
-                self.equality(node, operands, &left, &right).map(|same| (!same).into())
-            }
+            Operator::NotEqual => self.equality(node, operands, &left, &right).map(|same| (!same).into()),
             Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
                 self.order(node, operator, operands, &left, &right).map(Operand::from)
             }
             Operator::In => self.membership(node, operands, &left, &right).map(Operand::from),
-            Operator::Add
-            | Operator::Subtract
-            | Operator::Multiply
-            | Operator::Divide
-            | Operator::Remainder => {
+            Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
                 self.arithmetic(node, operator, operands, &left, &right).map(Operand::Owned)
             }
         }

@@ -5,7 +5,7 @@ pub const MAX_SOURCE_BYTES: usize = 16 * 1024;
 
 /// Deepest nesting of an expression. A chain of `&&` or `||` counts as one level however long it
 /// is; every other operator, call, index or bracket counts as one more.
-pub const MAX_DEPTH: usize = 100;
+pub const MAX_DEPTH: usize = 64;
 
 /// Steps one evaluation may take. One step is about one visited node, one visited element or
 /// sixteen bytes of text touched.

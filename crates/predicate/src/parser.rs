@@ -18,6 +18,7 @@ pub(crate) fn parse(source: &str) -> Result<Node, Located> {
     let node = parser.expression()?;
     match parser.peek() {
         Token::End => Ok(node),
+        Token::Operator("=") => Err(parser.unexpected("`==`")),
         _ => Err(parser.unexpected("an operator or the end of the predicate")),
     }
 }
@@ -48,9 +49,8 @@ impl Parser {
     }
 
     fn conditional(&mut self) -> Result<Node, Located> {
-        let condition = self.junction("||", Kind::Or, |parser| {
-            parser.junction("&&", Kind::And, |parser| parser.binary(1))
-        })?;
+        let condition =
+            self.junction("||", Kind::Or, |parser| parser.junction("&&", Kind::And, |parser| parser.binary(1)))?;
         if !self.accept("?") {
             return Ok(condition);
         }
@@ -197,7 +197,6 @@ impl Parser {
             Token::Operator("(") => return self.parenthesised(),
             Token::Operator("[") => return self.list(),
             Token::Operator("{") => return self.map(),
-            Token::Operator("=") => return Err(self.unexpected("an operand; compare with `==`,")),
             _ => return Err(self.unexpected("an operand")),
         };
         self.advance();
@@ -280,10 +279,7 @@ impl Parser {
     }
 
     fn span(&self) -> Span {
-        self.tokens
-            .get(self.at)
-            .or(self.tokens.last())
-            .map_or(Span { start: 0, end: 0 }, |(_, span)| *span)
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(Span { start: 0, end: 0 }, |(_, span)| *span)
     }
 
     /// The span from a place to the end of the token just taken.
@@ -314,10 +310,7 @@ impl Parser {
     }
 
     fn unexpected(&self, expected: &str) -> Located {
-        let fault = Fault::Syntax {
-            expected: expected.to_owned(),
-            found: self.peek().describe(),
-        };
+        let fault = Fault::Syntax { expected: expected.to_owned(), found: self.peek().describe() };
         fault.at(self.span())
     }
 

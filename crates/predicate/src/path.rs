@@ -10,9 +10,7 @@ use std::sync::Arc;
 use serde_json_path::{JsonPath, PathElement};
 
 use crate::error::{Failure, Fault, Missing, Why, shorten};
-use crate::limits::{
-    MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH,
-};
+use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
 use crate::steps::Steps;
 use crate::value::{Key, Value};
 
@@ -24,8 +22,9 @@ pub(crate) struct Query {
     general: Option<General>,
 }
 
+/// A step that selects what must be there.
 #[derive(Debug)]
-enum Step {
+pub(crate) enum Step {
     Name(Arc<str>),
     Index(i64),
     Wildcard,
@@ -66,13 +65,13 @@ impl Query {
         Ok(Self { strict, general: Some(general) })
     }
 
+    /// The plain steps the query begins with.
+    pub(crate) fn strict_steps(&self) -> &[Step] {
+        &self.strict
+    }
+
     /// The nodes the query selects, in its order. `name` is how messages call the root.
-    pub(crate) fn select(
-        &self,
-        root: &Value,
-        name: &str,
-        steps: &mut Steps,
-    ) -> Result<Vec<Value>, Vec<Missing>> {
+    pub(crate) fn select(&self, root: &Value, name: &str, steps: &mut Steps) -> Result<Vec<Value>, Vec<Missing>> {
         let mut walk = Walk { name, steps, trail: Vec::new(), found: Vec::new(), missing: Vec::new() };
         walk.follow(root, &self.strict);
         let Walk { found, missing, .. } = walk;
@@ -101,10 +100,7 @@ impl General {
             return Err(Failure::SizeLimit);
         }
         steps.charge(u64::try_from(located.len()).unwrap_or(u64::MAX))?;
-        located
-            .iter()
-            .map(|node| find(root, node.location().iter()).ok_or(Failure::Conversion))
-            .collect()
+        located.iter().map(|node| find(root, node.location().iter()).ok_or(Failure::Conversion)).collect()
     }
 }
 

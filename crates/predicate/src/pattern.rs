@@ -47,10 +47,7 @@ impl Pattern {
 
     /// Steps a match over a text of this many bytes counts as.
     pub(crate) fn steps(&self, bytes: usize) -> u64 {
-        u64::try_from(bytes / 16)
-            .unwrap_or(u64::MAX)
-            .saturating_add(1)
-            .saturating_mul(self.steps_per_block)
+        u64::try_from(bytes / 16).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(self.steps_per_block)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::ast::{Kind, Node};
 use crate::error::{CompileError, Fault, Located, Missing, Span};
 use crate::evaluate::Machine;
 use crate::limits::MAX_SOURCE_BYTES;
+use crate::path::Step;
 use crate::schema::Schema;
 use crate::value::Value;
 use crate::{parser, typecheck};
@@ -86,9 +87,7 @@ impl Predicate {
     /// # Errors
     /// [`Unknown`] with the facts that are missing.
     pub fn value(&self, facts: &Value) -> Result<Value, Unknown> {
-        Machine::new(&self.source, facts)
-            .value(&self.root)
-            .map_err(|missing| Unknown { missing })
+        Machine::new(&self.source, facts).value(&self.root).map_err(|missing| Unknown { missing })
     }
 
     /// The text the predicate was read from.
@@ -103,7 +102,8 @@ impl Predicate {
         self.source.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// The top-level facts the predicate names, sorted. A `path` over all facts may read others.
+    /// The top-level facts the predicate names, sorted. A `path` over all facts that begins
+    /// with anything but a name may read others.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
@@ -136,6 +136,11 @@ impl Truth {
 fn collect_names(node: &Node, names: &mut Vec<Arc<str>>) {
     match &node.kind {
         Kind::Fact(name) | Kind::Has { base: None, field: name } => names.push(Arc::clone(name)),
+        Kind::Path { base: None, query } => {
+            if let Some(Step::Name(name)) = query.strict_steps().first() {
+                names.push(Arc::clone(name));
+            }
+        }
         _ => {}
     }
     for child in node.kind.children() {

@@ -173,9 +173,7 @@ impl Duration {
     }
 
     fn new(nanos: i128) -> Result<Self, TimeError> {
-        i64::try_from(nanos)
-            .map(Self::from_nanos)
-            .map_err(|_| TimeError::OutOfRange)
+        i64::try_from(nanos).map(Self::from_nanos).map_err(|_| TimeError::OutOfRange)
     }
 }
 
@@ -221,11 +219,7 @@ impl FromStr for Timestamp {
             }
             _ => return Err(TimeError::Malformed),
         };
-        let seconds = days_from_civil(year, month, day) * SECONDS_PER_DAY
-            + hour * 3600
-            + minute * 60
-            + second
-            - offset;
+        let seconds = days_from_civil(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second - offset;
         Self::new(i128::from(seconds) * i128::from(NANOS_PER_SECOND) + i128::from(nanos))
     }
 }
@@ -244,10 +238,8 @@ impl FromStr for Duration {
         while !rest.is_empty() {
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
             let (number, tail) = rest.split_at(digits);
-            let (unit, nanos) = DURATION_UNITS
-                .iter()
-                .find(|(unit, _)| tail.starts_with(unit))
-                .ok_or(TimeError::Malformed)?;
+            let (unit, nanos) =
+                DURATION_UNITS.iter().find(|(unit, _)| tail.starts_with(unit)).ok_or(TimeError::Malformed)?;
             total += scaled_nanos(number, *nanos)?;
             rest = tail.strip_prefix(unit).unwrap_or_default();
             parts += 1;
@@ -348,8 +340,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

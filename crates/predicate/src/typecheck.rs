@@ -8,6 +8,7 @@ mod operators;
 use crate::ast::{Kind, Node};
 use crate::error::{Fault, Located, Span};
 use crate::nearest::nearest;
+use crate::path::{Query, Step};
 use crate::schema::{FieldType, Schema};
 use crate::value::{TypeName, Value};
 
@@ -132,18 +133,16 @@ impl<'s> Checker<'s> {
             Kind::Local(slot) => Ok(self.locals.get(*slot).copied().unwrap_or(Type::Any)),
             Kind::Select { base, field } => {
                 let base_type = self.infer(base)?;
-                select(base_type, field, node.span)
+                select(base_type, field, after(base, field))
             }
             Kind::Has { base: None, field } => self.fact(field, node.span).map(|_| Type::Bool),
             Kind::Has { base: Some(base), field } => {
                 let base_type = self.infer(base)?;
-                select(base_type, field, node.span).map(|_| Type::Bool)
+                select(base_type, field, after(base, field)).map(|_| Type::Bool)
             }
             Kind::Index { base, index } => self.index(base, index),
             Kind::Not(operand) => self.expect(operand, &[Class::Bool], "`!`").map(|_| Type::Bool),
-            Kind::Negate(operand) => {
-                self.expect(operand, &[Class::Number, Class::Duration], "`-`")
-            }
+            Kind::Negate(operand) => self.expect(operand, &[Class::Number, Class::Duration], "`-`"),
             Kind::And(items) => self.junction(items, "`&&`"),
             Kind::Or(items) => self.junction(items, "`||`"),
             Kind::Conditional(parts) => self.conditional(parts),
@@ -157,13 +156,8 @@ impl<'s> Checker<'s> {
                 Ok(Type::Map(None))
             }
             Kind::Call { function, arguments } => self.call(*function, arguments),
-            Kind::Matches { text, .. } => {
-                self.expect(text, &[Class::String], "`matches`").map(|_| Type::Bool)
-            }
-            Kind::Path { base, .. } => {
-                base.iter().try_for_each(|base| self.infer(base).map(|_| ()))?;
-                Ok(Type::List(None))
-            }
+            Kind::Matches { text, .. } => self.expect(text, &[Class::String], "`matches`").map(|_| Type::Bool),
+            Kind::Path { base, query } => self.path(base.as_deref(), query, node.span),
             Kind::Macro(inner) => self.expand(inner),
         }
     }
@@ -173,6 +167,33 @@ impl<'s> Checker<'s> {
             None => Ok(Type::Any),
             Some(schema) => field(schema, name, "fact", span),
         }
+    }
+
+    fn path(
+        &mut self,
+        base: Option<&Node>,
+        query: &Query,
+        span: Span,
+    ) -> Result<Type<'s>, Located> {
+        let mut at = match (base, self.schema) {
+            (Some(base), _) => self.infer(base)?,
+            (None, Some(schema)) => Type::Object(schema),
+            (None, None) => Type::Any,
+        };
+        for (depth, step) in query.strict_steps().iter().enumerate() {
+            at = match (step, at) {
+                (Step::Name(name), Type::Object(schema)) => {
+                    let what = if depth == 0 && base.is_none() { "fact" } else { "field" };
+                    field(schema, name, what, span)?
+                }
+                (Step::Name(name), _) => select(at, name, span)?,
+                (Step::Index(_) | Step::Wildcard, Type::List(of)) => Type::element(of),
+                (Step::Wildcard, Type::Map(of)) => Type::element(of),
+                (Step::Index(_) | Step::Wildcard, Type::Any | Type::Object(_)) => Type::Any,
+                _ => return Err(unfit(at, "a list or a map", "a step of the path", span)),
+            };
+        }
+        Ok(Type::List(None))
     }
 
     fn index(&mut self, base: &Node, index: &Node) -> Result<Type<'s>, Located> {
@@ -207,12 +228,7 @@ impl<'s> Checker<'s> {
     }
 
     /// The type of an operand, which must be of one of the classes or unknown.
-    fn expect(
-        &mut self,
-        operand: &Node,
-        classes: &[Class],
-        what: &str,
-    ) -> Result<Type<'s>, Located> {
+    fn expect(&mut self, operand: &Node, classes: &[Class], what: &str) -> Result<Type<'s>, Located> {
         let found = self.infer(operand)?;
         match found.class() {
             Some(class) if !classes.contains(&class) => {
@@ -233,19 +249,17 @@ fn select<'s>(base: Type<'s>, name: &str, span: Span) -> Result<Type<'s>, Locate
     }
 }
 
-fn field<'s>(
-    schema: &'s Schema,
-    name: &str,
-    what: &'static str,
-    span: Span,
-) -> Result<Type<'s>, Located> {
+fn field<'s>(schema: &'s Schema, name: &str, what: &'static str, span: Span) -> Result<Type<'s>, Located> {
     schema.get(name).map(Type::of_field).ok_or_else(|| {
         let nearest = nearest(name, schema.names());
-        // The name is the end of what was selected.
-        let start = span.end.saturating_sub(name.len()).max(span.start);
-        let span = Span { start, end: span.end };
         Fault::UnknownName { what, name: name.to_owned(), nearest }.at(span)
     })
+}
+
+/// Where a name selected from `base` stands: behind it and a point.
+fn after(base: &Node, name: &str) -> Span {
+    let start = base.span.end + 1;
+    Span { start, end: start + name.len() }
 }
 
 fn unfit(found: Type<'_>, expected: &str, what: &str, span: Span) -> Located {

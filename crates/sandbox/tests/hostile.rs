@@ -36,7 +36,9 @@ fn no_hostile_program_gets_through_and_nothing_of_it_is_left() {
             None => failures.extend(attack(level, &baits, &folder)),
             Some(why) => println!("level {level} is not to be had here: {why}"),
         }
-        failures.extend(HostState::now(&folder).left_since(&start).into_iter().map(|left| format!("{level}: at the end {left}")));
+        failures.extend(
+            HostState::now(&folder).left_since(&start).into_iter().map(|left| format!("{level}: at the end {left}")),
+        );
     }
     drop(baits);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -68,7 +70,12 @@ fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
         }
         wrong.extend(left.into_iter().map(|left| format!("left {left}")));
         wrong.extend(baits.bitten());
-        println!("{level} {:<40} {:>6} ms {}", program.name, started.elapsed().as_millis(), if wrong.is_empty() { "" } else { "WRONG" });
+        println!(
+            "{level} {:<40} {:>6} ms {}",
+            program.name,
+            started.elapsed().as_millis(),
+            if wrong.is_empty() { "" } else { "WRONG" }
+        );
         failures.extend(wrong.into_iter().map(|text| format!("{level} {}: {text}", program.name)));
     }
     failures
@@ -160,6 +167,11 @@ impl Baits {
         let secret = self.folder.join("secret");
         let kept = std::fs::read_to_string(&secret).is_ok_and(|text| text == SECRET)
             && secret.metadata().is_ok_and(|found| found.permissions().mode() & 0o777 == 0o777);
+        if !kept {
+            // Laid out again, so that it is reported once.
+            std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o777)).unwrap();
+            std::fs::write(&secret, SECRET).unwrap();
+        }
         let changed = (!kept).then(|| "changed a file of the host".to_owned());
         asked.into_iter().filter_map(came).chain(changed).collect()
     }

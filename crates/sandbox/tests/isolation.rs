@@ -44,7 +44,11 @@ fn value(end: &End) -> String {
 
 /// The levels with namespaces that this host has.
 fn walled() -> Vec<Level> {
-    Host::survey().into_iter().filter(|(level, lacking)| lacking.is_none() && *level != Level::C).map(|(level, _)| level).collect()
+    Host::survey()
+        .into_iter()
+        .filter(|(level, lacking)| lacking.is_none() && *level != Level::C)
+        .map(|(level, _)| level)
+        .collect()
 }
 
 /// Runs the two programs at the same time, each in a worker of its own, several
@@ -170,7 +174,11 @@ def f():
 fn workers_do_not_watch_what_others_read() {
     let _turn = TURN.lock();
     for level in walled() {
-        assert_eq!(side_by_side(level, [python(WATCHER, "[]", 0), python(WATCHED, "[]", 0)]), ["0"; 6], "level {level}");
+        assert_eq!(
+            side_by_side(level, [python(WATCHER, "[]", 0), python(WATCHED, "[]", 0)]),
+            ["0"; 6],
+            "level {level}"
+        );
     }
 }
 

@@ -14,7 +14,6 @@ mod keyfile;
 mod keyring;
 mod run;
 mod seal;
-mod shorten;
 mod trust;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.

@@ -1,11 +1,10 @@
 //! Seals what was judged: signs it, links it to its chain and puts it on disk.
 
-use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, SignError, SigningKey};
+use proofmark_receipt::{ChainHead, ChainTip, Receipt, SignError, SigningKey};
 use proofmark_store::{NewReceipt, Store, StoreError};
 
 use crate::clock;
 use crate::run::Judged;
-use crate::shorten;
 
 /// How often a chain that another process extends meanwhile is tried again.
 const MAX_CHAIN_RACES: u32 = 100;
@@ -119,20 +118,9 @@ impl Sealer {
     }
 
     fn sign(&self, judged: Judged) -> Result<Receipt, SignError> {
-        let mut draft = judged.draft;
-        for shorten in shorten::STEPS {
-            match self.issue(draft.clone()) {
-                Err(SignError::TooLarge(_)) => shorten(&mut draft),
-                issued => return issued,
-            }
-        }
-        self.issue(draft)
-    }
-
-    fn issue(&self, draft: Draft) -> Result<Receipt, SignError> {
         match &self.key {
-            Some(key) => draft.sign(key),
-            None => draft.unsigned(),
+            Some(key) => judged.draft.sign(key),
+            None => judged.draft.unsigned(),
         }
     }
 }

@@ -48,7 +48,10 @@ impl Room {
 }
 
 fn fitted(text: String, member: &str, share: &mut usize) -> Option<String> {
-    CUTS.into_iter().find_map(|chars| {
+    // Cutting takes a digest; what is longer than the share needs none.
+    let could_fit = |chars: &usize| text.len().min(*chars) < *share;
+    let cuts = CUTS.into_iter().filter(could_fit).collect::<Vec<_>>();
+    cuts.into_iter().find_map(|chars| {
         let text = cut(&text, chars);
         *share = share.checked_sub(member.len() + r#","":"#.len() + written(&text))?;
         Some(text)

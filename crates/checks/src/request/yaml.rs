@@ -15,6 +15,9 @@ use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 /// Integers past this are read as doubles by the YAML library, and may have lost digits on the way.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// How many nodes a document may have.
+const MAX_NODES: usize = 250_000;
+
 /// How many nodes all aliases together may stand for.
 const MAX_ALIASED_NODES: usize = 100_000;
 
@@ -64,7 +67,7 @@ fn two_faced(strict: &Json, loose: &Json) -> Option<String> {
 
 fn options(strict_booleans: bool) -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_REQUEST_DEPTH, max_documents: 1 },
+        budget: serde_saphyr::budget! { max_depth: MAX_REQUEST_DEPTH, max_documents: 1, max_nodes: MAX_NODES },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED_NODES },
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,

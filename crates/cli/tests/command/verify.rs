@@ -125,14 +125,13 @@ fn an_isolation_level_that_is_demanded_is_in_force() {
 #[test]
 fn a_suite_whose_receipt_would_be_too_large_is_still_judged_whole() {
     let place = Place::new();
-    let tests: Vec<String> = (0..5000)
-        .map(|index| format!(r#"{{"name":"{index:0>200}","input":"{index}","expected_output":"{index}"}}"#))
+    let tests: Vec<String> = (0..2000)
+        .map(|index| format!(r#"{{"name":"{index}","input":"'{index}' * 500","expected_output":"'{index}' * 500"}}"#))
         .collect();
     let text = format!(
         r#"{{"output":{{"content":"x = 1"}},"verification":{{"kind":"test_suite","language":"python","tests":[{}]}}}}"#,
         tests.join(",")
     );
     let receipt = place.receipt(&text, &[]);
-    assert_eq!((receipt.verdict(), receipt.results().total), (Verdict::Pass, 5000));
-    assert!(receipt.metadata().contains("details_left_out"));
+    assert_eq!((receipt.verdict(), receipt.results().total), (Verdict::Pass, 2000));
 }

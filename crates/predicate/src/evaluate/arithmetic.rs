@@ -25,7 +25,7 @@ impl<'a> Machine<'a> {
             (Operator::Add, _, _) if length(left).is_some() => {
                 return self.concatenate(node, nodes, left, right);
             }
-            (Operator::Remainder, _, _) => return self.mismatch(nodes, left, right),
+            (Operator::Remainder, _, _) => return self.remainder_mismatch(nodes, left, right),
             _ => match (times(operator, left, right), decimals(left, right)) {
                 (Some(result), _) => result,
                 (None, Some((a, b))) => decimal(operator, a, b),
@@ -47,13 +47,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn concatenate(
-        &mut self,
-        node: &'a Node,
-        nodes: &'a [Node; 2],
-        left: &Value,
-        right: &Value,
-    ) -> Flow<Value> {
+    /// `%` is for integers of one kind; the operand that is none is to blame.
+    fn remainder_mismatch(&self, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<Value> {
+        let [left_node, right_node] = nodes;
+        match left {
+            Value::Int(_) => Err(self.wrong_type(right_node, "int", right)),
+            Value::UInt(_) => Err(self.wrong_type(right_node, "uint", right)),
+            _ => Err(self.wrong_type(left_node, "int", left)),
+        }
+    }
+
+    fn concatenate(&mut self, node: &'a Node, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<Value> {
         let total = length(left).unwrap_or(0) + length(right).unwrap_or(0);
         match (left, right) {
             (Value::String(a), Value::String(b)) => {

@@ -8,7 +8,7 @@ use crate::ast::{Node, Operator};
 use crate::error::Failure;
 use crate::limits::MAX_VALUE_DEPTH;
 use crate::steps::Steps;
-use crate::value::{Map, Value};
+use crate::value::{Key, Map, Value};
 
 /// What comparing two values for equality gives.
 enum Equality<'v> {
@@ -19,13 +19,7 @@ enum Equality<'v> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn equality(
-        &mut self,
-        node: &'a Node,
-        nodes: &'a [Node; 2],
-        left: &Value,
-        right: &Value,
-    ) -> Flow<bool> {
+    pub(super) fn equality(&mut self, node: &'a Node, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<bool> {
         match equal(left, right, 0, &mut self.steps) {
             Ok(Equality::Same) => Ok(true),
             Ok(Equality::Different) => Ok(false),
@@ -72,13 +66,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn list_membership(
-        &mut self,
-        node: &'a Node,
-        left_node: &'a Node,
-        left: &Value,
-        items: &[Value],
-    ) -> Flow<bool> {
+    fn list_membership(&mut self, node: &'a Node, left_node: &'a Node, left: &Value, items: &[Value]) -> Flow<bool> {
         let mut mismatch = None;
         for item in items {
             match equal(left, item, 0, &mut self.steps) {
@@ -91,17 +79,17 @@ impl<'a> Machine<'a> {
             }
         }
         match mismatch {
-            Some((found, expected)) => {
-                Err(self.wrong_type(left_node, expected.type_name().name(), found))
-            }
+            Some((found, expected)) => Err(self.wrong_type(left_node, expected.type_name().name(), found)),
             None => Ok(false),
         }
     }
 
     fn key_membership(&mut self, left_node: &'a Node, left: &Value, map: &Map) -> Flow<bool> {
-        match crate::value::Key::from_value(left) {
-            Some(key) => Ok(map.get(&key).is_some()),
-            None => Err(self.wrong_type(left_node, "string or int", left)),
+        match (Key::from_value(left), left) {
+            (Some(key), _) => Ok(map.get(&key).is_some()),
+            // A number between the integers is the key of nothing.
+            (None, Value::Decimal(_)) => Ok(false),
+            (None, _) => Err(self.wrong_type(left_node, "string or int", left)),
         }
     }
 }
@@ -119,12 +107,7 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-fn equal<'v>(
-    left: &'v Value,
-    right: &'v Value,
-    depth: usize,
-    steps: &mut Steps,
-) -> Result<Equality<'v>, Failure> {
+fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps) -> Result<Equality<'v>, Failure> {
     steps.charge(1)?;
     let same = match (left, right) {
         (Value::Null, Value::Null) => true,
@@ -144,11 +127,7 @@ fn equal<'v>(
         (Value::Type(a), Value::Type(b)) => a == b,
         (Value::List(a), Value::List(b)) => {
             let pairs = a.iter().zip(b.iter());
-            return if a.len() == b.len() {
-                all_equal(pairs, depth, steps)
-            } else {
-                Ok(Equality::Different)
-            };
+            return if a.len() == b.len() { all_equal(pairs, depth, steps) } else { Ok(Equality::Different) };
         }
         (Value::Map(a), Value::Map(b)) => {
             let (a, b) = (a.entries(), b.entries());

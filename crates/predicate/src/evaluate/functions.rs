@@ -10,17 +10,10 @@ use crate::error::{Failure, Missing};
 use crate::time::{Field, Timestamp, parse_offset};
 use crate::value::Value;
 
-const HEX: [char; 16] = [
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-];
+const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 impl<'a> Machine<'a> {
-    pub(super) fn call(
-        &mut self,
-        node: &'a Node,
-        function: Function,
-        arguments: &'a [Node],
-    ) -> Flow<Operand<'a>> {
+    pub(super) fn call(&mut self, node: &'a Node, function: Function, arguments: &'a [Node]) -> Flow<Operand<'a>> {
         let Some((first_node, rest)) = arguments.split_first() else {
             return Err(self.absent(node));
         };
@@ -87,8 +80,7 @@ impl<'a> Machine<'a> {
         let offset = match rest.first() {
             None => 0,
             Some(offset_node) => match &*self.eval(offset_node)? {
-                Value::String(text) => parse_offset(text)
-                    .map_err(|_| self.failed(offset_node, Failure::Conversion))?,
+                Value::String(text) => parse_offset(text).map_err(|_| self.failed(offset_node, Failure::Conversion))?,
                 other => return Err(self.wrong_type(offset_node, "string", other)),
             },
         };
@@ -103,13 +95,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn refused(
-        &self,
-        node: &'a Node,
-        argument: &'a Node,
-        refusal: Refusal,
-        found: &Value,
-    ) -> Vec<Missing> {
+    fn refused(&self, node: &'a Node, argument: &'a Node, refusal: Refusal, found: &Value) -> Vec<Missing> {
         match refusal {
             Refusal::Type(expected) => self.wrong_type(argument, expected, found),
             Refusal::Failed(failure) => self.failed(node, failure),
@@ -230,9 +216,9 @@ fn timestamp(value: &Value) -> Answer {
     match value {
         Value::Timestamp(_) => Ok(value.clone()),
         Value::String(text) => parsed(text.parse().map(Value::Timestamp)),
-        Value::Int(seconds) => Timestamp::from_seconds(*seconds)
-            .map(Value::Timestamp)
-            .map_err(|_| Refusal::Failed(Failure::Time)),
+        Value::Int(seconds) => {
+            Timestamp::from_seconds(*seconds).map(Value::Timestamp).map_err(|_| Refusal::Failed(Failure::Time))
+        }
         _ => Err(Refusal::Type("RFC 3339 text")),
     }
 }

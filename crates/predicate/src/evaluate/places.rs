@@ -21,23 +21,13 @@ impl<'a> Machine<'a> {
         missing(self.path_of(node), Why::Failed(failure))
     }
 
-    pub(super) fn wrong_type(
-        &self,
-        node: &'a Node,
-        expected: &'static str,
-        found: &Value,
-    ) -> Vec<Missing> {
+    pub(super) fn wrong_type(&self, node: &'a Node, expected: &'static str, found: &Value) -> Vec<Missing> {
         let found = found.type_name().name();
         missing(self.path_of(node), Why::WrongType { expected, found })
     }
 
     /// Two operands that do not go together. The fact among them is blamed, not the literal.
-    pub(super) fn mismatch<T>(
-        &self,
-        nodes: &'a [Node; 2],
-        left: &Value,
-        right: &Value,
-    ) -> Flow<T> {
+    pub(super) fn mismatch<T>(&self, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<T> {
         let [left_node, right_node] = nodes;
         let (node, found, expected) = match left_node.kind {
             Kind::Constant(_) => (right_node, right, left),

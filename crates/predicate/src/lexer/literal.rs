@@ -88,7 +88,7 @@ struct Prefix {
 
 impl Prefix {
     fn read(rest: &str) -> Option<Self> {
-        let letters = rest.find(['\'', '"']).filter(|at| *at <= 2)?;
+        let letters = rest.bytes().take(3).position(|byte| matches!(byte, b'\'' | b'"'))?;
         let (prefix, quoted) = rest.split_at_checked(letters)?;
         let (raw, bytes) = match prefix.to_ascii_lowercase().as_str() {
             "" => (false, false),
@@ -97,9 +97,7 @@ impl Prefix {
             "br" | "rb" => (true, true),
             _ => return None,
         };
-        let quote = ["'''", "\"\"\"", "'", "\""]
-            .into_iter()
-            .find(|quote| quoted.starts_with(quote))?;
+        let quote = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| quoted.starts_with(quote))?;
         let length = letters + quote.len();
         Some(Self { raw, bytes, quote, length })
     }

@@ -95,7 +95,7 @@ impl Parser {
         };
         self.advance();
         self.expect(")")?;
-        let query = Query::new(&text).map_err(|fault| fault.at(span))?;
+        let query = Box::new(Query::new(&text).map_err(|fault| fault.at(span))?);
         node(Kind::Path { base, query }, self.span_since(start))
     }
 
@@ -104,7 +104,7 @@ impl Parser {
             let message = "the pattern of `matches` must be a string literal";
             return Err(Fault::Arguments(message.to_owned()).at(pattern.span));
         };
-        let pattern = Pattern::new(source).map_err(|fault| fault.at(pattern.span))?;
+        let pattern = Box::new(Pattern::new(source).map_err(|fault| fault.at(pattern.span))?);
         let kind = Kind::Matches { text: Box::new(text), pattern };
         node(kind, self.span_since(start))
     }
@@ -151,9 +151,7 @@ impl Parser {
     /// a filter there instead.
     fn second_variable_follows(&self, kind: MacroKind) -> bool {
         let comma = self.tokens.get(self.at + 1).map(|(token, _)| token);
-        kind != MacroKind::Map
-            && matches!(self.peek(), Token::Word(_))
-            && comma == Some(&Token::Operator(","))
+        kind != MacroKind::Map && matches!(self.peek(), Token::Word(_)) && comma == Some(&Token::Operator(","))
     }
 }
 

@@ -8,11 +8,7 @@ const SIZED: [Class; 4] = [Class::String, Class::Bytes, Class::List, Class::Map]
 const NUMERIC_TEXT: [Class; 2] = [Class::Number, Class::String];
 
 impl<'s> Checker<'s> {
-    pub(super) fn call(
-        &mut self,
-        function: Function,
-        arguments: &[Node],
-    ) -> Result<Type<'s>, Located> {
+    pub(super) fn call(&mut self, function: Function, arguments: &[Node]) -> Result<Type<'s>, Located> {
         let (takes, name, result): (&[Class], _, _) = match function {
             Function::Dyn | Function::Type => {
                 for argument in arguments {
@@ -30,21 +26,14 @@ impl<'s> Checker<'s> {
             Function::UInt => (&NUMERIC_TEXT, "`uint`", Type::Number),
             Function::Decimal => (&NUMERIC_TEXT, "`double`", Type::Number),
             Function::String => (
-                &[
-                    Class::String, Class::Number, Class::Bool, Class::Bytes, Class::Timestamp,
-                    Class::Duration,
-                ],
+                &[Class::String, Class::Number, Class::Bool, Class::Bytes, Class::Timestamp, Class::Duration],
                 "`string`",
                 Type::String,
             ),
             Function::Bool => (&[Class::Bool, Class::String], "`bool`", Type::Bool),
             Function::Bytes => (&[Class::Bytes, Class::String], "`bytes`", Type::Bytes),
             Function::Sha256 => (&[Class::Bytes, Class::String], "`sha256`", Type::String),
-            Function::Timestamp => (
-                &[Class::Timestamp, Class::String, Class::Number],
-                "`timestamp`",
-                Type::Timestamp,
-            ),
+            Function::Timestamp => (&[Class::Timestamp, Class::String, Class::Number], "`timestamp`", Type::Timestamp),
             Function::Duration => (&[Class::Duration, Class::String], "`duration`", Type::Duration),
             Function::Time(_) => {
                 return self.time_field(arguments);

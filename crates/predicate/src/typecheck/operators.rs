@@ -8,12 +8,7 @@ use crate::schema::FieldType;
 use crate::value::Value;
 
 impl<'s> Checker<'s> {
-    pub(super) fn binary(
-        &mut self,
-        operator: Operator,
-        operands: &[Node; 2],
-        span: Span,
-    ) -> Result<Type<'s>, Located> {
+    pub(super) fn binary(&mut self, operator: Operator, operands: &[Node; 2], span: Span) -> Result<Type<'s>, Located> {
         let [left_node, right_node] = operands;
         let (left, right) = (self.infer(left_node)?, self.infer(right_node)?);
         match operator {
@@ -30,20 +25,13 @@ impl<'s> Checker<'s> {
                 Ok(Type::Bool)
             }
             Operator::In => self.membership(left, right, right_node),
-            Operator::Add
-            | Operator::Subtract
-            | Operator::Multiply
-            | Operator::Divide
-            | Operator::Remainder => arithmetic(operator, left, right, span),
+            Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
+                arithmetic(operator, left, right, span)
+            }
         }
     }
 
-    fn membership(
-        &mut self,
-        left: Type<'s>,
-        right: Type<'s>,
-        node: &Node,
-    ) -> Result<Type<'s>, Located> {
+    fn membership(&mut self, left: Type<'s>, right: Type<'s>, node: &Node) -> Result<Type<'s>, Located> {
         match (right, &node.kind) {
             (Type::List(_), Kind::List(items)) => {
                 // With elements of several types, `in` asks for one of them: none is impossible.
@@ -66,18 +54,13 @@ impl<'s> Checker<'s> {
 }
 
 /// Values of different classes are never equal and never ordered; all but null is such a slip.
-fn comparable(
-    operator: Operator,
-    left: Type<'_>,
-    right: Type<'_>,
-    span: Span,
-) -> Result<(), Located> {
+fn comparable(operator: Operator, left: Type<'_>, right: Type<'_>, span: Span) -> Result<(), Located> {
     match (left.class(), right.class()) {
-        (Some(left), Some(right))
-            if left != right && left != Class::Null && right != Class::Null =>
-        {
+        (Some(left), Some(right)) if left != right && left != Class::Null && right != Class::Null => {
             let text = operator.text();
-            Err(Fault::Type(format!("`{text}` can not compare {left} with {right}")).at(span))
+            let of_type = left == Class::Type || right == Class::Type;
+            let hint = if of_type { "; write `` `type` `` for a fact of that name" } else { "" };
+            Err(Fault::Type(format!("`{text}` can not compare {left} with {right}{hint}")).at(span))
         }
         _ => Ok(()),
     }
@@ -95,9 +78,7 @@ fn ordered(operator: Operator, operand: Type<'_>, span: Span) -> Result<(), Loca
 
 /// A text compared with a field that can only be one of a few others.
 fn one_of(field: Type<'_>, literal: &Node) -> Result<(), Located> {
-    let (Type::OneOf(FieldType::OneOf(texts)), Kind::Constant(Value::String(text))) =
-        (field, &literal.kind)
-    else {
+    let (Type::OneOf(FieldType::OneOf(texts)), Kind::Constant(Value::String(text))) = (field, &literal.kind) else {
         return Ok(());
     };
     if texts.contains(text) {
@@ -107,12 +88,7 @@ fn one_of(field: Type<'_>, literal: &Node) -> Result<(), Located> {
     Err(Fault::UnknownName { what: "value", name: text.to_string(), nearest }.at(literal.span))
 }
 
-fn arithmetic<'s>(
-    operator: Operator,
-    left: Type<'s>,
-    right: Type<'s>,
-    span: Span,
-) -> Result<Type<'s>, Located> {
+fn arithmetic<'s>(operator: Operator, left: Type<'s>, right: Type<'s>, span: Span) -> Result<Type<'s>, Located> {
     let (Some(a), Some(b)) = (left.class(), right.class()) else {
         return Ok(Type::Any);
     };

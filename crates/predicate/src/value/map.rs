@@ -73,10 +73,7 @@ impl Ord for Key {
         match (self, other) {
             (Self::String(a), Self::String(b)) => a.cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            _ => self
-                .rank()
-                .cmp(&other.rank())
-                .then_with(|| self.number().cmp(&other.number())),
+            _ => self.rank().cmp(&other.rank()).then_with(|| self.number().cmp(&other.number())),
         }
     }
 }
@@ -122,10 +119,7 @@ impl Map {
     #[must_use]
     pub fn get_str(&self, name: &str) -> Option<&Value> {
         if self.0.len() <= SCANNED_ENTRIES {
-            let found = self
-                .0
-                .iter()
-                .find(|(key, _)| matches!(key, Key::String(key) if **key == *name));
+            let found = self.0.iter().find(|(key, _)| matches!(key, Key::String(key) if **key == *name));
             return found.map(|(_, value)| value);
         }
         let at = self.0.binary_search_by(|(key, _)| match key {

@@ -83,7 +83,9 @@ fn fits_one(end: &End, declared: &str) -> bool {
     let (word, rest) = declared.split_once(' ').unwrap_or((declared, ""));
     match end {
         End::Value(wire) => word == "own" || (word == "value" && (rest.is_empty() || rest.as_bytes() == wire)),
-        End::Text(text) => word == "own" || (word == "text" && (rest.is_empty() || rest.as_bytes() == text.trim_ascii_end())),
+        End::Text(text) => {
+            word == "own" || (word == "text" && (rest.is_empty() || rest.as_bytes() == text.trim_ascii_end()))
+        }
         End::Raised { kind, .. } => word == "own" || (word == "raised" && (rest.is_empty() || rest == kind)),
         End::Timeout => matches!(word, "own" | "timeout"),
         End::MemoryLimit => matches!(word, "own" | "memory_limit"),

@@ -49,7 +49,12 @@ impl HostState {
             processes: descendants(),
             mounts: fs::read_to_string("/proc/self/mountinfo").unwrap(),
             cgroups: cgroups(),
-            files: ["/tmp", "/dev/shm", "/var/tmp"].map(Path::new).into_iter().chain([folder]).flat_map(marked).collect(),
+            files: ["/tmp", "/dev/shm", "/var/tmp"]
+                .map(Path::new)
+                .into_iter()
+                .chain([folder])
+                .flat_map(marked)
+                .collect(),
         }
     }
 
@@ -112,7 +117,8 @@ fn descendants() -> BTreeSet<String> {
 fn marked(folder: &Path) -> Vec<PathBuf> {
     let suspicious = |entry: &fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        name.starts_with(MARK) || entry.metadata().is_ok_and(|found| found.uid() >= FIRST_OUTER_ID && found.uid() < u32::MAX - 1)
+        name.starts_with(MARK)
+            || entry.metadata().is_ok_and(|found| found.uid() >= FIRST_OUTER_ID && found.uid() < u32::MAX - 1)
     };
     let inside = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(MARK));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::job::Language;
-
 /// The longest request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// How deep a request may nest.
@@ -21,6 +19,8 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(5_000);
 pub const DEFAULT_TOTAL_TIMEOUT: Duration = Duration::from_millis(60_000);
 /// Output of one check where `limits.output_bytes` is not given.
 pub const DEFAULT_OUTPUT_BYTES: usize = 1 << 20;
+/// Writable `/tmp` of one check where `limits.disk_mb` is not given: none.
+pub const DEFAULT_DISK_MB: u32 = 0;
 /// Processes of one check where `limits.processes` is not given.
 pub const DEFAULT_PROCESSES: u32 = 64;
 
@@ -36,15 +36,6 @@ pub const MAX_OUTPUT_BYTES: usize = 16 << 20;
 pub const MAX_PROCESSES: u32 = 256;
 /// The most scratch disk one check gets.
 pub const MAX_DISK_MB: u32 = 1_024;
-
-/// Scratch disk of one check where `limits.disk_mb` is not given: none, but for bash, which keeps here-documents and
-/// pipelines' files there.
-pub fn default_disk_mb(language: Language) -> u32 {
-    match language {
-        Language::Python | Language::JavaScript => 0,
-        Language::Bash => 16,
-    }
-}
 
 /// The most a host grants. What a request asks for above it is lowered to it; the default is the constants of this
 /// module.

@@ -120,7 +120,7 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Processes and threads one case may have at a time.
     pub processes: u32,
-    /// Scratch disk of one case, in MiB.
+    /// Size of a private, writable `/tmp` of one case, in MiB; 0 for no writable place.
     pub disk_mb: u32,
 }
 
@@ -166,8 +166,6 @@ pub enum End {
     MemoryLimit,
     /// It went past [`Limits::output_bytes`].
     OutputLimit,
-    /// It went past [`Limits::processes`].
-    ProcessLimit,
     /// It was killed by this signal.
     Signal(i32),
     /// It ended with this status before it answered (or, for [`Program::Stdio`], with a status other than 0).

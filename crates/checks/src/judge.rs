@@ -67,10 +67,15 @@ impl Request {
         let mut room = Room::beside(self.task.as_ref(), &suite.tests);
         let mut fault = None;
         let mut details = Vec::with_capacity(suite.tests.len());
+        let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
         for (index, test) in suite.tests.iter().enumerate() {
+            let expected = match test.expected {
+                Expected::Expression(_) => evaluated.next().map(|case| &case.end),
+                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
+            };
             let check = match &misfit {
                 Some(why) => Check::broken(why),
-                None => check(suite, test, index, submission, expected),
+                None => check(suite, test, expected, submission.cases.get(index)),
             };
             fault = worse(fault, check.fault);
             let case = submission.cases.get(index).filter(|_| misfit.is_none());
@@ -104,33 +109,29 @@ fn worse(one: Option<Fault>, other: Option<Fault>) -> Option<Fault> {
 
 /// Why the outcomes can not be those of the request's jobs.
 fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Option<String> {
-    let tests = suite.tests.len();
-    let wrong_count = |what: &str, outcome: &Outcome| {
+    let wrong_count = |what: &str, outcome: &Outcome, due: usize| {
         let cases = outcome.cases.len();
-        (cases != tests).then(|| format!("the sandbox answered {cases} of {tests} {what}; run the request again"))
+        (cases != due).then(|| format!("the sandbox answered {cases} of {due} {what}; run the request again"))
     };
-    let wants_expected = suite.tests.iter().any(|test| matches!(test.expected, Expected::Expression(_)));
-    let expected_misfit = match (wants_expected, expected) {
-        (true, Some(outcome)) => wrong_count("expected values", outcome),
-        (true, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
-        (false, Some(_)) => {
-            Some("expected values were evaluated that nobody asked for; run the request again".to_owned())
-        }
-        (false, None) => None,
+    let expressions = suite.tests.iter().filter(|test| matches!(test.expected, Expected::Expression(_))).count();
+    let expected_misfit = match (expressions, expected) {
+        (0, Some(_)) => Some("expected values were evaluated that nobody asked for; run the request again".to_owned()),
+        (0, None) => None,
+        (due, Some(outcome)) => wrong_count("expected values", outcome, due),
+        (_, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
     };
     let nameless =
         submission.runtime.is_empty() && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
     let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
-    wrong_count("checks", submission).or(nameless).or(expected_misfit)
+    wrong_count("checks", submission, suite.tests.len()).or(nameless).or(expected_misfit)
 }
 
-fn check(suite: &Suite, test: &Test, index: usize, submission: &Outcome, expected: Option<&Outcome>) -> Check {
-    let expected_end = expected.and_then(|outcome| outcome.cases.get(index)).map(|case| &case.end);
-    let wanted = match expected::wanted(suite.language, test, expected_end) {
+fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<&CaseOutcome>) -> Check {
+    let wanted = match expected::wanted(suite.language, test, expected) {
         Ok(wanted) => wanted,
         Err(unusable) => return unusable,
     };
-    match submission.cases.get(index) {
+    match case {
         Some(case) => answer::check(suite.language, test, &wanted, &case.end),
         None => Check::broken("the sandbox gave no answer; run the request again"),
     }

@@ -1,8 +1,8 @@
 //! From a request to the jobs it asks for.
 
 use crate::caps::{
-    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT,
-    default_disk_mb,
+    Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
+    DEFAULT_TOTAL_TIMEOUT,
 };
 use crate::job::{Case, Job, Limits, Program};
 use crate::request::{Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
@@ -50,7 +50,7 @@ impl Expected {
     fn expression(&self) -> Option<&String> {
         match self {
             Expected::Expression(text) => Some(text),
-            Expected::Json(_) | Expected::Text(..) => None,
+            Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
         }
     }
 }
@@ -66,7 +66,7 @@ fn job<'a>(suite: &Suite, program: Program, caps: &Caps, inputs: impl Iterator<I
         total_timeout: asked.total_timeout.unwrap_or(DEFAULT_TOTAL_TIMEOUT).min(caps.total_timeout),
         output_bytes: asked.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES).min(caps.output_bytes),
         processes: asked.processes.unwrap_or(DEFAULT_PROCESSES).min(caps.processes),
-        disk_mb: asked.disk_mb.unwrap_or_else(|| default_disk_mb(suite.language)).min(caps.disk_mb),
+        disk_mb: asked.disk_mb.unwrap_or(DEFAULT_DISK_MB).min(caps.disk_mb),
     };
     Job { language: suite.language, runtime: suite.runtime.clone(), program, cases: inputs.map(case).collect(), limits }
 }

@@ -10,6 +10,7 @@ use proofmark_receipt::{Hashes, Sha256Digest, Task};
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 use crate::job::Language;
 use crate::judge::Room;
+use crate::value::Value;
 
 mod embedded;
 mod entrypoint;
@@ -99,6 +100,8 @@ pub enum Expected {
     Json(Json),
     /// An expression, in the mode `expression`.
     Expression(String),
+    /// The value of an expression that is a plain literal, which needs no interpreter.
+    Value(Value),
     /// Standard output, in the mode `stdio`.
     Text(String, TextRule),
 }

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 mod from_json;
 mod integer;
+mod literal;
 mod wide;
 
 pub use integer::Integer;

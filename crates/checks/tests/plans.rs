@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proofmark_checks::{
-    Caps, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Format,
-    Language, MAX_MEMORY_MB, MAX_TIMEOUT, Program, Request, RequestError, default_disk_mb,
+    Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
+    DEFAULT_TOTAL_TIMEOUT, Format, MAX_MEMORY_MB, MAX_TIMEOUT, Program, Request, RequestError,
 };
 
 fn json(text: &str) -> Result<Request, RequestError> {
@@ -28,7 +28,7 @@ fn a_plan_has_defaults_takes_what_is_asked_and_grants_no_more_than_the_caps() {
     let limits = plan.submission.limits;
     assert_eq!((limits.memory_mb, limits.total_timeout), (DEFAULT_MEMORY_MB, DEFAULT_TOTAL_TIMEOUT));
     assert_eq!((limits.output_bytes, limits.processes), (DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES));
-    assert_eq!(limits.disk_mb, default_disk_mb(Language::Python));
+    assert_eq!(limits.disk_mb, DEFAULT_DISK_MB);
     assert_eq!(plan.submission.cases[0].timeout, DEFAULT_TIMEOUT);
 
     let head = r#""limits": {"memory_mb": 99999999999, "timeout_ms": 70000, "output_bytes": 10, "processes": 3, "disk_mb": 2},"#;
@@ -58,7 +58,7 @@ fn a_plan_has_defaults_takes_what_is_asked_and_grants_no_more_than_the_caps() {
 #[test]
 fn the_job_of_a_submission_holds_nothing_of_what_is_expected() {
     let requests = [
-        test("", r#""name": "a", "input": "f()", "expected_output": "'sEcReT'""#),
+        test("", r#""name": "a", "input": "f()", "expected_output": "'sEcReT' + ''""#),
         test(r#""entrypoint": "f","#, r#""name": "a", "input": [], "expected_output": "\"sEcReT\"""#),
         test(r#""mode": "stdio","#, r#""name": "a", "input": "f()", "expected_output": "sEcReT""#),
     ];
@@ -68,7 +68,7 @@ fn the_job_of_a_submission_holds_nothing_of_what_is_expected() {
         assert_eq!(plan.submission.cases.len(), 1);
         if let Some(expected) = plan.expected {
             assert_eq!(expected.program, Program::Pristine);
-            assert_eq!(expected.cases[0].input, "'sEcReT'");
+            assert_eq!(expected.cases[0].input, "'sEcReT' + ''");
         } else {
             assert!(!matches!(plan.submission.program, Program::Expression { .. }));
         }

@@ -18,7 +18,7 @@ fn millis(time: Duration) -> String {
 #[test]
 fn the_limits_are_those_of_the_constants() {
     let text = reference();
-    let disk = format!("{} (bash: {})", default_disk_mb(Language::Python), default_disk_mb(Language::Bash));
+    let disk = DEFAULT_DISK_MB.to_string();
     let rows = [
         ("memory_mb", DEFAULT_MEMORY_MB.to_string(), MAX_MEMORY_MB.to_string()),
         ("timeout_ms", millis(DEFAULT_TIMEOUT), millis(MAX_TIMEOUT)),

@@ -99,7 +99,7 @@ fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
     let request = json(
         r#"{"task_id": "t", "task_type": "k", "tier": 0, "output": {"content": "x"}, "verification": {"kind": "test_suite",
             "test_suite": {"language": "py", "runtime": "python3.11", "reveal": "none",
-            "tests": [{"name": "a", "expression": "f(1)", "expected": "2"}]}}}"#,
+            "tests": [{"name": "a", "expression": "f(1)", "expected": "1 + 1"}]}}}"#,
     )
     .unwrap();
     assert_eq!(request.task.unwrap().task_id.as_deref(), Some("t"));
@@ -107,7 +107,7 @@ fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
     assert_eq!(request.suite.reveal, Reveal::None);
     assert_eq!(request.suite.mode, Mode::Expression);
     assert_eq!(request.suite.tests[0].input, "f(1)");
-    assert_eq!(request.suite.tests[0].expected, Expected::Expression("2".to_owned()));
+    assert_eq!(request.suite.tests[0].expected, Expected::Expression("1 + 1".to_owned()));
 }
 
 #[test]

@@ -45,7 +45,11 @@ pub(crate) enum Kind {
         operator: Operator,
         operands: Box<[Node; 2]>,
     },
-    List(Vec<Node>),
+    /// A list; its value, when all its items are literals.
+    List {
+        items: Vec<Node>,
+        value: Option<Value>,
+    },
     Map(Vec<[Node; 2]>),
     Call {
         function: Function,
@@ -256,6 +260,14 @@ impl Function {
 }
 
 impl Kind {
+    /// The value of a literal, or of a list of literals.
+    pub(crate) fn literal(&self) -> Option<&Value> {
+        match self {
+            Self::Constant(value) | Self::List { value: Some(value), .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// The nodes directly below.
     pub(crate) fn children(&self) -> Box<dyn Iterator<Item = &Node> + '_> {
         match self {
@@ -266,7 +278,7 @@ impl Kind {
             | Self::Matches { text: child, .. } => Box::new(std::iter::once(&**child)),
             Self::Index { base, index } => Box::new([&**base, &**index].into_iter()),
             Self::Has { base, .. } | Self::Path { base, .. } => Box::new(base.iter().map(|node| &**node)),
-            Self::And(items) | Self::Or(items) | Self::List(items) => Box::new(items.iter()),
+            Self::And(items) | Self::Or(items) | Self::List { items, .. } => Box::new(items.iter()),
             Self::Conditional(parts) => Box::new(parts.iter()),
             Self::Binary { operands, .. } => Box::new(operands.iter()),
             Self::Map(entries) => Box::new(entries.iter().flatten()),

@@ -66,7 +66,7 @@ impl Decimal {
     ///
     /// # Errors
     /// [`NumberError::TooPrecise`] and [`NumberError::OutOfRange`].
-    pub fn add(self, other: Self) -> Result<Self, NumberError> {
+    pub fn plus(self, other: Self) -> Result<Self, NumberError> {
         if self.is_zero() {
             return Ok(other);
         }
@@ -86,8 +86,8 @@ impl Decimal {
     ///
     /// # Errors
     /// [`NumberError::TooPrecise`] and [`NumberError::OutOfRange`].
-    pub fn subtract(self, other: Self) -> Result<Self, NumberError> {
-        self.add(other.negate())
+    pub fn minus(self, other: Self) -> Result<Self, NumberError> {
+        self.plus(other.negate())
     }
 
     /// The exact product.
@@ -342,8 +342,8 @@ mod tests {
 
     #[test]
     fn arithmetic_is_exact_or_an_error() {
-        assert_eq!(decimal("0.1").add(decimal("0.2")), Ok(decimal("0.3")));
-        assert_eq!(decimal("1e40").add(decimal("1")), Err(NumberError::TooPrecise));
+        assert_eq!(decimal("0.1").plus(decimal("0.2")), Ok(decimal("0.3")));
+        assert_eq!(decimal("1e40").plus(decimal("1")), Err(NumberError::TooPrecise));
         assert_eq!(decimal("1").divide(decimal("8")), Ok(decimal("0.125")));
         let third = decimal("1").divide(decimal("3")).unwrap();
         assert_eq!(third.to_string(), format!("0.{}", "3".repeat(34)));

@@ -7,6 +7,7 @@ mod compare;
 mod functions;
 mod macros;
 mod places;
+mod quick;
 
 use crate::ast::{Kind, Node, Operator};
 use crate::error::{Failure, Missing, Span, Why};
@@ -25,6 +26,8 @@ pub(crate) struct Machine<'a> {
     /// Variables of the macros being run, outermost first.
     locals: Vec<Local<'a>>,
     steps: Steps,
+    /// Whether the clauses that decide are wanted.
+    explains: bool,
     /// The clauses that decided what has been evaluated so far.
     decided: Vec<Span>,
 }
@@ -75,8 +78,14 @@ impl From<bool> for Operand<'_> {
 }
 
 impl<'a> Machine<'a> {
+    /// An evaluation that keeps no account of the clauses that decide.
     pub(crate) fn new(source: &'a str, facts: &'a Value) -> Self {
-        Self { source, facts, locals: Vec::new(), steps: Steps::new(), decided: Vec::new() }
+        Self { source, facts, locals: Vec::new(), steps: Steps::new(), explains: false, decided: Vec::new() }
+    }
+
+    /// An evaluation that keeps account.
+    pub(crate) fn explaining(source: &'a str, facts: &'a Value) -> Self {
+        Self { explains: true, ..Self::new(source, facts) }
     }
 
     /// The truth of a condition. An exhausted budget makes every answer unknown.
@@ -119,7 +128,12 @@ impl<'a> Machine<'a> {
                 self.decide(operand).map(|truth| !truth)
             }
             _ => {
-                self.decided.push(node.span);
+                if self.explains {
+                    self.decided.push(node.span);
+                }
+                if let Some(truth) = self.quick(node) {
+                    return Ok(truth);
+                }
                 match &*self.eval(node)? {
                     Value::Bool(truth) => Ok(*truth),
                     other => Err(self.wrong_type(node, "bool", other)),
@@ -155,10 +169,12 @@ impl<'a> Machine<'a> {
         missing.map_or(Ok(!stop), Err)
     }
 
-    fn eval(&mut self, node: &'a Node) -> Flow<Operand<'a>> {
+    /// Kept out of line: its frame is large, and most nodes never need it.
+    #[inline(never)]
+    fn compute(&mut self, node: &'a Node) -> Flow<Operand<'a>> {
         self.charge(node, 1)?;
         match &node.kind {
-            Kind::Constant(value) => Ok(Operand::Shared(value)),
+            Kind::Constant(value) | Kind::List { value: Some(value), .. } => Ok(Operand::Shared(value)),
             Kind::Fact(name) => match self.facts.get(name) {
                 Some(value) => Ok(Operand::Shared(value)),
                 None => Err(missing(name.to_string(), Why::Absent)),
@@ -182,7 +198,7 @@ impl<'a> Machine<'a> {
                 if self.condition(condition)? { self.eval(then) } else { self.eval(otherwise) }
             }
             Kind::Binary { operator, operands } => self.binary(node, *operator, operands),
-            Kind::List(items) => self.list(node, items).map(Operand::Owned),
+            Kind::List { items, value: None } => self.list(node, items).map(Operand::Owned),
             Kind::Map(entries) => self.map(node, entries).map(Operand::Owned),
             Kind::Call { function, arguments } => self.call(node, *function, arguments),
             Kind::Matches { text, pattern } => {

@@ -244,7 +244,9 @@ impl Parser {
         let start = self.span().start;
         self.advance();
         let items = self.comma_separated("]", Self::expression)?;
-        node(Kind::List(items), self.span_since(start))
+        let literals = items.iter().map(|item| item.kind.literal().cloned());
+        let value = literals.collect::<Option<Vec<_>>>().map(Value::from);
+        node(Kind::List { items, value }, self.span_since(start))
     }
 
     fn map(&mut self) -> Result<Node, Located> {

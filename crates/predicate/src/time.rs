@@ -78,7 +78,7 @@ impl Timestamp {
     ///
     /// # Errors
     /// [`TimeError::OutOfRange`].
-    pub fn add(self, span: Duration) -> Result<Self, TimeError> {
+    pub fn plus(self, span: Duration) -> Result<Self, TimeError> {
         Self::new(self.total_nanos() + i128::from(span.nanos))
     }
 
@@ -86,7 +86,7 @@ impl Timestamp {
     ///
     /// # Errors
     /// [`TimeError::OutOfRange`].
-    pub fn subtract(self, span: Duration) -> Result<Self, TimeError> {
+    pub fn minus(self, span: Duration) -> Result<Self, TimeError> {
         Self::new(self.total_nanos() - i128::from(span.nanos))
     }
 
@@ -149,7 +149,7 @@ impl Duration {
     ///
     /// # Errors
     /// [`TimeError::OutOfRange`].
-    pub fn add(self, other: Self) -> Result<Self, TimeError> {
+    pub fn plus(self, other: Self) -> Result<Self, TimeError> {
         Self::new(i128::from(self.nanos) + i128::from(other.nanos))
     }
 
@@ -157,7 +157,7 @@ impl Duration {
     ///
     /// # Errors
     /// [`TimeError::OutOfRange`].
-    pub fn subtract(self, other: Self) -> Result<Self, TimeError> {
+    pub fn minus(self, other: Self) -> Result<Self, TimeError> {
         Self::new(i128::from(self.nanos) - i128::from(other.nanos))
     }
 

@@ -39,7 +39,7 @@ enum Type<'s> {
     Object(&'s Schema),
     Timestamp,
     Duration,
-    Type,
+    Denotation,
 }
 
 /// Types that can be compared with one another.
@@ -99,7 +99,7 @@ impl<'s> Type<'s> {
             TypeName::Map => Self::Map(None),
             TypeName::Timestamp => Self::Timestamp,
             TypeName::Duration => Self::Duration,
-            TypeName::Type => Self::Type,
+            TypeName::Type => Self::Denotation,
         }
     }
 
@@ -120,7 +120,7 @@ impl<'s> Type<'s> {
             Self::Map(_) | Self::Object(_) => Class::Map,
             Self::Timestamp => Class::Timestamp,
             Self::Duration => Class::Duration,
-            Self::Type => Class::Type,
+            Self::Denotation => Class::Type,
         })
     }
 }
@@ -147,7 +147,7 @@ impl<'s> Checker<'s> {
             Kind::Or(items) => self.junction(items, "`||`"),
             Kind::Conditional(parts) => self.conditional(parts),
             Kind::Binary { operator, operands } => self.binary(*operator, operands, node.span),
-            Kind::List(items) => {
+            Kind::List { items, .. } => {
                 items.iter().try_for_each(|item| self.infer(item).map(|_| ()))?;
                 Ok(Type::List(None))
             }
@@ -169,12 +169,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn path(
-        &mut self,
-        base: Option<&Node>,
-        query: &Query,
-        span: Span,
-    ) -> Result<Type<'s>, Located> {
+    fn path(&mut self, base: Option<&Node>, query: &Query, span: Span) -> Result<Type<'s>, Located> {
         let mut at = match (base, self.schema) {
             (Some(base), _) => self.infer(base)?,
             (None, Some(schema)) => Type::Object(schema),

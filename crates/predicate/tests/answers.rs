@@ -47,7 +47,13 @@ fn three_valued_logic_has_these_tables() {
     for (a, x) in values {
         for (b, y) in values {
             let and = if x == 0 || y == 0 { 0 } else { x.max(y) };
-            let or = if x == 1 || y == 1 { 1 } else if x == 2 || y == 2 { 2 } else { 0 };
+            let or = if x == 1 || y == 1 {
+                1
+            } else if x == 2 || y == 2 {
+                2
+            } else {
+                0
+            };
             assert_eq!(number(&truth(&format!("{a} && {b}"))), and, "{a} && {b}");
             assert_eq!(number(&truth(&format!("{a} || {b}"))), or, "{a} || {b}");
         }
@@ -75,7 +81,10 @@ fn unknown_names_the_fact_and_what_is_the_matter_with_it() {
         ("path('$.gone[?@.x > 1]').size() == 0", "`gone` is absent"),
         ("limit in ['a']", "`limit` is of type int, expected string"),
         ("limit % 1.5 == 0.0", "`1.5` is of type decimal, expected int"),
-        ("int(order.currency) > 1", "`int(order.currency)` can not be computed: the text does not have the form the conversion needs"),
+        (
+            "int(order.currency) > 1",
+            "`int(order.currency)` can not be computed: the text does not have the form the conversion needs",
+        ),
     ] {
         assert_eq!(missing(source), [expected], "{source}");
     }
@@ -103,10 +112,7 @@ fn false_and_unknown_name_the_clauses_that_decided() {
     assert_eq!(decided_by("limit > 1 && gone && !other"), ["gone", "other"]);
     assert_eq!(decided_by("gone && limit > 900"), ["limit > 900"]);
     assert_eq!(decided_by("!(limit > 1 || gone)"), ["limit > 1"]);
-    assert_eq!(
-        decided_by("limit > 1 && (gone || limit > 900) && limit > 2"),
-        ["gone"]
-    );
+    assert_eq!(decided_by("limit > 1 && (gone || limit > 900) && limit > 2"), ["gone"]);
     assert_eq!(decided_by("actor.scopes.all(s, s == 'read')"), ["actor.scopes.all(s, s == 'read')"]);
     assert!(decided_by("limit > 1 || gone").is_empty());
 }
@@ -151,8 +157,7 @@ fn a_binding_has_a_value() {
 
 #[test]
 fn the_facts_a_predicate_reads_are_known() {
-    let predicate =
-        Predicate::compile("order.total < limit && has(actor) && path('$.extra.x')[0] == 1").unwrap();
+    let predicate = Predicate::compile("order.total < limit && has(actor) && path('$.extra.x')[0] == 1").unwrap();
     let names = predicate.names();
     let names: Vec<_> = names.iter().map(|name| &**name).collect();
     assert_eq!(names, ["actor", "extra", "limit", "order"]);

@@ -91,11 +91,7 @@ fn nested_macros_run_out_of_steps() {
 fn an_exhausted_budget_is_unknown_whatever_follows() {
     let facts = one("l", numbers(2000));
     let costly = "l.all(a, l.all(b, l.all(c, true)))";
-    for source in [
-        format!("{costly} || true"),
-        format!("{costly} && false"),
-        format!("!({costly}) || true"),
-    ] {
+    for source in [format!("{costly} || true"), format!("{costly} && false"), format!("!({costly}) || true")] {
         assert_eq!(answer(&source, &facts), "step_limit", "{source}");
     }
     assert_eq!(answer(&format!("true || {costly}"), &facts), "true");
@@ -105,7 +101,10 @@ fn an_exhausted_budget_is_unknown_whatever_follows() {
 fn strings_can_not_be_grown_without_bound() {
     let facts = one("s", Value::from("x".repeat(1 << 19)));
     assert_eq!(answer("(s + s + s).size() > 0", &facts), "size_limit");
-    assert_eq!(answer("[1,2,3,4,5,6,7,8,9,10].map(i, s + s).map(t, t + '').map(t, t.size()).size() == 10", &facts), "step_limit");
+    assert_eq!(
+        answer("[1,2,3,4,5,6,7,8,9,10].map(i, s + s).map(t, t + '').map(t, t.size()).size() == 10", &facts),
+        "step_limit"
+    );
     let list = one("l", numbers(60_000));
     assert_eq!(answer("(l + l).size() > 0", &list), "size_limit");
 }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 mod left_out;
 
 /// Fewer passing cases than this means something was lost.
-const LEAST_PASSED: usize = 0;
+const LEAST_PASSED: usize = 1056;
 
 enum Answer {
     Value(Value),
@@ -27,6 +27,9 @@ fn applicable_cases_pass() {
     for case in &cases {
         if let Some(reason) = left_out::reason(case) {
             *out.entry(reason).or_default() += 1;
+            if left_out::is_single(case) && verdict(case).is_ok() {
+                wrong.push(format!("{} | passes, yet is left out", left_out::name(case)));
+            }
             continue;
         }
         match verdict(case) {

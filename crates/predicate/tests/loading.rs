@@ -40,7 +40,11 @@ fn a_declared_schema_refuses_slips() {
         ("order.tags.all(k, v, v > 1)", "type", "`>` can not compare a string with a number"),
         ("order.items in [1]", "type", "`in` can not compare a list with a number"),
         ("order.total.exists(x, x)", "type", "this macro takes a list or a map, this is a number"),
-        ("order.items.filter(i, i.price > 1)[0].prise > 1", "unknown_name", "unknown field `prise`; did you mean `price`?"),
+        (
+            "order.items.filter(i, i.price > 1)[0].prise > 1",
+            "unknown_name",
+            "unknown field `prise`; did you mean `price`?",
+        ),
     ] {
         let error = Predicate::compile_with(source, &schema()).unwrap_err();
         assert_eq!((error.code(), error.fault.to_string().as_str()), (code, message), "{source}");
@@ -87,7 +91,13 @@ fn faults_have_a_code_a_place_and_a_message() {
         ("a.matches(b)", "arguments", 1, 11, "the pattern of `matches` must be a string literal"),
         ("a.matches('(')", "pattern", 1, 11, "the pattern can not be used: unclosed group; it may have 1024 bytes"),
         ("1 + 'a' == 2", "type", 1, 1, "`+` can not combine a number with a string"),
-        ("type == 'refund'", "type", 1, 1, "`==` can not compare the name of a type with a string; write `` `type` `` for a fact of that name"),
+        (
+            "type == 'refund'",
+            "type",
+            1,
+            1,
+            "`==` can not compare the name of a type with a string; write `` `type` `` for a fact of that name",
+        ),
     ] {
         let error = Predicate::compile(source).unwrap_err();
         let found = (error.code(), error.line, error.column, error.fault.to_string());

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use crate::child::{Entering, INNER_ID, Start, Step, first_stage};
-use crate::filter::{Audience, allow_list};
+use crate::filter::{Audience, Place, allow_list};
 use crate::level::Level;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
@@ -60,7 +60,10 @@ impl Cell {
     /// Starts `body` behind the walls of `blueprint`, with `fds` as its
     /// descriptors 0, 1, 2, ….
     pub(crate) fn start(blueprint: &Blueprint<'_>, body: &Body<'_>, fds: &[OwnedFd]) -> Result<Cell, CellError> {
-        let filter = allow_list(blueprint.audience, blueprint.level.has_namespaces())?;
+        let filter = allow_list(
+            blueprint.audience,
+            Place { namespaces: blueprint.level.has_namespaces(), disk: blueprint.disk_mb > 0 },
+        )?;
         let disk = CString::new(format!("size={}m,mode=1777,nr_inodes=16384", blueprint.disk_mb)).map_err(io::Error::other)?;
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
         let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();

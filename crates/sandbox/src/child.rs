@@ -9,6 +9,7 @@ use std::os::fd::RawFd;
 use std::ptr;
 
 use crate::keeper::keep;
+use crate::landlock::restrict_files;
 use crate::level::Level;
 use crate::tree::{Entry, Tree};
 
@@ -329,84 +330,6 @@ unsafe fn set_limits(limits: &[(u32, u64)]) -> Result<(), Stopped> {
 }
 
 #[repr(C)]
-pub(crate) struct RulesetAttr {
-    pub(crate) files: u64,
-    pub(crate) net: u64,
-    pub(crate) scoped: u64,
-}
-
-#[repr(C, packed)]
-struct PathBeneath {
-    allowed: u64,
-    parent: RawFd,
-}
-
-const FS_EXECUTE: u64 = 1;
-const FS_WRITE_FILE: u64 = 1 << 1;
-const FS_READ: u64 = 1 << 2 | 1 << 3;
-
-/// Landlock: reading and running what the tree shows, writing only below a
-/// private `/tmp` and to `/dev/null`; no TCP, and no signals or abstract sockets
-/// to anything outside.
-unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
-    if e.landlock == 0 {
-        return if e.level.has_namespaces() { Ok(()) } else { Err((Step::Landlock, libc::ENOSYS)) };
-    }
-    let files: u64 = match e.landlock {
-        1 => (1 << 13) - 1,
-        2 => (1 << 14) - 1,
-        3 | 4 => (1 << 15) - 1,
-        _ => (1 << 16) - 1,
-    };
-    let attr = RulesetAttr {
-        files,
-        net: if e.landlock >= 4 { 3 } else { 0 },
-        scoped: if e.landlock >= 6 { 3 } else { 0 },
-    };
-    let size: usize = match e.landlock {
-        1..=3 => 8,
-        4 | 5 => 16,
-        _ => 24,
-    };
-    // SAFETY: `attr` outlives the call, and `size` is what that version knows of it.
-    let ruleset = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0) };
-    let ruleset = check(ruleset, Step::Landlock)? as RawFd;
-    // SAFETY: C strings prepared before the fork; descriptors are our own.
-    unsafe {
-        if e.level.has_namespaces() {
-            allow(ruleset, c"/", FS_READ | FS_EXECUTE)?;
-        } else {
-            for path in &e.tree.readable {
-                allow(ruleset, path, FS_READ | FS_EXECUTE)?;
-            }
-        }
-        if e.disk.is_some() {
-            allow(ruleset, c"/tmp", files)?;
-        }
-        allow(ruleset, c"/dev/null", FS_WRITE_FILE | 1 << 2)?;
-        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
-        check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
-        libc::close(ruleset);
-    }
-    Ok(())
-}
-
-unsafe fn allow(ruleset: RawFd, path: &CStr, allowed: u64) -> Result<(), Stopped> {
-    // SAFETY: `path` and `rule` outlive the calls.
-    unsafe {
-        let parent = check(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC).into(), Step::Landlock)? as RawFd;
-        let mut found: libc::stat = std::mem::zeroed();
-        check(libc::fstat(parent, &raw mut found).into(), Step::Landlock)?;
-        let is_dir = found.st_mode & libc::S_IFMT == libc::S_IFDIR;
-        let file_only = FS_EXECUTE | FS_WRITE_FILE | 1 << 2 | 1 << 14;
-        let rule = PathBeneath { allowed: if is_dir { allowed } else { allowed & file_only }, parent };
-        check(libc::syscall(libc::SYS_landlock_add_rule, ruleset, 1, &raw const rule, 0), Step::Landlock)?;
-        libc::close(parent);
-    }
-    Ok(())
-}
-
-#[repr(C)]
 struct CapHeader {
     version: u32,
     pid: i32,
@@ -441,7 +364,7 @@ unsafe fn drop_capabilities(zygote: bool) -> Result<(), Stopped> {
     Ok(())
 }
 
-unsafe fn reset_signals() {
+pub(crate) unsafe fn reset_signals() {
     // SAFETY: default dispositions and an empty mask, over local memory.
     unsafe {
         for signal in 1..32 {

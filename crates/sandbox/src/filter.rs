@@ -9,6 +9,15 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+/// Where the filter's program will run.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// Behind namespaces, where sockets and files are the cell's own.
+    pub(crate) namespaces: bool,
+    /// With a private `/tmp`, whose files may be locked.
+    pub(crate) disk: bool,
+}
+
 /// Who will run under the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
@@ -27,21 +36,43 @@ const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
     | c::CLONE_NEWNET) as u64
     | 0x80; // CLONE_NEWTIME
 
+/// The bits of mmap's flags that say private or shared.
+const MAP_KINDS: u64 = 3;
+/// The bits of a socket's type without its flags.
+const SOCKET_KINDS: u64 = 0xF;
+/// `SO_SNDBUF`, `SO_RCVBUF` and their forced forms.
+const BUFFER_OPTIONS: &[u64] = &[7, 8, 32, 33];
+const PIPE_SIZES: &[u64] = &[c::F_SETPIPE_SZ as u64];
+/// `F_GETLK` to `F_SETLKW`, their open-file forms, leases and notifications.
+const LOCKS: &[u64] = &[5, 6, 7, 36, 37, 38, 1024, 1026];
+
 /// The allow-list. What is not on it answers ENOSYS, as on a kernel without it:
 /// mounts, namespaces, ptrace, io_uring, bpf, perf, userfaultfd, keyrings, System
 /// V and POSIX queues and shared memory, files in memory only (no limit counts
 /// them), modules, clocks, and whatever comes next.
 /// Sockets are of the unix family only, and without network namespaces only pairs.
+/// No memory is shared by mapping, and no socket or pipe buffer enlarged: no limit
+/// counts either. Files of the host can not be locked, so that nobody sees it.
 ///
 /// # Errors
 /// Where the compiler of filters refuses, or the processor is not supported.
-pub(crate) fn allow_list(audience: Audience, sockets: bool) -> Result<BpfProgram, BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = ALLOWED.iter().copied().flatten().map(|call| (*call, Vec::new())).collect();
-    let no_namespace = condition(0, SeccompCmpOp::MaskedEq(NAMESPACE_FLAGS), 0)?;
-    rules.insert(c::SYS_clone, vec![SeccompRule::new(vec![no_namespace])?]);
-    if sockets {
-        let unix = condition(0, SeccompCmpOp::Eq, c::AF_UNIX as u64)?;
-        rules.insert(c::SYS_socket, vec![SeccompRule::new(vec![unix])?]);
+pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram, BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        ALLOWED.iter().copied().flatten().map(|call| (*call, Vec::new())).collect();
+    let only = |condition: SeccompCondition| Ok::<_, BackendError>(vec![SeccompRule::new(vec![condition])?]);
+    rules.insert(c::SYS_clone, only(condition(0, SeccompCmpOp::MaskedEq(NAMESPACE_FLAGS), 0)?)?);
+    rules.insert(c::SYS_mmap, only(condition(3, SeccompCmpOp::MaskedEq(MAP_KINDS), c::MAP_PRIVATE as u64)?)?);
+    rules.insert(c::SYS_socketpair, only(condition(1, SeccompCmpOp::MaskedEq(SOCKET_KINDS), c::SOCK_STREAM as u64)?)?);
+    rules.insert(c::SYS_prlimit64, only(condition(0, SeccompCmpOp::Eq, 0)?)?);
+    rules.insert(c::SYS_setpriority, only(condition(1, SeccompCmpOp::Eq, 0)?)?);
+    rules.insert(c::SYS_setsockopt, all_but(2, BUFFER_OPTIONS)?);
+    match place.disk {
+        true => rules.extend([(c::SYS_fcntl, all_but(1, PIPE_SIZES)?), (c::SYS_flock, Vec::new())]),
+        false => drop(rules.insert(c::SYS_fcntl, all_but(1, &[PIPE_SIZES, LOCKS].concat())?)),
+    }
+    match place.namespaces {
+        true => drop(rules.insert(c::SYS_socket, only(condition(0, SeccompCmpOp::Eq, c::AF_UNIX as u64)?)?)),
+        false => rules.retain(|call, _| !OWNERSHIP.contains(call)),
     }
     if audience == Audience::Zygote {
         rules.extend([c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new())));
@@ -64,6 +95,17 @@ fn arch() -> Result<TargetArch, BackendError> {
     std::env::consts::ARCH.try_into()
 }
 
+/// Every value of this argument but these.
+fn all_but(argument: u8, refused: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
+    let conditions = refused.iter().map(|value| low_word(argument, SeccompCmpOp::Ne, *value)).collect::<Result<_, _>>()?;
+    Ok(vec![SeccompRule::new(conditions)?])
+}
+
+/// The kernel reads an `int` argument's low word only.
+fn low_word(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
+}
+
 fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, value)
 }
@@ -81,6 +123,17 @@ const LEGACY: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY: &[i64] = &[c::SYS_newfstatat, c::SYS_fadvise64, c::SYS_sendfile];
 
+/// Changes of owner, mode and times, which Landlock does not cover.
+#[rustfmt::skip]
+const OWNERSHIP: &[i64] = &[
+    #[cfg(target_arch = "x86_64")] c::SYS_chmod,
+    #[cfg(target_arch = "x86_64")] c::SYS_chown,
+    #[cfg(target_arch = "x86_64")] c::SYS_lchown,
+    #[cfg(target_arch = "x86_64")] c::SYS_utime,
+    #[cfg(target_arch = "x86_64")] c::SYS_utimes,
+    c::SYS_fchmod, c::SYS_fchmodat, c::SYS_fchown, c::SYS_fchownat, c::SYS_utimensat,
+];
+
 const ALLOWED: &[&[i64]] = &[LEGACY, COMMON];
 
 #[rustfmt::skip]
@@ -89,7 +142,7 @@ const COMMON: &[i64] = &[
     c::SYS_close, c::SYS_close_range, c::SYS_copy_file_range, c::SYS_dup, c::SYS_dup3, c::SYS_epoll_create1,
     c::SYS_epoll_ctl, c::SYS_epoll_pwait, c::SYS_epoll_pwait2, c::SYS_eventfd2, c::SYS_execve, c::SYS_execveat, c::SYS_exit,
     c::SYS_exit_group, c::SYS_faccessat, c::SYS_faccessat2, c::SYS_fallocate, c::SYS_fchdir, c::SYS_fchmod,
-    c::SYS_fchmodat, c::SYS_fchown, c::SYS_fchownat, c::SYS_fcntl, c::SYS_fdatasync, c::SYS_flock, c::SYS_fstat,
+    c::SYS_fchmodat, c::SYS_fchown, c::SYS_fchownat, c::SYS_fdatasync, c::SYS_fstat,
     c::SYS_fstatfs, c::SYS_fsync, c::SYS_ftruncate, c::SYS_futex, c::SYS_get_robust_list, c::SYS_getcpu, c::SYS_getcwd,
     c::SYS_getdents64, c::SYS_getegid, c::SYS_geteuid, c::SYS_getgid, c::SYS_getgroups, c::SYS_getitimer, c::SYS_getpeername,
     c::SYS_getpgid, c::SYS_getpid, c::SYS_getppid, c::SYS_getpriority, c::SYS_getrandom, c::SYS_getresgid,
@@ -97,18 +150,18 @@ const COMMON: &[i64] = &[
     c::SYS_gettimeofday, c::SYS_getuid, c::SYS_inotify_add_watch, c::SYS_inotify_init1, c::SYS_inotify_rm_watch,
     c::SYS_ioctl, c::SYS_kill, c::SYS_linkat, c::SYS_listen, c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_connect,
     c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
-    c::SYS_mmap, c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,
+    c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,
     c::SYS_openat, c::SYS_openat2, c::SYS_pidfd_open, c::SYS_pidfd_send_signal, c::SYS_pipe2, c::SYS_pkey_alloc,
     c::SYS_pkey_free, c::SYS_pkey_mprotect, c::SYS_ppoll, c::SYS_prctl, c::SYS_pread64, c::SYS_preadv, c::SYS_preadv2,
-    c::SYS_prlimit64, c::SYS_pselect6, c::SYS_pwrite64, c::SYS_pwritev, c::SYS_pwritev2, c::SYS_read, c::SYS_readahead,
+    c::SYS_pselect6, c::SYS_pwrite64, c::SYS_pwritev, c::SYS_pwritev2, c::SYS_read, c::SYS_readahead,
     c::SYS_readlinkat, c::SYS_readv, c::SYS_recvfrom, c::SYS_recvmmsg, c::SYS_recvmsg, c::SYS_renameat, c::SYS_renameat2,
     c::SYS_restart_syscall, c::SYS_rseq, c::SYS_rt_sigaction, c::SYS_rt_sigpending, c::SYS_rt_sigprocmask,
     c::SYS_rt_sigqueueinfo, c::SYS_rt_sigreturn, c::SYS_rt_sigsuspend, c::SYS_rt_sigtimedwait,
     c::SYS_sched_get_priority_max, c::SYS_sched_get_priority_min, c::SYS_sched_getaffinity, c::SYS_sched_getparam,
     c::SYS_sched_getscheduler, c::SYS_sched_yield, c::SYS_seccomp, c::SYS_sendmmsg, c::SYS_sendmsg, c::SYS_sendto,
-    c::SYS_set_robust_list, c::SYS_set_tid_address, c::SYS_setitimer, c::SYS_setpgid, c::SYS_setpriority,
-    c::SYS_setrlimit, c::SYS_setsid, c::SYS_setsockopt, c::SYS_shutdown, c::SYS_sigaltstack, c::SYS_signalfd4,
-    c::SYS_socketpair, c::SYS_splice, c::SYS_statfs, c::SYS_statx, c::SYS_symlinkat, c::SYS_sysinfo, c::SYS_tee,
+    c::SYS_set_robust_list, c::SYS_set_tid_address, c::SYS_setitimer, c::SYS_setpgid,
+    c::SYS_setrlimit, c::SYS_setsid, c::SYS_shutdown, c::SYS_sigaltstack, c::SYS_signalfd4,
+    c::SYS_splice, c::SYS_statfs, c::SYS_statx, c::SYS_symlinkat, c::SYS_sysinfo, c::SYS_tee,
     c::SYS_tgkill, c::SYS_timer_create, c::SYS_timer_delete, c::SYS_timer_getoverrun, c::SYS_timer_gettime,
     c::SYS_timer_settime, c::SYS_timerfd_create, c::SYS_timerfd_gettime, c::SYS_timerfd_settime, c::SYS_times,
     c::SYS_tkill, c::SYS_truncate, c::SYS_umask, c::SYS_uname, c::SYS_unlinkat, c::SYS_utimensat, c::SYS_wait4,

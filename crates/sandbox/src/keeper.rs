@@ -8,7 +8,9 @@
 
 use std::ptr;
 
-use crate::child::{RulesetAttr, Step, Stopped, check, clone};
+use crate::child::{Step, Stopped, check, clone, reset_signals};
+use crate::landlock::RulesetAttr;
+use crate::program::NO_CORE;
 
 const SCOPE_SIGNAL: u64 = 2;
 
@@ -80,9 +82,11 @@ unsafe fn leave_as(status: i32) -> ! {
     // SAFETY: ends this process only.
     unsafe {
         if libc::WIFSIGNALED(status) {
-            let none = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-            libc::setrlimit64(libc::RLIMIT_CORE, &raw const none);
+            let least = libc::rlimit64 { rlim_cur: NO_CORE, rlim_max: NO_CORE };
+            libc::setrlimit64(libc::RLIMIT_CORE, &raw const least);
+            reset_signals();
             libc::kill(libc::getpid(), libc::WTERMSIG(status));
+            libc::_exit(128 + libc::WTERMSIG(status));
         }
         libc::_exit(libc::WEXITSTATUS(status))
     }

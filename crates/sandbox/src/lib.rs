@@ -16,6 +16,7 @@ mod child;
 mod filter;
 mod host;
 mod keeper;
+mod landlock;
 mod level;
 mod memory;
 mod program;

@@ -20,6 +20,9 @@ const PROGRAM_PATH: &str = "/submission";
 const PYTHON_HARNESS: &str = include_str!("harness/python.py");
 const NODE_HARNESS: &str = include_str!("harness/node.js");
 
+/// No core dump. 1 and not 0: where cores are piped to a program of the host, the
+/// kernel dumps in spite of 0 (core(5)).
+pub(crate) const NO_CORE: u64 = 1;
 /// Open files of one process.
 const MAX_FILES: u64 = 128;
 /// Bytes of stack of one process.
@@ -117,7 +120,7 @@ impl Drop for ProgramFile {
 /// Limits every cell has; files may grow to `disk_mb`.
 pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
     vec![
-        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_CORE, NO_CORE),
         (libc::RLIMIT_NOFILE, MAX_FILES),
         (libc::RLIMIT_FSIZE, u64::from(disk_mb) << 20),
         (libc::RLIMIT_MEMLOCK, 0),

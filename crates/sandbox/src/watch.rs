@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use crate::memory::{held_bytes, proportional_bytes};
+use crate::memory::Family;
 use crate::sys;
 
 /// How often the memory of a leaf and its descendants is added up.
@@ -19,6 +19,10 @@ const KILL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pieces in which pipes are read.
 const CHUNK: usize = 1 << 16;
+
+/// How many pieces are read before the clock is looked at: a full pipe has no more
+/// (pipe-max-size), and one that is refilled meanwhile must not hold the clock up.
+const READS_A_WAKE: usize = 16;
 
 /// A pipe a leaf writes to.
 pub(crate) struct Output {
@@ -42,7 +46,8 @@ impl Output {
     /// Reads what is there; answers whether the cap was passed.
     fn drain(&mut self) -> bool {
         let mut chunk = [0; CHUNK];
-        while let Some(fd) = self.fd.take() {
+        for _ in 0..READS_A_WAKE {
+            let Some(fd) = self.fd.take() else { return false };
             let mut file = File::from(fd);
             match file.read(&mut chunk) {
                 Ok(0) => return false,
@@ -112,6 +117,8 @@ pub(crate) struct Bounds {
     pub(crate) memory_bytes: u64,
     /// What ends the leaf and all it started.
     pub(crate) kill_signal: i32,
+    /// Whether the process watched is a keeper of ours, and the leaf its child.
+    pub(crate) kept: bool,
 }
 
 /// Why a leaf is no more.
@@ -133,7 +140,7 @@ pub(crate) enum Why {
 pub(crate) fn watch(pidfd: &OwnedFd, input: &mut Input, outputs: &mut [Output], bounds: &Bounds) -> io::Result<Why> {
     let mut why = None;
     let mut give_up = None;
-    let pid = sys::pid_of(pidfd);
+    let family = sys::pid_of(pidfd).map(|root| Family { root, kept: bounds.kept });
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
@@ -148,7 +155,7 @@ pub(crate) fn watch(pidfd: &OwnedFd, input: &mut Input, outputs: &mut [Output], 
         let over = (flooded.then_some(Why::Output)).or((now >= bounds.deadline && !gone).then_some(Why::Deadline));
         let over = over.or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
-            pid.filter(|pid| too_much(*pid, bounds.memory_bytes)).map(|_| Why::Memory)
+            family.filter(|family| too_much(*family, bounds.memory_bytes)).map(|_| Why::Memory)
         });
         if gone {
             return Ok(why.or(over).unwrap_or(Why::Ended));
@@ -169,6 +176,6 @@ pub(crate) fn finish(output: Output) -> Vec<u8> {
     output.bytes
 }
 
-fn too_much(pid: libc::pid_t, limit: u64) -> bool {
-    held_bytes(pid) > limit && proportional_bytes(pid) > limit
+fn too_much(family: Family, limit: u64) -> bool {
+    family.held_bytes() > limit && family.proportional_bytes() > limit
 }

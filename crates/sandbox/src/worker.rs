@@ -67,6 +67,9 @@ impl Crew {
         let Some(runtime) = &host.runtimes.find(job.language, job.runtime.as_deref()) else {
             return unavailable(job, String::new(), &missing(&host.runtimes, job));
         };
+        if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
+            return unavailable(job, runtime.name.clone(), NO_DISK);
+        }
         // A case's clock does not count what only its first pays for.
         if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
             return unavailable(job, runtime.name.clone(), &format!("failed to {error}"));
@@ -229,7 +232,8 @@ impl Crew {
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal() }
+        let kept = !self.level.has_namespaces();
+        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal(), kept }
     }
 
     fn start(
@@ -255,6 +259,9 @@ impl Crew {
         Cell::start(&blueprint, &body, fds)
     }
 }
+
+const NO_DISK: &str = "failed to give the submission a place to write: isolation level C has none; leave `limits.disk_mb` out, \
+    or verify where level A or B can be had";
 
 const STUCK: &str = "failed to end a killed process in time: the host is out of order";
 

@@ -129,7 +129,6 @@ fn unanswered(end: &End) -> Message {
         End::TotalTimeout => Message::plain("timeout: no answer within the time of all checks together"),
         End::MemoryLimit => Message::plain("memory limit: it needs more than `limits.memory_mb`"),
         End::OutputLimit => Message::plain("output limit: it wrote more than `limits.output_bytes`"),
-        End::ProcessLimit => Message::plain("process limit: it started more than `limits.processes`"),
         End::Signal(number) => hiding(format!("killed by {}", signal(*number)), "killed by a signal"),
         End::Exit(status) => hiding(format!("ended with exit status {status}"), "ended without an answer"),
         End::NoAnswer(why) => hiding(why.clone(), "ended without an answer"),

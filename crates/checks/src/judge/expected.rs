@@ -32,6 +32,7 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
+        (Expected::Value(value), _) => Ok(Wanted::Value(value.clone())),
         (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {
             Ok(value) => Ok(Wanted::Value(value)),
             Err(error) => Err(unusable(&error.to_string())),
@@ -49,7 +50,6 @@ fn failed(end: &End) -> Check {
         End::Timeout | End::TotalTimeout => unusable("it ran out of time"),
         End::MemoryLimit => unusable("it ran out of memory"),
         End::OutputLimit => unusable("it is larger than `limits.output_bytes`"),
-        End::ProcessLimit => unusable("it started more processes than `limits.processes`"),
         End::Signal(number) => unusable(&format!("its process was killed by signal {number}")),
         End::Exit(status) => unusable(&format!("its process ended with exit status {status}")),
         End::NoAnswer(why) => unusable(why),

@@ -11,6 +11,7 @@ use super::fields::{Field, Fields, one_of, shown};
 use super::{AskedLimits, Expected, Mode, Reveal, Suite, Test, TextRule, entrypoint};
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::Language;
+use crate::value::Value;
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
 const SUITE_FIELDS: [&str; 9] =
@@ -84,6 +85,7 @@ fn language(block: &Block<'_>) -> Result<Language, RequestError> {
 
 /// What holds for every test of the suite.
 struct Rules {
+    language: Language,
     mode: Mode,
     text_rule: TextRule,
     tolerance: Option<f64>,
@@ -101,6 +103,7 @@ impl Rules {
         }
         let words = [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)];
         Ok(Rules {
+            language,
             text_rule: compare.map(|field| field.choice(&words)).transpose()?.unwrap_or(TextRule::Trimmed),
             tolerance: tolerance.map(|field| self::tolerance(&field, &mode)).transpose()?,
             mode,
@@ -172,7 +175,9 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
         Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
         Mode::Expression => {
             let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
-            (expression(&input)?, Expected::Expression(expression(&expected)?))
+            let right = expression(&expected)?;
+            let literal = Value::literal(rules.language, &right);
+            (expression(&input)?, literal.map_or(Expected::Expression(right), Expected::Value))
         }
         Mode::Stdio => {
             let output = expected.text()?.to_owned();

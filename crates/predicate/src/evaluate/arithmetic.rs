@@ -127,8 +127,8 @@ fn decimals(left: &Value, right: &Value) -> Option<(Decimal, Decimal)> {
 
 fn decimal(operator: Operator, a: Decimal, b: Decimal) -> Result<Value, Failure> {
     let result = match operator {
-        Operator::Add => a.add(b),
-        Operator::Subtract => a.subtract(b),
+        Operator::Add => a.plus(b),
+        Operator::Subtract => a.minus(b),
         Operator::Multiply => a.multiply(b),
         _ => a.divide(b),
     };
@@ -143,12 +143,12 @@ fn times(operator: Operator, left: &Value, right: &Value) -> Option<Result<Value
     use Value::{Duration, Timestamp};
     let result = match (operator, left, right) {
         (Operator::Add, Timestamp(a), Duration(b)) | (Operator::Add, Duration(b), Timestamp(a)) => {
-            a.add(*b).map(Timestamp)
+            a.plus(*b).map(Timestamp)
         }
-        (Operator::Subtract, Timestamp(a), Duration(b)) => a.subtract(*b).map(Timestamp),
+        (Operator::Subtract, Timestamp(a), Duration(b)) => a.minus(*b).map(Timestamp),
         (Operator::Subtract, Timestamp(a), Timestamp(b)) => a.since(*b).map(Duration),
-        (Operator::Add, Duration(a), Duration(b)) => a.add(*b).map(Duration),
-        (Operator::Subtract, Duration(a), Duration(b)) => a.subtract(*b).map(Duration),
+        (Operator::Add, Duration(a), Duration(b)) => a.plus(*b).map(Duration),
+        (Operator::Subtract, Duration(a), Duration(b)) => a.minus(*b).map(Duration),
         _ => return None,
     };
     Some(result.map_err(|_: TimeError| Failure::Time))

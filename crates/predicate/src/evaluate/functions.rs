@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{Flow, Machine, Operand};
 use crate::ast::{Function, Node};
 use crate::error::{Failure, Missing};
-use crate::time::{Field, Timestamp, parse_offset};
+use crate::time::{Field, TimeError, Timestamp, parse_offset};
 use crate::value::Value;
 
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -215,10 +215,8 @@ fn sha256(value: &Value) -> Answer {
 fn timestamp(value: &Value) -> Answer {
     match value {
         Value::Timestamp(_) => Ok(value.clone()),
-        Value::String(text) => parsed(text.parse().map(Value::Timestamp)),
-        Value::Int(seconds) => {
-            Timestamp::from_seconds(*seconds).map(Value::Timestamp).map_err(|_| Refusal::Failed(Failure::Time))
-        }
+        Value::String(text) => text.parse().map(Value::Timestamp).map_err(untimely),
+        Value::Int(seconds) => Timestamp::from_seconds(*seconds).map(Value::Timestamp).map_err(untimely),
         _ => Err(Refusal::Type("RFC 3339 text")),
     }
 }
@@ -226,11 +224,18 @@ fn timestamp(value: &Value) -> Answer {
 fn duration(value: &Value) -> Answer {
     match value {
         Value::Duration(_) => Ok(value.clone()),
-        Value::String(text) => parsed(text.parse().map(Value::Duration)),
+        Value::String(text) => text.parse().map(Value::Duration).map_err(untimely),
         _ => Err(Refusal::Type("text such as `1h30m`")),
     }
 }
 
 fn parsed<E>(result: Result<Value, E>) -> Answer {
     result.map_err(|_| Refusal::Failed(Failure::Conversion))
+}
+
+fn untimely(error: TimeError) -> Refusal {
+    Refusal::Failed(match error {
+        TimeError::Malformed => Failure::Conversion,
+        TimeError::OutOfRange => Failure::Time,
+    })
 }

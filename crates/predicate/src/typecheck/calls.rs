@@ -14,7 +14,7 @@ impl<'s> Checker<'s> {
                 for argument in arguments {
                     self.infer(argument)?;
                 }
-                return Ok(if function == Function::Dyn { Type::Any } else { Type::Type });
+                return Ok(if function == Function::Dyn { Type::Any } else { Type::Denotation });
             }
             Function::Size => (&SIZED, "`size`", Type::Number),
             Function::StartsWith => (&[Class::String], "`startsWith`", Type::Bool),

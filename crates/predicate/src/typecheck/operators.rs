@@ -33,7 +33,7 @@ impl<'s> Checker<'s> {
 
     fn membership(&mut self, left: Type<'s>, right: Type<'s>, node: &Node) -> Result<Type<'s>, Located> {
         match (right, &node.kind) {
-            (Type::List(_), Kind::List(items)) => {
+            (Type::List(_), Kind::List { items, .. }) => {
                 // With elements of several types, `in` asks for one of them: none is impossible.
                 for item in items {
                     one_of(left, item)?;

@@ -1,129 +1,132 @@
 // Runs one case of a submission behind the walls: reads its job from descriptor
 // 3 and writes one line a case to descriptor 4: the value it got, or how it
-// failed. It knows nothing of expected values.
+// failed. It knows nothing of expected values. The block keeps its
+// names from the submission's.
 'use strict'
-const fs = require('fs')
-const vm = require('vm')
+{
+  const fs = require('fs')
+  const vm = require('vm')
 
-const TEXT_LIMIT = 2000
-const DEPTH_LIMIT = 120
-const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
-const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
-const plain = value => {
-  const proto = Object.getPrototypeOf(value)
-  return proto === null || Object.getPrototypeOf(proto) === null
-}
-
-function encode (value, depth) {
-  if (depth > DEPTH_LIMIT) throw new RangeError(`value nested deeper than ${DEPTH_LIMIT}`)
-  switch (typeof value) {
-    case 'undefined': return '{"u":0}'
-    case 'boolean': return value ? 'true' : 'false'
-    case 'number': return number(value)
-    case 'bigint': return `{"n":"${value}"}`
-    case 'string': return value.isWellFormed() ? JSON.stringify(value) : `{"w":"${wide(value)}"}`
-    case 'object': return value === null ? 'null' : object(value, depth + 1)
-    default: return `{"x":${JSON.stringify(typeof value)}}`
+  const TEXT_LIMIT = 2000
+  const DEPTH_LIMIT = 120
+  const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
+  const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
+  const plain = value => {
+    const proto = Object.getPrototypeOf(value)
+    return proto === null || Object.getPrototypeOf(proto) === null
   }
-}
 
-function number (value) {
-  if (Number.isSafeInteger(value)) return String(value)
-  if (Number.isNaN(value)) return '{"f":"nan"}'
-  if (!Number.isFinite(value)) return value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}'
-  return `{"f":"${value}"}`
-}
-
-function wide (text) {
-  let out = ''
-  for (const part of text) {
-    const code = part.codePointAt(0)
-    const lone = code >= 0xd800 && code <= 0xdfff
-    out += lone
-      ? Buffer.from([0xe0 | code >> 12, 0x80 | code >> 6 & 63, 0x80 | code & 63]).toString('hex')
-      : Buffer.from(part).toString('hex')
+  function encode (value, depth) {
+    if (depth > DEPTH_LIMIT) throw new RangeError(`value nested deeper than ${DEPTH_LIMIT}`)
+    switch (typeof value) {
+      case 'undefined': return '{"u":0}'
+      case 'boolean': return value ? 'true' : 'false'
+      case 'number': return number(value)
+      case 'bigint': return `{"n":"${value}"}`
+      case 'string': return value.isWellFormed() ? JSON.stringify(value) : `{"w":"${wide(value)}"}`
+      case 'object': return value === null ? 'null' : object(value, depth + 1)
+      default: return `{"x":${JSON.stringify(typeof value)}}`
+    }
   }
-  return out
-}
 
-function object (value, depth) {
-  const pair = ([k, v]) => `[${encode(k, depth)},${encode(v, depth)}]`
-  if (Array.isArray(value)) return `[${Array.from(value, item => encode(item, depth)).join(',')}]`
-  if (value instanceof Uint8Array) return `{"b":"${bytes(value)}"}`
-  if (value instanceof Map) return `{"m":[${[...value].map(pair).join(',')}]}`
-  if (value instanceof Set) return `{"s":[${[...value].map(item => encode(item, depth)).join(',')}]}`
-  if (plain(value)) return `{"d":[${Object.entries(value).map(pair).join(',')}]}`
-  const name = value.constructor && value.constructor.name
-  return `{"x":${JSON.stringify(String(name || 'object').slice(0, 200).toWellFormed())}}`
-}
-
-function readAll (fd) {
-  const parts = []
-  const part = Buffer.alloc(1 << 16)
-  for (;;) {
-    const count = fs.readSync(fd, part)
-    if (count === 0) return Buffer.concat(parts)
-    parts.push(Buffer.from(part.subarray(0, count)))
+  function number (value) {
+    if (Number.isSafeInteger(value)) return String(value)
+    if (Number.isNaN(value)) return '{"f":"nan"}'
+    if (!Number.isFinite(value)) return value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}'
+    return `{"f":"${value}"}`
   }
-}
 
-function write (frame) {
-  let rest = Buffer.from(frame + '\n')
-  while (rest.length > 0) rest = rest.subarray(fs.writeSync(4, rest))
-}
+  function wide (text) {
+    let out = ''
+    for (const part of text) {
+      const code = part.codePointAt(0)
+      const lone = code >= 0xd800 && code <= 0xdfff
+      out += lone
+        ? Buffer.from([0xe0 | code >> 12, 0x80 | code >> 6 & 63, 0x80 | code & 63]).toString('hex')
+        : Buffer.from(part).toString('hex')
+    }
+    return out
+  }
 
-async function answer (run) {
-  try {
-    write('V' + encode(await run(), 0))
-  } catch (error) {
-    let kind = 'Error'
-    let text = 'an error that can not be shown'
+  function object (value, depth) {
+    const pair = ([k, v]) => `[${encode(k, depth)},${encode(v, depth)}]`
+    if (Array.isArray(value)) return `[${Array.from(value, item => encode(item, depth)).join(',')}]`
+    if (value instanceof Uint8Array) return `{"b":"${bytes(value)}"}`
+    if (value instanceof Map) return `{"m":[${[...value].map(pair).join(',')}]}`
+    if (value instanceof Set) return `{"s":[${[...value].map(item => encode(item, depth)).join(',')}]}`
+    if (plain(value)) return `{"d":[${Object.entries(value).map(pair).join(',')}]}`
+    const name = value.constructor && value.constructor.name
+    return `{"x":${JSON.stringify(String(name || 'object').slice(0, 200).toWellFormed())}}`
+  }
+
+  function readAll (fd) {
+    const parts = []
+    const part = Buffer.alloc(1 << 16)
+    for (;;) {
+      const count = fs.readSync(fd, part)
+      if (count === 0) return Buffer.concat(parts)
+      parts.push(Buffer.from(part.subarray(0, count)))
+    }
+  }
+
+  function write (frame) {
+    let rest = Buffer.from(frame + '\n')
+    while (rest.length > 0) rest = rest.subarray(fs.writeSync(4, rest))
+  }
+
+  async function answer (run) {
     try {
-      kind = error instanceof Error ? error.name : typeof error
-      text = error instanceof Error ? error.message : String(error)
-    } catch {}
-    write(`E${hex(kind)} ${hex(text)}`)
+      write('V' + encode(await run(), 0))
+    } catch (error) {
+      let kind = 'Error'
+      let text = 'an error that can not be shown'
+      try {
+        kind = error instanceof Error ? error.name : typeof error
+        text = error instanceof Error ? error.message : String(error)
+      } catch {}
+      write(`E${hex(kind)} ${hex(text)}`)
+    }
   }
-}
 
-function load (source) {
-  const module = { exports: {} }
-  Object.assign(globalThis, { module, exports: module.exports, require })
-  vm.runInThisContext(source, { filename: 'submission.js' })
-  return module
-}
-
-function call ([source, name, given]) {
-  const module = load(source)
-  const found = vm.runInThisContext(`typeof ${name} === 'undefined' ? undefined : ${name}`)
-  const target = found ?? module.exports[name] ?? (typeof module.exports === 'function' ? module.exports : undefined)
-  if (typeof target !== 'function') throw new ReferenceError(`the submission defines no function \`${name}\``)
-  return target(...JSON.parse(given))
-}
-
-function expression ([source, text]) {
-  Object.assign(globalThis, load(source).exports)
-  return evaluate(text)
-}
-
-const evaluate = text => vm.runInThisContext(`(${text}\n)`, { filename: 'input.js' })
-
-async function main () {
-  const data = readAll(3)
-  const end = data.indexOf(10)
-  const [mode, ...lengths] = data.subarray(0, end).toString().split(' ')
-  const pieces = []
-  let at = end + 1
-  for (const length of lengths.map(Number)) {
-    pieces.push(data.subarray(at, at + length).toString())
-    at += length
+  function load (source) {
+    const module = { exports: {} }
+    Object.assign(globalThis, { module, exports: module.exports, require })
+    vm.runInThisContext(source, { filename: 'submission.js' })
+    return module
   }
-  if (mode === 'pristine') {
-    for (const text of pieces) await answer(() => evaluate(text))
-  } else {
-    await answer(() => ({ call, expression })[mode](pieces))
-  }
-  process.reallyExit(0)
-}
 
-main()
+  function call ([source, name, given]) {
+    const module = load(source)
+    const found = vm.runInThisContext(`typeof ${name} === 'undefined' ? undefined : ${name}`)
+    const target = found ?? module.exports[name] ?? (typeof module.exports === 'function' ? module.exports : undefined)
+    if (typeof target !== 'function') throw new ReferenceError(`the submission defines no function \`${name}\``)
+    return target(...JSON.parse(given))
+  }
+
+  function expression ([source, text]) {
+    Object.assign(globalThis, load(source).exports)
+    return evaluate(text)
+  }
+
+  const evaluate = text => vm.runInThisContext(`(${text}\n)`, { filename: 'input.js' })
+
+  async function main () {
+    const data = readAll(3)
+    const end = data.indexOf(10)
+    const [mode, ...lengths] = data.subarray(0, end).toString().split(' ')
+    const pieces = []
+    let at = end + 1
+    for (const length of lengths.map(Number)) {
+      pieces.push(data.subarray(at, at + length).toString())
+      at += length
+    }
+    if (mode === 'pristine') {
+      for (const text of pieces) await answer(() => evaluate(text))
+    } else {
+      await answer(() => ({ call, expression })[mode](pieces))
+    }
+    process.reallyExit(0)
+  }
+
+  main()
+}

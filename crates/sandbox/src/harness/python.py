@@ -5,7 +5,7 @@
 import sys
 
 sys.path = [entry for entry in sys.path if entry]
-import array, ctypes, gc, io, json, os, resource, socket, types
+import array, ctypes, gc, io, json, os, resource, signal, socket, types
 import bisect, cmath, collections, collections.abc, copy, dataclasses, datetime, decimal, enum, fractions, functools
 import heapq, itertools, math, operator, random, re, statistics, string, time, typing
 from json.encoder import encode_basestring_ascii as quote
@@ -175,6 +175,16 @@ def work(job, result):
     os._exit(0)
 
 
+# What a leaf would share with the zygote and with every other leaf.
+def alone():
+    os.setsid()
+    null = os.open("/dev/null", os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.close(null)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class CapHeader(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
 
@@ -195,6 +205,7 @@ def zygote():
     itself = syscall(PIDFD_OPEN, os.getpid(), 0)
     header_at, nothing_at, program_at = map(ctypes.byref, (header, nothing, program))
     size = array.array("i", [0, 0]).itemsize * 2
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
     control.send(b"ready")
@@ -218,6 +229,7 @@ def zygote():
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
             control.close()
             os.close(itself)
+            alone()
             if syscall(CAPSET, header_at, nothing_at) != 0 or prctl(22, 2, program_at, 0, 0) != 0:
                 os._exit(72)
             work(job, result)

@@ -90,7 +90,6 @@ fn fits_one(end: &End, declared: &str) -> bool {
         End::Timeout => matches!(word, "own" | "timeout"),
         End::MemoryLimit => matches!(word, "own" | "memory_limit"),
         End::OutputLimit => matches!(word, "own" | "output_limit"),
-        End::ProcessLimit => matches!(word, "own" | "process_limit"),
         End::Signal(signal) => word == "own" || (word == "signal" && rest == signal.to_string()),
         End::Exit(code) => word == "own" || (word == "exit" && rest == code.to_string()),
         End::NoAnswer(_) => matches!(word, "own" | "no_answer"),

@@ -1,4 +1,4 @@
-# expect: memory_limit
+# expect: raised OSError
 import mmap
 def f(n):
     keep = mmap.mmap(-1, 512 << 20)

@@ -49,19 +49,11 @@ pub(crate) fn python_with_cryptography(target: &Path) -> Option<PathBuf> {
 }
 
 fn imports_cryptography(python: &Path) -> bool {
-    succeeds(Command::new(python).args([
-        "-c",
-        "import cryptography.hazmat.primitives.asymmetric.ed25519",
-    ]))
+    succeeds(Command::new(python).args(["-c", "import cryptography.hazmat.primitives.asymmetric.ed25519"]))
 }
 
 fn create_environment(environment: &Path) -> bool {
-    let create = || {
-        run(Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(environment))
-        .is_ok()
-    };
+    let create = || run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment)).is_ok();
     // Debian ships `venv` apart from Python.
     create() || (install(&["python3-venv"]) && create())
 }

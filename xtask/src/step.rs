@@ -10,9 +10,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = shown(command);
     eprintln!("xtask: {shown}");
     let started = Instant::now();
-    let status = command
-        .status()
-        .with_context(|| format!("failed to start `{shown}`"))?;
+    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` ended with {status}");
     }

@@ -22,22 +22,12 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     machine::provide_runtimes();
     let python = machine::python_with_cryptography(workspace.target_directory.as_std_path());
     run(with_python(&mut tests(), python.as_deref()))?;
-    run(with_python(
-        &mut cargo(&["test", "--workspace", "--doc"]),
-        python.as_deref(),
-    ))?;
+    run(with_python(&mut cargo(&["test", "--workspace", "--doc"]), python.as_deref()))?;
     run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn clippy() -> Command {
-    cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ])
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
 /// The tests under nextest, which is installed when missing; under plain cargo where that fails.
@@ -46,15 +36,7 @@ fn tests() -> Command {
         return cargo(&["nextest", "run", "--workspace"]);
     }
     eprintln!("xtask: cargo-nextest could not be installed, the tests run under `cargo test`");
-    cargo(&[
-        "test",
-        "--workspace",
-        "--lib",
-        "--bins",
-        "--tests",
-        "--examples",
-        "--no-fail-fast",
-    ])
+    cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"])
 }
 
 fn nextest_present() -> bool {

@@ -1,9 +1,5 @@
 //! The rules of the tree that no compiler checks: arrows between rooms, and where things may be.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests, which may fail by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,22 +23,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 const PURE_ROOMS: &[&str] = &["receipt", "checks"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
-const IMPURE_CRATES: &[&str] = &[
-    "chrono",
-    "getrandom",
-    "rand",
-    "reqwest",
-    "rusqlite",
-    "time",
-    "tokio",
-];
+const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
 
 /// The one room that may use each of these crates, with `xtask` where it says so.
-const HOMES: &[(&str, &[&str])] = &[
-    ("rusqlite", &["store"]),
-    ("libsqlite3-sys", &["store"]),
-    ("anyhow", &["cli", "xtask"]),
-];
+const HOMES: &[(&str, &[&str])] =
+    &[("rusqlite", &["store"]), ("libsqlite3-sys", &["store"]), ("anyhow", &["cli", "xtask"])];
 
 const LONGEST_FILE: usize = 450;
 
@@ -129,11 +114,7 @@ fn no_source_file_is_too_long() {
 fn no_module_is_a_mod_rs() {
     for package in rooms() {
         for file in rust_files(&folder_of(&package).join("src")) {
-            assert!(
-                !file.ends_with("mod.rs"),
-                "{} should be named after its module",
-                file.display()
-            );
+            assert!(!file.ends_with("mod.rs"), "{} should be named after its module", file.display());
         }
     }
 }
@@ -166,33 +147,21 @@ fn every_dependency_says_why_it_is_there() {
     for line in lines {
         let ours = line.starts_with("proofmark-");
         let reason = line.split_once(" # ").map_or("", |(_, reason)| reason);
-        assert!(
-            ours || !reason.trim().is_empty(),
-            "`{line}` has no `# reason`"
-        );
+        assert!(ours || !reason.trim().is_empty(), "`{line}` has no `# reason`");
     }
 }
 
 #[test]
 fn receipt_builds_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
-    let printed = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output()
-        .unwrap();
+    let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
         eprintln!("skipped: `rustup target add {TARGET}` to build `receipt` for it");
         return;
     }
     let built = Command::new(env!("CARGO"))
-        .args([
-            "check",
-            "--package",
-            "proofmark-receipt",
-            "--target",
-            TARGET,
-        ])
+        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
@@ -200,11 +169,7 @@ fn receipt_builds_for_wasm32() {
 }
 
 fn metadata() -> Metadata {
-    MetadataCommand::new()
-        .current_dir(root())
-        .no_deps()
-        .exec()
-        .unwrap()
+    MetadataCommand::new().current_dir(root()).no_deps().exec().unwrap()
 }
 
 fn rooms() -> Vec<Package> {
@@ -214,17 +179,11 @@ fn rooms() -> Vec<Package> {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 fn room_of(package: &Package) -> &str {
-    package
-        .name
-        .strip_prefix("proofmark-")
-        .unwrap_or(&package.name)
+    package.name.strip_prefix("proofmark-").unwrap_or(&package.name)
 }
 
 fn folder_of(package: &Package) -> PathBuf {
@@ -262,10 +221,7 @@ fn reached_crates(package: &str) -> BTreeSet<String> {
         "cargo tree failed: {}",
         String::from_utf8_lossy(&printed.stderr)
     );
-    text.lines()
-        .filter_map(|line| line.split(' ').next())
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
@@ -292,11 +248,7 @@ fn mentions_unsafe(line: &str) -> bool {
 fn section<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
     let heading = format!("[{name}]");
     content(
-        manifest
-            .lines()
-            .skip_while(|line| line.trim() != heading)
-            .skip(1)
-            .take_while(|line| !line.starts_with('[')),
+        manifest.lines().skip_while(|line| line.trim() != heading).skip(1).take_while(|line| !line.starts_with('[')),
     )
 }
 
@@ -313,8 +265,5 @@ fn dependency_lines(manifest: &str) -> Vec<&str> {
 }
 
 fn content<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    lines
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect()
+    lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }

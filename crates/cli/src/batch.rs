@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proofmark_verifier::{Caps, Request};
 use proofmark_receipt::Receipt;
 use proofmark_verifier::Host;
+use proofmark_verifier::{Caps, Request};
 use proofmark_verifier::{Judged, RunError, Sealer, verify_all};
 
 /// At most this many receipts share one commit of the store.
@@ -64,8 +64,7 @@ impl Default for Queue {
 
 impl Queue {
     fn is_due(&self) -> bool {
-        self.waiting.contains_key(&self.next)
-            && (self.waiting.len() >= GROUP || self.sealed_at.elapsed() >= PATIENCE)
+        self.waiting.contains_key(&self.next) && (self.waiting.len() >= GROUP || self.sealed_at.elapsed() >= PATIENCE)
     }
 
     /// Seals and shows everything up to the first request that is still running.

@@ -54,14 +54,19 @@ impl Config {
     pub(crate) fn passphrase(&self, file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
         let Some(file) = file else { return Ok(self.passphrase.clone()) };
         let mut text = Zeroizing::new(String::new());
-        let opened = std::fs::File::open(file).with_context(|| format!("read the passphrase file `{}`", file.display()))?;
+        let opened =
+            std::fs::File::open(file).with_context(|| format!("read the passphrase file `{}`", file.display()))?;
         opened.take(MAX_PASSPHRASE).read_to_string(&mut text)?;
         Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
     }
 
     /// The key to sign with: the one named, else the default one, which is made
     /// at first use.
-    pub(crate) fn signing_key(&self, named: Option<&str>, passphrase: Option<&Passphrase>) -> anyhow::Result<SigningKey> {
+    pub(crate) fn signing_key(
+        &self,
+        named: Option<&str>,
+        passphrase: Option<&Passphrase>,
+    ) -> anyhow::Result<SigningKey> {
         let keyring = self.keyring();
         match named {
             Some(name) => Ok(keyring.load(name, passphrase)?),

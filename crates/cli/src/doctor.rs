@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
-use proofmark_verifier::Language;
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{Host, Level, Runtime};
+use proofmark_verifier::Language;
 use proofmark_verifier::Store;
+use proofmark_verifier::{Host, Level, Runtime};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
@@ -73,7 +73,10 @@ impl Findings {
         }
         if self.levels.iter().all(|(_, lacking)| lacking.is_some()) {
             writeln!(out, "  no submission runs here. As root, or with unprivileged user namespaces")?;
-            writeln!(out, "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;")?;
+            writeln!(
+                out,
+                "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;"
+            )?;
             writeln!(out, "  in a container: --security-opt seccomp=unconfined), level A or B can be had")?;
         }
         writeln!(out, "runtimes")?;
@@ -83,7 +86,14 @@ impl Findings {
                 writeln!(out, "  {language:<11} {}: install {}", paint.bad("missing"), package(language))?;
             }
             for runtime in found {
-                writeln!(out, "  {:<11} {} {} ({})", language.as_str(), runtime.name, runtime.version, runtime.path.display())?;
+                writeln!(
+                    out,
+                    "  {:<11} {} {} ({})",
+                    language.as_str(),
+                    runtime.name,
+                    runtime.version,
+                    runtime.path.display()
+                )?;
             }
         }
         writeln!(out, "home")?;
@@ -95,7 +105,10 @@ impl Findings {
 
     fn object(&self, config: &Config) -> Object {
         let mut object = Object::new();
-        object.insert("levels", self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>());
+        object.insert(
+            "levels",
+            self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>(),
+        );
         object.insert("runtimes", self.runtimes.iter().map(runtime_object).collect::<Vec<_>>());
         object.insert("home", config.home.display().to_string());
         object.insert("key", state(&self.key, "there", "none"));

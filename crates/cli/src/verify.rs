@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use proofmark_verifier::{Caps, Request};
 use proofmark_receipt::Receipt;
-use proofmark_verifier::{Host, Level};
-use proofmark_verifier::Store;
 use proofmark_verifier::Sealer;
+use proofmark_verifier::Store;
+use proofmark_verifier::{Caps, Request};
+use proofmark_verifier::{Host, Level};
 
 use crate::batch::{self, Batch};
 use crate::config::Config;
@@ -158,7 +158,11 @@ impl Output {
             let file = File::create(path).with_context(|| format!("write `{}`", path.display()))?;
             anyhow::Ok(BufWriter::new(file))
         };
-        Ok(Output { json: arguments.json, paint: Paint::for_stdout(), copy: arguments.out.as_ref().map(create).transpose()? })
+        Ok(Output {
+            json: arguments.json,
+            paint: Paint::for_stdout(),
+            copy: arguments.out.as_ref().map(create).transpose()?,
+        })
     }
 
     fn receipt(&mut self, label: &str, receipt: &Receipt) -> anyhow::Result<()> {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::limits::{
-    MAX_DEPTH, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_PATTERN_BYTES, MAX_REASON_BYTES, MAX_SOURCE_BYTES, MAX_STEPS,
+    MAX_DEPTH, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_REASON_BYTES, MAX_SOURCE_BYTES,
+    MAX_STEPS,
 };
 
 /// A range of bytes in the source of a predicate.
@@ -35,6 +36,9 @@ pub enum Fault {
     /// The expression nests deeper than [`MAX_DEPTH`].
     #[error("the expression is nested deeper than {MAX_DEPTH} levels; split it into several")]
     TooDeep,
+    /// The predicate has more than [`MAX_PATTERNS`] patterns and paths.
+    #[error("the predicate has more than {MAX_PATTERNS} patterns and paths; split it into several")]
+    TooMany,
     /// A name the schema does not have, or a function that does not exist.
     #[error("unknown {what} `{name}`{}", suggestion(.nearest))]
     UnknownName {
@@ -68,6 +72,7 @@ impl Fault {
             Self::Literal(_) => "literal",
             Self::TooLong => "too_long",
             Self::TooDeep => "too_deep",
+            Self::TooMany => "too_many",
             Self::UnknownName { .. } => "unknown_name",
             Self::Type(_) => "type",
             Self::Arguments(_) => "arguments",

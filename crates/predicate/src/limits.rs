@@ -29,6 +29,9 @@ pub const MAX_PATTERN_MEMORY: usize = 256 * 1024;
 /// Deepest nesting of groups and repetitions in a `matches` pattern.
 pub const MAX_PATTERN_DEPTH: u32 = 32;
 
+/// Most `matches` patterns and JSONPath queries in one predicate, counted together.
+pub const MAX_PATTERNS: usize = 64;
+
 /// Longest JSONPath query, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
 

@@ -14,7 +14,7 @@ use crate::value::{TypeName, Value};
 /// Parses a whole predicate.
 pub(crate) fn parse(source: &str) -> Result<Node, Located> {
     let tokens = lexer::tokens(source)?;
-    let mut parser = Parser { tokens, at: 0, depth: 0, scope: Vec::new() };
+    let mut parser = Parser { tokens, at: 0, depth: 0, scope: Vec::new(), patterns: 0 };
     let node = parser.expression()?;
     match parser.peek() {
         Token::End => Ok(node),
@@ -30,6 +30,8 @@ struct Parser {
     depth: usize,
     /// The variables of the enclosing macros, outermost first.
     scope: Vec<Arc<str>>,
+    /// Patterns and paths so far.
+    patterns: usize,
 }
 
 impl Parser {

@@ -1,5 +1,13 @@
 //! What predicates answer, why, and what they refuse.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use proofmark_predicate::{Evaluation, Predicate, Truth, Value, Why};
 
 mod json;

@@ -1,5 +1,13 @@
 //! Hostile text and hostile facts end in a named error within the step budget.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use proofmark_predicate::limits::{MAX_DEPTH, MAX_STEPS};
 use proofmark_predicate::{Predicate, Truth, Value};
 
@@ -145,6 +153,13 @@ fn patterns_are_linear_and_bounded() {
     assert_eq!(refused(&format!("s.matches('{}')", "a".repeat(1025))), "pattern");
     let costly = Predicate::compile("s.matches('[a-z]{1,40}[0-9a-z]{1,40}[^b]{1,40}!!')").unwrap();
     assert!(matches!(costly.evaluate(&facts).truth, Truth::False | Truth::Unknown(_)));
+}
+
+#[test]
+fn many_patterns_are_refused() {
+    assert_eq!(refused(&vec!["s.matches('a')"; 65].join(" && ")), "too_many");
+    assert_eq!(refused(&vec!["path('$.a').size() == 1"; 65].join(" && ")), "too_many");
+    assert!(Predicate::compile(&vec!["s.matches('a')"; 64].join(" && ")).is_ok());
 }
 
 #[test]

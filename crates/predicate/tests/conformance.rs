@@ -1,5 +1,13 @@
 //! The applicable cases of the CEL conformance suite.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,5 +1,13 @@
 //! What is refused when a predicate is loaded, where, and with which advice.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use proofmark_predicate::{FieldType, Predicate, Schema};
 
 fn schema() -> Schema {

@@ -1,5 +1,13 @@
 //! What holds for every predicate and every set of facts.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use proofmark_predicate::{Key, Map, Predicate, Truth, Value};
 use proptest::prelude::*;
 

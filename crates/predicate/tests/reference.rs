@@ -1,5 +1,13 @@
 //! The examples of `docs/predicate.md` do what the page says, and leave nothing out.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop anywhere"
+)]
+
 use proofmark_predicate::{Predicate, Truth, Value};
 
 mod json;

@@ -12,10 +12,13 @@ use crate::level::Level;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 
-/// Host uids of submissions where the supervisor is root; each worker has its
-/// own, so that process counts do not add up across workers. The last is the
+/// Host uids of submissions where the supervisor is root; each worker of each
+/// supervisor has its own, so that process counts do not add up. The last is the
 /// fallback for a root whose own user namespace does not map such high ids.
-const OUTER_ID_BASE: u32 = 0x7000_0000;
+const OUTER_ID_BASE: u32 = 0x6000_0000;
+/// Process ids have at most this many bits (PID_MAX_LIMIT).
+const PID_MASK: u32 = (1 << 22) - 1;
+const SLOTS: u32 = 64;
 const NOBODY: u32 = 65_534;
 
 /// Why a cell could not be started.
@@ -64,7 +67,8 @@ impl Cell {
             blueprint.audience,
             Place { namespaces: blueprint.level.has_namespaces(), disk: blueprint.disk_mb > 0 },
         )?;
-        let disk = CString::new(format!("size={}m,mode=1777,nr_inodes=16384", blueprint.disk_mb)).map_err(io::Error::other)?;
+        let disk =
+            CString::new(format!("size={}m,mode=1777,nr_inodes=16384", blueprint.disk_mb)).map_err(io::Error::other)?;
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
         let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();
         let (argv, env) = match body {
@@ -79,7 +83,7 @@ impl Cell {
         let (status_read, status_write) = sys::pipe()?;
         let (go, status) = (sys::duplicate_high(go_read.as_fd())?, sys::duplicate_high(status_write.as_fd())?);
         drop((go_read, status_write));
-        let outer_id = (sys::effective_uid() == 0).then_some(OUTER_ID_BASE + blueprint.slot);
+        let outer_id = (sys::effective_uid() == 0).then(|| outer_id(blueprint.slot));
         let entering = Entering {
             level: blueprint.level,
             tree: blueprint.tree,
@@ -207,4 +211,8 @@ fn map_ids(pid: libc::pid_t, outer_id: Option<u32>) -> io::Result<()> {
         write(file, format!("{INNER_ID} {own} 1")).or_else(|_| write(file, format!("{INNER_ID} {NOBODY} 1")))?;
     }
     Ok(())
+}
+
+fn outer_id(slot: u32) -> u32 {
+    OUTER_ID_BASE + (std::process::id() & PID_MASK) * SLOTS + slot % SLOTS
 }

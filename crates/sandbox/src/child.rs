@@ -68,7 +68,11 @@ impl Step {
 
 /// What runs behind the walls.
 pub(crate) enum Start<'a> {
-    Exec { path: &'a CStr, argv: &'a [*const libc::c_char], env: &'a [*const libc::c_char] },
+    Exec {
+        path: &'a CStr,
+        argv: &'a [*const libc::c_char],
+        env: &'a [*const libc::c_char],
+    },
     /// A function of ours that makes raw system calls only; its answer is the
     /// exit code.
     Call(fn() -> i32),
@@ -250,7 +254,10 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
         }
         if let Some(size) = e.disk {
             let tmp = c"/sys/tmp".as_ptr();
-            check(libc::mount(c"tmpfs".as_ptr(), tmp, c"tmpfs".as_ptr(), quiet, size.as_ptr().cast()).into(), Step::Mount)?;
+            check(
+                libc::mount(c"tmpfs".as_ptr(), tmp, c"tmpfs".as_ptr(), quiet, size.as_ptr().cast()).into(),
+                Step::Mount,
+            )?;
         }
         check(libc::chdir(stage).into(), Step::Pivot)?;
         check(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()), Step::Pivot)?;
@@ -300,9 +307,8 @@ unsafe fn set_attributes(at: &CStr, set: u64, flags: libc::c_int) -> Result<(), 
     let attr = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let size = size_of::<libc::mount_attr>();
     // SAFETY: `attr` outlives the call and `size` is its size.
-    let done = unsafe {
-        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, at.as_ptr(), flags, &raw const attr, size)
-    };
+    let done =
+        unsafe { libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, at.as_ptr(), flags, &raw const attr, size) };
     check(done, Step::Mount).map(drop)
 }
 

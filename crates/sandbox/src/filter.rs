@@ -64,7 +64,8 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
     rules.insert(c::SYS_mmap, only(condition(3, SeccompCmpOp::MaskedEq(MAP_KINDS), c::MAP_PRIVATE as u64)?)?);
     rules.insert(c::SYS_socketpair, only(condition(1, SeccompCmpOp::MaskedEq(SOCKET_KINDS), c::SOCK_STREAM as u64)?)?);
     rules.insert(c::SYS_prlimit64, only(condition(0, SeccompCmpOp::Eq, 0)?)?);
-    rules.insert(c::SYS_setpriority, only(condition(1, SeccompCmpOp::Eq, 0)?)?);
+    let itself = vec![low_word(0, SeccompCmpOp::Eq, 0)?, low_word(1, SeccompCmpOp::Eq, 0)?];
+    rules.insert(c::SYS_setpriority, vec![SeccompRule::new(itself)?]);
     rules.insert(c::SYS_setsockopt, all_but(2, BUFFER_OPTIONS)?);
     match place.disk {
         true => rules.extend([(c::SYS_fcntl, all_but(1, PIPE_SIZES)?), (c::SYS_flock, Vec::new())]),
@@ -97,7 +98,8 @@ fn arch() -> Result<TargetArch, BackendError> {
 
 /// Every value of this argument but these.
 fn all_but(argument: u8, refused: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
-    let conditions = refused.iter().map(|value| low_word(argument, SeccompCmpOp::Ne, *value)).collect::<Result<_, _>>()?;
+    let conditions =
+        refused.iter().map(|value| low_word(argument, SeccompCmpOp::Ne, *value)).collect::<Result<_, _>>()?;
     Ok(vec![SeccompRule::new(conditions)?])
 }
 

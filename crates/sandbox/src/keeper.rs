@@ -50,7 +50,8 @@ unsafe fn enter_own_domain() -> Result<(), Stopped> {
     // SAFETY: `attr` outlives the call and has the size given.
     unsafe {
         let size = size_of::<RulesetAttr>();
-        let ruleset = check(libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0), Step::Landlock)?;
+        let ruleset =
+            check(libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0), Step::Landlock)?;
         check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
         check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
         libc::close(ruleset as i32);

@@ -37,11 +37,8 @@ pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
         3 | 4 => (1 << 15) - 1,
         _ => (1 << 16) - 1,
     };
-    let attr = RulesetAttr {
-        files,
-        net: if e.landlock >= 4 { 3 } else { 0 },
-        scoped: if e.landlock >= 6 { 3 } else { 0 },
-    };
+    let attr =
+        RulesetAttr { files, net: if e.landlock >= 4 { 3 } else { 0 }, scoped: if e.landlock >= 6 { 3 } else { 0 } };
     let size: usize = match e.landlock {
         1..=3 => 8,
         4 | 5 => 16,

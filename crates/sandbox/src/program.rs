@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::Language;
@@ -59,7 +59,9 @@ const NODE_QUIET: &str = "--no-warnings";
 
 fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
     let path = c_string(&runtime.path)?;
-    let texts = |list: &[&str]| list.iter().map(|text| CString::new(*text).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>();
+    let texts = |list: &[&str]| {
+        list.iter().map(|text| CString::new(*text).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>()
+    };
     let mut argv = vec![path.clone()];
     argv.extend(texts(arguments)?);
     let env = texts(&[
@@ -130,15 +132,30 @@ pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
 }
 
 /// The limits of a program that runs a submission at once.
-pub(crate) fn limits(language: Language, limits: &proofmark_checks::Limits, cpu_seconds: u64) -> Vec<(u32, u64)> {
+pub(crate) fn limits(
+    language: Language,
+    limits: &proofmark_checks::Limits,
+    level: Level,
+    cpu_seconds: u64,
+) -> Vec<(u32, u64)> {
+    // Without a user namespace the kernel counts everything the user runs.
+    let others = if level.has_namespaces() || sys::effective_uid() == 0 { 0 } else { tasks_of_user() };
     let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
     let mut all = fixed_limits(limits.disk_mb);
     all.extend([
         (libc::RLIMIT_DATA, data_bytes(language, limits)),
-        (libc::RLIMIT_NPROC, u64::from(limits.processes) + own_threads),
+        (libc::RLIMIT_NPROC, u64::from(limits.processes) + own_threads + others),
         (libc::RLIMIT_CPU, cpu_seconds),
     ]);
     all
+}
+
+/// How many processes and threads the supervisor's user has now.
+fn tasks_of_user() -> u64 {
+    let uid = sys::effective_uid();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = entries.filter(|entry| entry.metadata().is_ok_and(|found| found.uid() == uid));
+    own.map(|entry| fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)).sum()
 }
 
 /// Bytes of writable memory one process may map. Node reserves far more than it

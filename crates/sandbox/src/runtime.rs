@@ -67,7 +67,10 @@ impl Finder {
     pub(crate) fn find(&self, language: Language, demand: Option<&str>) -> Option<Runtime> {
         let number = demand.map(|wanted| version_number(language, wanted));
         let fits = |runtime: &Runtime| number.as_deref().is_none_or(|number| satisfies(runtime, number));
-        names(language, number.as_deref()).iter().flat_map(|name| on_path(name)).find_map(|file| self.probe(language, &file).filter(fits))
+        names(language, number.as_deref())
+            .iter()
+            .flat_map(|name| on_path(name))
+            .find_map(|file| self.probe(language, &file).filter(fits))
     }
 
     /// Everything this host has: each binary once.
@@ -80,8 +83,12 @@ impl Finder {
         for language in [Language::JavaScript, Language::Bash] {
             wanted.extend(names(language, None).into_iter().map(|name| (language, name)));
         }
-        let files = wanted.iter().flat_map(|(language, name)| on_path(name).into_iter().map(move |file| (*language, file)));
-        files.filter_map(|(language, file)| self.probe(language, &file)).filter(|found| seen.insert(found.path.clone())).collect()
+        let files =
+            wanted.iter().flat_map(|(language, name)| on_path(name).into_iter().map(move |file| (*language, file)));
+        files
+            .filter_map(|(language, file)| self.probe(language, &file))
+            .filter(|found| seen.insert(found.path.clone()))
+            .collect()
     }
 
     fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {
@@ -161,7 +168,13 @@ fn probe(language: Language, binary: &Path) -> Option<Runtime> {
             let path = binary.canonicalize().ok()?;
             let needs = ["/usr/bin", "/bin", "/etc/alternatives"].map(PathBuf::from).into_iter().chain([path.clone()]);
             let minor = version.rsplit_once('.')?.0;
-            Some(Runtime { language, name: format!("bash{minor}"), path, needs: needs.collect(), version: version.clone() })
+            Some(Runtime {
+                language,
+                name: format!("bash{minor}"),
+                path,
+                needs: needs.collect(),
+                version: version.clone(),
+            })
         }
     }
 }

@@ -18,9 +18,19 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 pub(crate) enum Entry {
     Dir(CString),
     /// A read-only view of a host path.
-    Bind { source: CString, target: CString, device: bool },
-    Link { to: CString, at: CString },
-    File { at: CString, content: Vec<u8> },
+    Bind {
+        source: CString,
+        target: CString,
+        device: bool,
+    },
+    Link {
+        to: CString,
+        at: CString,
+    },
+    File {
+        at: CString,
+        content: Vec<u8>,
+    },
 }
 
 /// The steps, in order, and the host paths that stay readable.

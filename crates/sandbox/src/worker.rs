@@ -133,7 +133,13 @@ impl Crew {
     }
 
     /// One leaf that reads a framed job and writes framed answers.
-    fn run_harness(&mut self, runtime: &Runtime, limits: &Limits, job: Vec<u8>, deadline: Instant) -> Result<Gone, ZygoteError> {
+    fn run_harness(
+        &mut self,
+        runtime: &Runtime,
+        limits: &Limits,
+        job: Vec<u8>,
+        deadline: Instant,
+    ) -> Result<Gone, ZygoteError> {
         if self.forks_warm(runtime, limits) {
             return match self.run_warm(runtime, limits, &job, deadline) {
                 Ok(gone) => Ok(gone),
@@ -177,7 +183,13 @@ impl Crew {
         }
     }
 
-    fn run_warm(&mut self, runtime: &Runtime, limits: &Limits, job: &[u8], deadline: Instant) -> Result<Gone, ZygoteError> {
+    fn run_warm(
+        &mut self,
+        runtime: &Runtime,
+        limits: &Limits,
+        job: &[u8],
+        deadline: Instant,
+    ) -> Result<Gone, ZygoteError> {
         // Out of the map while in use: an error on the way drops it, and with it
         // whatever state it was in.
         let mut zygote = self.take_zygote(runtime)?;
@@ -202,7 +214,14 @@ impl Crew {
     }
 
     /// The submission as a whole program between standard input and output.
-    fn run_whole(&mut self, runtime: &Runtime, job: &Job, source: &str, input: &str, deadline: Instant) -> Result<End, ZygoteError> {
+    fn run_whole(
+        &mut self,
+        runtime: &Runtime,
+        job: &Job,
+        source: &str,
+        input: &str,
+        deadline: Instant,
+    ) -> Result<End, ZygoteError> {
         let mut tree = runtime.tree()?;
         let place = ProgramFile::new(self.level)?;
         place.put(&mut tree, source)?;
@@ -245,7 +264,7 @@ impl Crew {
         fds: &[std::os::fd::OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
-        let rlimits = program::limits(runtime.language, limits, cpu_seconds(deadline));
+        let rlimits = program::limits(runtime.language, limits, self.level, cpu_seconds(deadline));
         let blueprint = Blueprint {
             level: self.level,
             slot: self.slot,
@@ -293,8 +312,12 @@ fn one_answer(leaf: Gone, job: &Job) -> End {
     let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
     match (leaf.why, frames.next(), frames.next()) {
         (Why::Ended, Some(line), None) => read_frame(line),
-        (Why::Ended, Some(_), Some(_)) => End::NoAnswer("the submission wrote into the channel of its answer".to_owned()),
-        (Why::Ended, None, _) | (Why::Deadline | Why::Memory | Why::Output | Why::Stuck, _, _) => without_answer(&leaf, job),
+        (Why::Ended, Some(_), Some(_)) => {
+            End::NoAnswer("the submission wrote into the channel of its answer".to_owned())
+        }
+        (Why::Ended, None, _) | (Why::Deadline | Why::Memory | Why::Output | Why::Stuck, _, _) => {
+            without_answer(&leaf, job)
+        }
     }
 }
 
@@ -306,9 +329,13 @@ fn without_answer(leaf: &Gone, job: &Job) -> End {
         (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
         (Why::Ended, Exit::Signal(libc::SIGXCPU)) => End::Timeout,
         // V8 aborts when its heap is full, whatever the reason given.
-        (Why::Ended, Exit::Signal(libc::SIGABRT | libc::SIGTRAP)) if job.language == Language::JavaScript => End::MemoryLimit,
+        (Why::Ended, Exit::Signal(libc::SIGABRT | libc::SIGTRAP)) if job.language == Language::JavaScript => {
+            End::MemoryLimit
+        }
         (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
-        (Why::Ended, Exit::Code(code)) => End::NoAnswer(format!("the process ended with exit status {code} before it answered")),
+        (Why::Ended, Exit::Code(code)) => {
+            End::NoAnswer(format!("the process ended with exit status {code} before it answered"))
+        }
     }
 }
 
@@ -317,11 +344,13 @@ fn read_frame(line: &[u8]) -> End {
     let broken = || End::NoAnswer("the submission wrote into the channel of its answer".to_owned());
     match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
         Some((b'V', value)) => End::Value(value.to_vec()),
-        Some((b'E', rest)) => match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
-            Some([kind, _]) if kind == "MemoryError" => End::MemoryLimit,
-            Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
-            _ => broken(),
-        },
+        Some((b'E', rest)) => {
+            match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
+                Some([kind, _]) if kind == "MemoryError" => End::MemoryLimit,
+                Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
+                _ => broken(),
+            }
+        }
         _ => broken(),
     }
 }

@@ -99,7 +99,10 @@ impl Zygote {
     fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, Option<OwnedFd>)> {
         let end = Instant::now() + patience;
         loop {
-            let mut fds = [sys::interest(Some(&self.control), libc::POLLIN), sys::interest(Some(self.cell.pidfd()), libc::POLLIN)];
+            let mut fds = [
+                sys::interest(Some(&self.control), libc::POLLIN),
+                sys::interest(Some(self.cell.pidfd()), libc::POLLIN),
+            ];
             sys::poll(&mut fds, end.saturating_duration_since(Instant::now()))?;
             let [control, cell] = fds;
             if control.revents & libc::POLLIN != 0 {

@@ -77,9 +77,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A receipt with this id is kept already; ids are unique (VRF 1.0, security considerations 1).
-    #[error(
-        "keep the receipt `{0}`: one with this id is kept already; make a receipt with a new id"
-    )]
+    #[error("keep the receipt `{0}`: one with this id is kept already; make a receipt with a new id")]
     Duplicate(ReceiptId),
     /// The receipt does not continue the chain from its tip, which another receipt has moved.
     #[error(
@@ -93,9 +91,7 @@ pub enum StoreError {
         next: u64,
     },
     /// The receipt is longer than a reader of receipts accepts.
-    #[error(
-        "keep the receipt `{receipt_id}`: it has {bytes} bytes, more than {max}; leave details out of it"
-    )]
+    #[error("keep the receipt `{receipt_id}`: it has {bytes} bytes, more than {max}; leave details out of it")]
     TooLarge {
         /// The receipt.
         receipt_id: ReceiptId,
@@ -117,23 +113,16 @@ impl StoreError {
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
-            Some(
-                ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked
-                | ErrorCode::FileLockingProtocolFailed,
-            ) => Self::Locked { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+                Self::Locked { path }
+            }
             Some(ErrorCode::DiskFull) => Self::Full { path },
             // Every statement is a constant that fits the schema, so one that does not compile met another schema; and
             // an error without a code is a value that is not what was stored.
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
-            | None => Self::Damaged {
-                path,
-                detail: error.to_string(),
-            },
-            Some(_) => Self::Io {
-                path,
-                reason: error.to_string(),
-            },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {
+                Self::Damaged { path, detail: error.to_string() }
+            }
+            Some(_) => Self::Io { path, reason: error.to_string() },
         }
     }
 
@@ -143,10 +132,7 @@ impl StoreError {
         match error.kind() {
             std::io::ErrorKind::StorageFull => Self::Full { path },
             std::io::ErrorKind::NotFound => Self::Missing { path },
-            _ => Self::Io {
-                path,
-                reason: error.to_string(),
-            },
+            _ => Self::Io { path, reason: error.to_string() },
         }
     }
 }
@@ -165,22 +151,10 @@ mod tests {
             StoreError::of_sqlite(path, &error)
         };
         let path = path.to_owned();
-        assert_eq!(
-            named(ffi::SQLITE_FULL),
-            StoreError::Full { path: path.clone() }
-        );
-        assert_eq!(
-            named(ffi::SQLITE_BUSY_SNAPSHOT),
-            StoreError::Locked { path }
-        );
-        assert!(matches!(
-            named(ffi::SQLITE_CORRUPT_INDEX),
-            StoreError::Damaged { .. }
-        ));
-        assert!(matches!(
-            named(ffi::SQLITE_IOERR_FSYNC),
-            StoreError::Io { .. }
-        ));
+        assert_eq!(named(ffi::SQLITE_FULL), StoreError::Full { path: path.clone() });
+        assert_eq!(named(ffi::SQLITE_BUSY_SNAPSHOT), StoreError::Locked { path });
+        assert!(matches!(named(ffi::SQLITE_CORRUPT_INDEX), StoreError::Damaged { .. }));
+        assert!(matches!(named(ffi::SQLITE_IOERR_FSYNC), StoreError::Io { .. }));
         assert!(matches!(named(ffi::SQLITE_READONLY), StoreError::Io { .. }));
     }
 }

@@ -33,18 +33,14 @@ pub(crate) fn create_missing(path: &Path) -> Result<(), StoreError> {
 pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
     let found = fs::metadata(path).map_err(|error| StoreError::of_io(path, &error))?;
     if !found.is_file() {
-        return Err(StoreError::Foreign {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::Foreign { path: path.to_owned() });
     }
     if found.len() == 0 {
         return Ok(());
     }
     match header(path) {
         Ok((schema::APPLICATION_ID, version)) => schema::known(path, version).map(drop),
-        Ok(_) => Err(StoreError::Foreign {
-            path: path.to_owned(),
-        }),
+        Ok(_) => Err(StoreError::Foreign { path: path.to_owned() }),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Err(without_header(path)),
             // Without a lock a file can look damaged while a neighbour writes it; opening it in earnest will tell.
@@ -64,12 +60,7 @@ fn create(path: &Path) -> io::Result<()> {
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     create_folder(folder)?;
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-    {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => sync_folder(folder),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
@@ -97,23 +88,16 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Application id and version as the file's header has them. SQLite reads them, not we, because of what closing a file
 /// does to locks; `immutable` keeps it from locking and from looking at the write-ahead log.
 fn header(path: &Path) -> rusqlite::Result<(i32, i32)> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(immutable(path.as_os_str()), flags)?;
-    Ok((
-        schema::application_id(&connection)?,
-        schema::version(&connection)?,
-    ))
+    Ok((schema::application_id(&connection)?, schema::version(&connection)?))
 }
 
 fn immutable(path: &OsStr) -> String {
     let mut uri = "file:".to_owned();
     for &byte in path.as_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                uri.push(char::from(byte))
-            }
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(byte)),
             // Writing to a string does not fail.
             _ => drop(write!(uri, "%{byte:02x}")),
         }
@@ -130,12 +114,7 @@ fn without_header(path: &Path) -> StoreError {
     }
     let sign = schema::SIGN.as_bytes();
     match start.contains(&0) && start.windows(sign.len()).any(|window| window == sign) {
-        true => StoreError::Damaged {
-            path: path.to_owned(),
-            detail: "its header is overwritten".to_owned(),
-        },
-        false => StoreError::Foreign {
-            path: path.to_owned(),
-        },
+        true => StoreError::Damaged { path: path.to_owned(), detail: "its header is overwritten".to_owned() },
+        false => StoreError::Foreign { path: path.to_owned() },
     }
 }

@@ -27,14 +27,7 @@ pub struct Filter {
 impl Default for Filter {
     /// The 50 newest receipts.
     fn default() -> Self {
-        Self {
-            verdict: None,
-            tier: None,
-            task_id: None,
-            chain: None,
-            limit: 50,
-            after: None,
-        }
+        Self { verdict: None, tier: None, task_id: None, chain: None, limit: 50, after: None }
     }
 }
 
@@ -60,13 +53,9 @@ impl FromStr for Cursor {
     type Err = NotACursor;
 
     fn from_str(text: &str) -> Result<Self, NotACursor> {
-        let digits = text
-            .strip_prefix('s')
-            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let digits = text.strip_prefix('s').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let place = digits.and_then(|digits| digits.parse().ok());
-        place
-            .map(Self)
-            .ok_or_else(|| NotACursor(text.chars().take(40).collect()))
+        place.map(Self).ok_or_else(|| NotACursor(text.chars().take(40).collect()))
     }
 }
 

@@ -15,21 +15,14 @@ pub const MAX_FOUND: usize = 10;
 /// The columns [`kept`] reads.
 const KEPT: &str = "hash, document";
 
-pub(crate) fn receipt(
-    connection: &Connection,
-    id: &ReceiptId,
-) -> rusqlite::Result<Option<Receipt>> {
+pub(crate) fn receipt(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<Option<Receipt>> {
     let sql = format!("SELECT {KEPT} FROM receipts WHERE receipt_id = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     statement.query_row([id.as_bytes()], kept).optional()
 }
 
 /// The ids from the first one to the last one that a prefix can stand for.
-pub(crate) fn between(
-    connection: &Connection,
-    first: &[u8; 16],
-    last: &[u8; 16],
-) -> rusqlite::Result<Vec<ReceiptId>> {
+pub(crate) fn between(connection: &Connection, first: &[u8; 16], last: &[u8; 16]) -> rusqlite::Result<Vec<ReceiptId>> {
     let sql = "SELECT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| receipt_id(row, 0))?;
@@ -40,24 +33,17 @@ pub(crate) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
     let limit = filter.limit.clamp(1, MAX_PAGE);
     let (sql, values) = list_statement(filter, limit);
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params_from_iter(values), |row| {
-        Ok((row.get(2)?, kept(row)?))
-    })?;
+    let rows = statement.query_map(params_from_iter(values), |row| Ok((row.get(2)?, kept(row)?)))?;
     let mut found = rows.collect::<rusqlite::Result<Vec<(i64, Receipt)>>>()?;
     // One more than asked for is looked up: it tells whether there is a next page.
     let more = found.len() > limit;
     found.truncate(limit);
     let last = found.last().map(|(sequence, _)| Cursor(*sequence));
-    Ok(Page {
-        next: last.filter(|_| more),
-        receipts: found.into_iter().map(|(_, receipt)| receipt).collect(),
-    })
+    Ok(Page { next: last.filter(|_| more), receipts: found.into_iter().map(|(_, receipt)| receipt).collect() })
 }
 
 pub(crate) fn chain(connection: &Connection, name: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!(
-        "SELECT {KEPT} FROM receipts JOIN chains USING (chain_id) WHERE name = ?1 ORDER BY position"
-    );
+    let sql = format!("SELECT {KEPT} FROM receipts JOIN chains USING (chain_id) WHERE name = ?1 ORDER BY position");
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map([name], kept)?;
     rows.collect()
@@ -88,22 +74,11 @@ pub(crate) fn tip(connection: &Connection, chain: &str) -> rusqlite::Result<Opti
 
 fn list_statement(filter: &Filter, limit: usize) -> (String, Vec<Value>) {
     let conditions = [
-        (
-            filter
-                .verdict
-                .map(|verdict| verdict.as_str().to_owned().into()),
-            "verdict = ?",
-        ),
+        (filter.verdict.map(|verdict| verdict.as_str().to_owned().into()), "verdict = ?"),
         (filter.tier.map(|tier| i64::from(tier).into()), "tier = ?"),
         (filter.task_id.clone().map(Value::from), "task_id = ?"),
-        (
-            filter.chain.clone().map(Value::from),
-            "chain_id = (SELECT chain_id FROM chains WHERE name = ?)",
-        ),
-        (
-            filter.after.map(|Cursor(sequence)| sequence.into()),
-            "sequence < ?",
-        ),
+        (filter.chain.clone().map(Value::from), "chain_id = (SELECT chain_id FROM chains WHERE name = ?)"),
+        (filter.after.map(|Cursor(sequence)| sequence.into()), "sequence < ?"),
     ];
     let mut sql = format!("SELECT {KEPT}, sequence FROM receipts WHERE TRUE");
     let mut values: Vec<Value> = Vec::new();
@@ -122,17 +97,12 @@ fn list_statement(filter: &Filter, limit: usize) -> (String, Vec<Value>) {
 fn kept(row: &Row<'_>) -> rusqlite::Result<Receipt> {
     let hash = Sha256Digest::from_bytes(row.get(0)?);
     let document = row.get_ref(1)?.as_str()?;
-    let receipt =
-        Receipt::parse(document.as_bytes()).map_err(|error| changed(1, Type::Text, error))?;
+    let receipt = Receipt::parse(document.as_bytes()).map_err(|error| changed(1, Type::Text, error))?;
     match receipt.hash() == hash {
         true => Ok(receipt),
         false => {
             let id = receipt.receipt_id();
-            Err(changed(
-                1,
-                Type::Text,
-                format!("receipt `{id}` is not as it was kept"),
-            ))
+            Err(changed(1, Type::Text, format!("receipt `{id}` is not as it was kept")))
         }
     }
 }
@@ -146,10 +116,6 @@ fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(count).map_err(|error| changed(column, Type::Integer, error))
 }
 
-fn changed(
-    column: usize,
-    stored: Type,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> rusqlite::Error {
+fn changed(column: usize, stored: Type, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, stored, error.into())
 }

@@ -102,16 +102,10 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
 /// [`StoreError::Newer`] when it has had some we do not know; a negative version was never ours.
 pub(crate) fn known(path: &Path, version: i32) -> Result<usize, StoreError> {
     let Ok(found) = u32::try_from(version) else {
-        return Err(StoreError::Foreign {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::Foreign { path: path.to_owned() });
     };
     match version > KNOWN {
-        true => Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: KNOWN.unsigned_abs(),
-        }),
+        true => Err(StoreError::Newer { path: path.to_owned(), found, known: KNOWN.unsigned_abs() }),
         false => Ok(found as usize),
     }
 }
@@ -138,26 +132,18 @@ fn wait_for_lock(waited: i32) -> bool {
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let sqlite = |error| StoreError::of_sqlite(path, &error);
     let behaviour = TransactionBehavior::Immediate;
-    let transaction = connection
-        .transaction_with_behavior(behaviour)
-        .map_err(sqlite)?;
+    let transaction = connection.transaction_with_behavior(behaviour).map_err(sqlite)?;
     // A neighbour may have been faster.
     let had = known(path, version(&transaction).map_err(sqlite)?)?;
     if had == 0 && !is_empty(&transaction).map_err(sqlite)? {
-        return Err(StoreError::Foreign {
-            path: path.to_owned(),
-        });
+        return Err(StoreError::Foreign { path: path.to_owned() });
     }
     apply(&transaction, MIGRATIONS.iter().skip(had)).map_err(sqlite)?;
     transaction.commit().map_err(sqlite)
 }
 
 fn is_empty(transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
-    transaction.query_row(
-        "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)",
-        [],
-        |row| row.get(0),
-    )
+    transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
 fn apply<'a>(
@@ -177,10 +163,7 @@ fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
     loop {
         let switched = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
         match switched {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && start.elapsed() < MAX_WAIT =>
-            {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && start.elapsed() < MAX_WAIT => {
                 thread::sleep(LOOK_EVERY);
             }
             other => return other,

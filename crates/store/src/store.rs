@@ -52,8 +52,7 @@ impl Store {
     /// ahead of it.
     pub fn submit(&self, new: NewReceipt) -> Pending {
         let row = ReceiptRow::new(&new.receipt, new.chain);
-        self.writer
-            .submit(row.map(|row| Write::Receipt(Box::new(row))))
+        self.writer.submit(row.map(|row| Write::Receipt(Box::new(row))))
     }
 
     /// The receipt with this id, as it was kept.
@@ -70,8 +69,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Prefix`], and whatever keeps the store from being read.
     pub fn find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
-        let bounds =
-            id_bounds(prefix).ok_or_else(|| StoreError::Prefix(prefix.chars().take(60).collect()));
+        let bounds = id_bounds(prefix).ok_or_else(|| StoreError::Prefix(prefix.chars().take(60).collect()));
         let (first, last) = bounds?;
         self.read(|connection| read::between(connection, &first, &last))
     }
@@ -113,16 +111,12 @@ impl Store {
         let connection = schema::open_to_write(&path)?;
         Ok(Self {
             reader: Mutex::new(schema::open_to_read(&path)?),
-            writer: Writer::start(connection, &path)
-                .map_err(|error| StoreError::of_io(&path, &error))?,
+            writer: Writer::start(connection, &path).map_err(|error| StoreError::of_io(&path, &error))?,
             path,
         })
     }
 
-    fn read<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    fn read<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let connection = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         question(&connection).map_err(|error| StoreError::of_sqlite(&self.path, &error))
     }
@@ -135,10 +129,7 @@ fn absolute(path: &Path) -> Result<path::PathBuf, StoreError> {
 
 /// The smallest and the largest 16 bytes whose hex digits begin with `prefix`.
 fn id_bounds(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
-    let digits: String = prefix
-        .chars()
-        .filter(|&character| character != '-')
-        .collect();
+    let digits: String = prefix.chars().filter(|&character| character != '-').collect();
     let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex || digits.len() < MIN_PREFIX || digits.len() > 32 {
         return None;

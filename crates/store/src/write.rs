@@ -21,10 +21,7 @@ impl Write {
     ///
     /// # Errors
     /// What fails here fails the whole group.
-    pub(crate) fn apply(
-        &self,
-        transaction: &Transaction<'_>,
-    ) -> rusqlite::Result<Result<(), StoreError>> {
+    pub(crate) fn apply(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
             Self::Receipt(row) => insert_receipt(transaction, row),
         }
@@ -86,9 +83,7 @@ impl ReceiptRow {
 impl Link {
     fn new(chain: String, receipt: &Receipt) -> Result<Self, StoreError> {
         if chain.is_empty() || chain.len() > MAX_CHAIN_NAME || chain.chars().any(char::is_control) {
-            return Err(StoreError::ChainName(
-                chain.chars().take(MAX_CHAIN_NAME).collect(),
-            ));
+            return Err(StoreError::ChainName(chain.chars().take(MAX_CHAIN_NAME).collect()));
         }
         let place = Place::of(receipt);
         Ok(Self { chain, place })
@@ -111,22 +106,13 @@ impl Place {
     /// The place after the chain's tip.
     fn next(connection: &Connection, chain: &str) -> rusqlite::Result<Self> {
         Ok(match read::tip(connection, chain)? {
-            None => Self {
-                position: 0,
-                previous: None,
-            },
-            Some(tip) => Self {
-                position: tip.position.saturating_add(1),
-                previous: Some((tip.receipt_id, tip.hash)),
-            },
+            None => Self { position: 0, previous: None },
+            Some(tip) => Self { position: tip.position.saturating_add(1), previous: Some((tip.receipt_id, tip.hash)) },
         })
     }
 }
 
-fn insert_receipt(
-    transaction: &Transaction<'_>,
-    row: &ReceiptRow,
-) -> rusqlite::Result<Result<(), StoreError>> {
+fn insert_receipt(transaction: &Transaction<'_>, row: &ReceiptRow) -> rusqlite::Result<Result<(), StoreError>> {
     if is_kept(transaction, row.receipt_id)? {
         return Ok(Err(StoreError::Duplicate(row.receipt_id)));
     }
@@ -135,43 +121,27 @@ fn insert_receipt(
     };
     let next = Place::next(transaction, &link.chain)?;
     if link.place.as_ref() != Some(&next) {
-        return Ok(Err(StoreError::ChainMoved {
-            chain: link.chain.clone(),
-            next: next.position,
-        }));
+        return Ok(Err(StoreError::ChainMoved { chain: link.chain.clone(), next: next.position }));
     }
     let chain_id = chain_id(transaction, &link.chain)?;
-    insert_row(
-        transaction,
-        row,
-        Some((chain_id, next.position.cast_signed())),
-    )
-    .map(Ok)
+    insert_row(transaction, row, Some((chain_id, next.position.cast_signed()))).map(Ok)
 }
 
 fn is_kept(transaction: &Transaction<'_>, id: ReceiptId) -> rusqlite::Result<bool> {
-    let mut statement =
-        transaction.prepare_cached("SELECT 1 FROM receipts WHERE receipt_id = ?1")?;
+    let mut statement = transaction.prepare_cached("SELECT 1 FROM receipts WHERE receipt_id = ?1")?;
     statement.exists([id.as_bytes()])
 }
 
 /// The chain of this name; it is made if there is none.
 fn chain_id(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<i64> {
-    let mut statement =
-        transaction.prepare_cached("SELECT chain_id FROM chains WHERE name = ?1")?;
+    let mut statement = transaction.prepare_cached("SELECT chain_id FROM chains WHERE name = ?1")?;
     if let Some(id) = statement.query_row([name], |row| row.get(0)).optional()? {
         return Ok(id);
     }
-    transaction
-        .prepare_cached("INSERT INTO chains (name) VALUES (?1)")?
-        .insert([name])
+    transaction.prepare_cached("INSERT INTO chains (name) VALUES (?1)")?.insert([name])
 }
 
-fn insert_row(
-    transaction: &Transaction<'_>,
-    row: &ReceiptRow,
-    place: Option<(i64, i64)>,
-) -> rusqlite::Result<()> {
+fn insert_row(transaction: &Transaction<'_>, row: &ReceiptRow, place: Option<(i64, i64)>) -> rusqlite::Result<()> {
     let sql = "INSERT INTO receipts
                    (receipt_id, hash, verified_at, verdict, tier, task_id, chain_id, position, document)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";

@@ -60,14 +60,8 @@ impl Writer {
         let (queue, submissions) = mpsc::sync_channel(MAX_GROUP);
         let name = "store-writer".to_owned();
         let of = path.to_owned();
-        let thread = thread::Builder::new()
-            .name(name)
-            .spawn(move || run(connection, &of, &submissions))?;
-        Ok(Self {
-            queue: Some(queue),
-            thread: Some(thread),
-            path: path.to_owned(),
-        })
+        let thread = thread::Builder::new().name(name).spawn(move || run(connection, &of, &submissions))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), path: path.to_owned() })
     }
 
     /// Hands `write` to the thread, or answers the refusal it already is.
@@ -79,10 +73,7 @@ impl Writer {
             (Ok(_), None) => {}
             (Err(refused), _) => reply(&answer, Err(refused)),
         }
-        Pending {
-            answer: pending,
-            path: self.path.clone(),
-        }
+        Pending { answer: pending, path: self.path.clone() }
     }
 }
 
@@ -98,16 +89,10 @@ impl Drop for Writer {
 
 fn run(mut connection: Connection, path: &Path, submissions: &Receiver<Submission>) {
     while let Some(group) = gather(submissions) {
-        let answers =
-            commit(&mut connection, &group).map_err(|error| StoreError::of_sqlite(path, &error));
+        let answers = commit(&mut connection, &group).map_err(|error| StoreError::of_sqlite(path, &error));
         match answers {
-            Ok(answers) => group
-                .iter()
-                .zip(answers)
-                .for_each(|(one, answer)| reply(&one.answer, answer)),
-            Err(error) => group
-                .iter()
-                .for_each(|one| reply(&one.answer, Err(error.clone()))),
+            Ok(answers) => group.iter().zip(answers).for_each(|(one, answer)| reply(&one.answer, answer)),
+            Err(error) => group.iter().for_each(|one| reply(&one.answer, Err(error.clone()))),
         }
     }
 }
@@ -126,10 +111,7 @@ fn gather<T>(submissions: &Receiver<T>) -> Option<Vec<T>> {
 }
 
 /// Writes the group in one transaction that no other process can come between, and answers for each of it.
-fn commit(
-    connection: &mut Connection,
-    group: &[Submission],
-) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
+fn commit(connection: &mut Connection, group: &[Submission]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let apply = |one: &Submission| one.write.apply(&transaction);
     let answers = group.iter().map(apply).collect::<rusqlite::Result<_>>()?;
@@ -151,9 +133,7 @@ mod tests {
         let (queue, submissions) = mpsc::channel();
         (0..2 * MAX_GROUP + 1).for_each(|number| queue.send(number).unwrap());
         drop(queue);
-        let groups: Vec<_> = std::iter::from_fn(|| gather(&submissions))
-            .map(|group| group.len())
-            .collect();
+        let groups: Vec<_> = std::iter::from_fn(|| gather(&submissions)).map(|group| group.len()).collect();
         assert_eq!(groups, [MAX_GROUP, MAX_GROUP, 1]);
     }
 }

@@ -1,8 +1,8 @@
 //! The text of key files: plain and encrypted PKCS#8, and OpenSSH's own form.
 
-use proofmark_receipt::{KeyError, SigningKey};
 use pkcs8::der::Decode;
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
+use proofmark_receipt::{KeyError, SigningKey};
 use ssh_key::private::{KeypairData, PrivateKey};
 use zeroize::Zeroizing;
 
@@ -31,10 +31,14 @@ pub enum KeyFileError {
     #[error("read the OpenSSH key ({0})")]
     OpenSsh(ssh_key::Error),
     /// OpenSSH's own encryption is not read.
-    #[error("read the OpenSSH key: it is encrypted; remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it")]
+    #[error(
+        "read the OpenSSH key: it is encrypted; remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it"
+    )]
     OpenSshEncrypted,
     /// An OpenSSH key of another algorithm.
-    #[error("read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts; make one with `proofmark key new`")]
+    #[error(
+        "read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts; make one with `proofmark key new`"
+    )]
     OpenSshAlgorithm(String),
 }
 

@@ -107,7 +107,11 @@ impl Keyring {
     pub fn keep(&self, name: &str, key: &SigningKey, passphrase: Option<&Passphrase>) -> Result<(), KeyringError> {
         let path = self.path(name)?;
         let text = keyfile::write(key, passphrase).map_err(|error| KeyringError::File { path: path.clone(), error })?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|e| io_error("create", &self.folder, e))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .map_err(|e| io_error("create", &self.folder, e))?;
         let draft = self.folder.join(format!(".{name}.{}.new", std::process::id()));
         let written = write_private(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, &path));
         let _gone = fs::remove_file(&draft);
@@ -185,12 +189,7 @@ impl Keyring {
     ///
     /// # Errors
     /// When the file is no usable key or the name is taken.
-    pub fn import(
-        &self,
-        name: &str,
-        file: &Path,
-        passphrase: Option<&Passphrase>,
-    ) -> Result<SigningKey, KeyringError> {
+    pub fn import(&self, name: &str, file: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
         let key = read_key(file, passphrase)?;
         self.keep(name, &key, passphrase)?;
         Ok(key)

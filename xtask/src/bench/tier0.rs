@@ -17,7 +17,8 @@ use crate::machine;
 const LEAST: Duration = Duration::from_secs(5);
 
 /// What a cold interpreter is given: the solution, and the expression to print.
-const COLD: &str = "import sys;code,_,case=sys.stdin.read().partition('\\0');scope={};exec(code,scope);print(repr(eval(case,scope)))";
+const COLD: &str =
+    "import sys;code,_,case=sys.stdin.read().partition('\\0');scope={};exec(code,scope);print(repr(eval(case,scope)))";
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let tasks = mbpp::tasks()?;

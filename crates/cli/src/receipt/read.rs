@@ -40,7 +40,9 @@ pub(crate) fn stored(prefix: &str, path: Option<&Path>, config: &Config) -> anyh
     let found = store.find(prefix)?;
     match found.as_slice() {
         [id] => store.receipt(id)?.ok_or_else(|| anyhow!("find receipt `{prefix}`: it is gone from the store")),
-        [] => bail!("find receipt `{prefix}`: neither a file nor in the store; list what is there with `proofmark receipt list`"),
+        [] => bail!(
+            "find receipt `{prefix}`: neither a file nor in the store; list what is there with `proofmark receipt list`"
+        ),
         several => bail!("find receipt `{prefix}`: {} receipts begin like this; give more digits", several.len()),
     }
 }

@@ -6,6 +6,7 @@ use super::{Parser, node};
 use crate::ast::{Function, Kind, Macro, MacroKind, Node};
 use crate::error::{Fault, Located, Span};
 use crate::lexer::Token;
+use crate::limits::MAX_PATTERNS;
 use crate::nearest::nearest;
 use crate::path::Query;
 use crate::pattern::Pattern;
@@ -95,18 +96,25 @@ impl Parser {
         };
         self.advance();
         self.expect(")")?;
+        self.count_pattern(span)?;
         let query = Box::new(Query::new(&text).map_err(|fault| fault.at(span))?);
         node(Kind::Path { base, query }, self.span_since(start))
     }
 
-    fn matches(&self, text: Node, pattern: &Node, start: usize) -> Result<Node, Located> {
+    fn matches(&mut self, text: Node, pattern: &Node, start: usize) -> Result<Node, Located> {
         let Kind::Constant(Value::String(source)) = &pattern.kind else {
             let message = "the pattern of `matches` must be a string literal";
             return Err(Fault::Arguments(message.to_owned()).at(pattern.span));
         };
+        self.count_pattern(pattern.span)?;
         let pattern = Box::new(Pattern::new(source).map_err(|fault| fault.at(pattern.span))?);
         let kind = Kind::Matches { text: Box::new(text), pattern };
         node(kind, self.span_since(start))
+    }
+
+    fn count_pattern(&mut self, span: Span) -> Result<(), Located> {
+        self.patterns += 1;
+        if self.patterns > MAX_PATTERNS { Err(Fault::TooMany.at(span)) } else { Ok(()) }
     }
 
     /// A macro `range.name(variable, body)`.

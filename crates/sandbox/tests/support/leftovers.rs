@@ -9,10 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The lowest of the host uids submissions run under where the tests are root.
-const FIRST_OUTER_ID: u32 = 0x7000_0000;
+const FIRST_OUTER_ID: u32 = 0x6000_0000;
 
 /// Every file the programs write is named so.
 const MARK: &str = "hostile-";
+
+/// How the folder of one run of the tests is named.
+const OWN: &str = "besieged-";
 
 /// Makes orphans of the sandbox become our children, so that none can hide from
 /// [`descendants`] below the first process of the host.
@@ -24,7 +27,7 @@ pub fn adopt_orphans() {
 /// A folder that only this run uses for temporary files, so that what is left in
 /// it is ours.
 pub fn own_temporary_folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("{MARK}tests-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("{OWN}{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     // SAFETY: called before any other thread of the test reads the environment.
     unsafe { std::env::set_var("TMPDIR", &folder) };
@@ -120,7 +123,7 @@ fn marked(folder: &Path) -> Vec<PathBuf> {
         name.starts_with(MARK)
             || entry.metadata().is_ok_and(|found| found.uid() >= FIRST_OUTER_ID && found.uid() < u32::MAX - 1)
     };
-    let inside = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(MARK));
+    let inside = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OWN));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter(|entry| inside || suspicious(entry)).map(|entry| entry.path()).collect()
 }

@@ -16,24 +16,16 @@ fn refused_untouched(path: &Path, named: Named) {
     for open in [Store::open, Store::open_existing] {
         let error = open(path).err().unwrap();
         assert!(named(&error), "{error:?}");
-        assert!(
-            error.to_string().contains(&path.display().to_string()),
-            "{error}"
-        );
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
     }
     assert!(snapshot(path) == before, "the folder has changed");
 }
 
 fn snapshot(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(path.parent().unwrap())
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
     // The index of a log is scratch memory that is rebuilt from the log.
-    let files =
-        entries.filter(|path| path.is_file() && path.extension() != Some("db-shm".as_ref()));
-    let mut files: Vec<_> = files
-        .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
-        .collect();
+    let files = entries.filter(|path| path.is_file() && path.extension() != Some("db-shm".as_ref()));
+    let mut files: Vec<_> = files.map(|path| (path.display().to_string(), fs::read(path).unwrap())).collect();
     files.sort();
     files
 }
@@ -61,13 +53,7 @@ fn an_empty_file_becomes_a_store() {
     let (_folder, path) = folder();
     fs::write(&path, b"").unwrap();
     closed_store(&path, 1);
-    assert!(
-        Store::open_existing(&path)
-            .unwrap()
-            .receipt(&id(0, 0))
-            .unwrap()
-            .is_some()
-    );
+    assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
 }
 
 #[test]
@@ -84,12 +70,7 @@ fn a_file_cut_short_is_damage() {
     closed_store(&path, 30);
     let length = fs::metadata(&path).unwrap().len();
     for length in [length / 2, length / 2 + 100, 4096, 200] {
-        OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(length)
-            .unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
         refused_untouched(&path, DAMAGED);
     }
 }
@@ -112,9 +93,7 @@ fn a_changed_receipt_is_damage() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     let (bytes, verifier) = (fs::read(&path).unwrap(), b"proofmark/1.0");
-    let at = bytes
-        .windows(verifier.len())
-        .position(|window| window == verifier);
+    let at = bytes.windows(verifier.len()).position(|window| window == verifier);
     overwrite(&path, at.unwrap() as u64, b"P");
     let store = Store::open_existing(&path).unwrap();
     assert!(DAMAGED(&store.receipt(&id(0, 0)).unwrap_err()));
@@ -124,20 +103,8 @@ fn a_changed_receipt_is_damage() {
 fn a_store_of_a_later_version_is_left_alone() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
-    Connection::open(&path)
-        .unwrap()
-        .pragma_update(None, "user_version", 1000)
-        .unwrap();
-    refused_untouched(&path, |error| {
-        matches!(
-            error,
-            StoreError::Newer {
-                found: 1000,
-                known: 1,
-                ..
-            }
-        )
-    });
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1000).unwrap();
+    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 1, .. }));
 }
 
 #[test]
@@ -145,27 +112,18 @@ fn a_later_version_that_only_its_log_tells_of_is_left_alone() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     let later = Connection::open(&path).unwrap();
-    later
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .unwrap();
+    later.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
     later.pragma_update(None, "user_version", 1000).unwrap();
     drop(later);
     assert!(path.with_extension("db-wal").metadata().unwrap().len() > 0);
-    refused_untouched(&path, |error| {
-        matches!(error, StoreError::Newer { found: 1000, .. })
-    });
+    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, .. }));
 }
 
 #[test]
 fn other_files_are_left_alone() {
     let (_folder, path) = folder();
     let text = "CREATE TABLE receipts and other prose\n".repeat(100);
-    for bytes in [
-        b"x".to_vec(),
-        text.into_bytes(),
-        vec![0; 10_000],
-        b"SQLite format 3".to_vec(),
-    ] {
+    for bytes in [b"x".to_vec(), text.into_bytes(), vec![0; 10_000], b"SQLite format 3".to_vec()] {
         fs::write(&path, bytes).unwrap();
         refused_untouched(&path, FOREIGN);
     }
@@ -179,16 +137,10 @@ fn other_databases_are_left_alone() {
     for mode in ["DELETE", "WAL"] {
         let (_folder, path) = folder();
         let other = Connection::open(&path).unwrap();
-        other
-            .pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))
-            .unwrap();
+        other.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(())).unwrap();
         // With its log still beside it.
-        other
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-            .unwrap();
-        other
-            .execute_batch("CREATE TABLE receipts (a); PRAGMA application_id = 7")
-            .unwrap();
+        other.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+        other.execute_batch("CREATE TABLE receipts (a); PRAGMA application_id = 7").unwrap();
         drop(other);
         refused_untouched(&path, FOREIGN);
     }
@@ -199,20 +151,12 @@ fn a_locked_store_is_waited_for_and_then_named() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     let other = Connection::open(&path).unwrap();
-    other
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-        .unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
     let error = Store::open(&path).err().unwrap();
     assert_eq!(error, StoreError::Locked { path: path.clone() });
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    assert!(
-        Store::open_existing(&path)
-            .unwrap()
-            .receipt(&id(0, 0))
-            .unwrap()
-            .is_some()
-    );
+    assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
 }
 
 #[test]
@@ -234,13 +178,7 @@ fn many_may_make_the_same_store_at_once() {
     std::thread::scope(|scope| {
         for family in 0..8 {
             let path = &path;
-            scope.spawn(move || {
-                Store::open(path)
-                    .unwrap()
-                    .submit(single(id(family, 0)))
-                    .wait()
-                    .unwrap()
-            });
+            scope.spawn(move || Store::open(path).unwrap().submit(single(id(family, 0))).wait().unwrap());
         }
     });
     let store = Store::open_existing(&path).unwrap();
@@ -254,12 +192,6 @@ fn names_that_mean_something_to_sqlite_are_files() {
         let path = folder.path().join(name);
         closed_store(&path, 1);
         assert!(path.is_file(), "{name}");
-        assert!(
-            Store::open_existing(&path)
-                .unwrap()
-                .receipt(&id(0, 0))
-                .unwrap()
-                .is_some()
-        );
+        assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
     }
 }

@@ -14,18 +14,12 @@ fn a_chain_continues_from_its_stored_tip() {
         assert_eq!(store.tip("main").unwrap(), new.receipt.tip());
     }
     let store = Store::open_existing(&path).unwrap();
-    store
-        .submit(linked(id(1, 0), "a second", None))
-        .wait()
-        .unwrap();
+    store.submit(linked(id(1, 0), "a second", None)).wait().unwrap();
     store.submit(single(id(2, 0))).wait().unwrap();
     let chain = store.chain("main").unwrap();
     assert_eq!(chain.len(), 5);
     verify_chain(&chain, None).unwrap();
-    assert_eq!(
-        store.chains().unwrap(),
-        [("a second".to_owned(), 1), ("main".to_owned(), 5)]
-    );
+    assert_eq!(store.chains().unwrap(), [("a second".to_owned(), 1), ("main".to_owned(), 5)]);
     assert_eq!(store.chain("none").unwrap(), []);
     assert_eq!(store.tip("none").unwrap(), None);
 }
@@ -36,30 +30,14 @@ fn what_does_not_follow_the_tip_is_refused_alone() {
     let store = Store::open(&path).unwrap();
     let first = linked(id(0, 0), "main", None);
     let tip = first.receipt.tip().unwrap();
-    let swapped = ChainTip {
-        hash: single(id(0, 99)).receipt.hash(),
-        ..tip.clone()
-    };
-    let renamed = ChainTip {
-        receipt_id: id(0, 99),
-        ..tip.clone()
-    };
-    let ahead = ChainTip {
-        position: 1,
-        ..tip.clone()
-    };
-    let unlinked = NewReceipt {
-        chain: Some("main".to_owned()),
-        ..single(id(0, 5))
-    };
+    let swapped = ChainTip { hash: single(id(0, 99)).receipt.hash(), ..tip.clone() };
+    let renamed = ChainTip { receipt_id: id(0, 99), ..tip.clone() };
+    let ahead = ChainTip { position: 1, ..tip.clone() };
+    let unlinked = NewReceipt { chain: Some("main".to_owned()), ..single(id(0, 5)) };
     let mut half = draft(id(0, 6));
     half.metadata.insert("chain_position", 1_u64);
-    half.metadata
-        .insert("previous_receipt", tip.receipt_id.to_string());
-    let half = NewReceipt {
-        receipt: sign(half),
-        chain: Some("main".to_owned()),
-    };
+    half.metadata.insert("previous_receipt", tip.receipt_id.to_string());
+    let half = NewReceipt { receipt: sign(half), chain: Some("main".to_owned()) };
 
     let follows = linked(id(0, 7), "main", Some(&tip));
     store.submit(first).wait().unwrap();
@@ -71,28 +49,15 @@ fn what_does_not_follow_the_tip_is_refused_alone() {
         unlinked,
         half,
     ];
-    let pending: Vec<_> = wrong
-        .into_iter()
-        .chain([follows])
-        .map(|new| store.submit(new))
-        .collect();
+    let pending: Vec<_> = wrong.into_iter().chain([follows]).map(|new| store.submit(new)).collect();
     let mut answers: Vec<_> = pending.into_iter().map(|one| one.wait()).collect();
     assert_eq!(answers.pop(), Some(Ok(())));
-    let moved = StoreError::ChainMoved {
-        chain: "main".to_owned(),
-        next: 1,
-    };
+    let moved = StoreError::ChainMoved { chain: "main".to_owned(), next: 1 };
     assert_eq!(answers, vec![Err(moved); 6]);
     assert_eq!(store.chain("main").unwrap().len(), 2);
 
     let early = store.submit(linked(id(0, 8), "new", Some(&tip))).wait();
-    assert_eq!(
-        early,
-        Err(StoreError::ChainMoved {
-            chain: "new".to_owned(),
-            next: 0
-        })
-    );
+    assert_eq!(early, Err(StoreError::ChainMoved { chain: "new".to_owned(), next: 0 }));
     assert_eq!(store.chains().unwrap(), [("main".to_owned(), 2)]);
 }
 
@@ -117,15 +82,10 @@ fn names_have_limits() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
     for (number, name) in ["", "a\nb", "\0", &"n".repeat(201)].into_iter().enumerate() {
-        let refused = store
-            .submit(linked(id(0, number as u32), name, None))
-            .wait();
+        let refused = store.submit(linked(id(0, number as u32), name, None)).wait();
         assert!(matches!(refused, Err(StoreError::ChainName(_))), "{name:?}");
     }
-    store
-        .submit(linked(id(1, 0), &"ü".repeat(100), None))
-        .wait()
-        .unwrap();
+    store.submit(linked(id(1, 0), &"ü".repeat(100), None)).wait().unwrap();
 }
 
 #[test]
@@ -134,11 +94,7 @@ fn two_processes_extend_one_chain() {
     let children = ["1", "2"].map(|family| child("chains::child_extends", &path, family));
     for child in children {
         let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
     let store = Store::open_existing(&path).unwrap();
     let chain = store.chain("main").unwrap();

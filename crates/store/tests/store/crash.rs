@@ -18,19 +18,12 @@ fn what_was_acknowledged_survives_a_kill() {
         }
         submitting.kill().unwrap();
         // What it had said by then counts as well; its last line may be cut.
-        acknowledged.extend(
-            lines
-                .map_while(Result::ok)
-                .filter_map(|line| acknowledgement(&line)),
-        );
+        acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| acknowledgement(&line)));
         submitting.wait().unwrap();
 
         let store = Store::open_existing(&path).unwrap();
         for id in &acknowledged {
-            assert!(
-                store.receipt(id).unwrap().is_some(),
-                "{id} was acknowledged"
-            );
+            assert!(store.receipt(id).unwrap().is_some(), "{id} was acknowledged");
         }
         let kept = all_ids(&store);
         assert_eq!(kept.iter().collect::<BTreeSet<_>>().len(), kept.len());
@@ -64,10 +57,7 @@ fn acknowledgement(line: &str) -> Option<ReceiptId> {
 
 fn all_ids(store: &Store) -> Vec<ReceiptId> {
     let mut ids = Vec::new();
-    let mut filter = Filter {
-        limit: MAX_PAGE,
-        ..Filter::default()
-    };
+    let mut filter = Filter { limit: MAX_PAGE, ..Filter::default() };
     loop {
         let page = store.list(&filter).unwrap();
         ids.extend(page.receipts.iter().map(|receipt| receipt.receipt_id()));

@@ -42,10 +42,7 @@ fn a_new_store_is_for_its_owner_alone() {
         assert_eq!(mode(folder.path().join("a/b").join(file)), 0o600, "{file}");
     }
     drop(store);
-    let left: Vec<_> = fs::read_dir(path.parent().unwrap())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
+    let left: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["proofmark.db"]);
 }
 
@@ -55,14 +52,8 @@ fn a_duplicate_is_refused_alone() {
     let store = Store::open(&path).unwrap();
     let pending = [1, 2, 1, 3].map(|number| store.submit(single(id(0, number))));
     let answers = pending.map(|one| one.wait());
-    assert_eq!(
-        answers,
-        [Ok(()), Ok(()), Err(StoreError::Duplicate(id(0, 1))), Ok(())]
-    );
-    assert_eq!(
-        store.submit(single(id(0, 3))).wait(),
-        Err(StoreError::Duplicate(id(0, 3)))
-    );
+    assert_eq!(answers, [Ok(()), Ok(()), Err(StoreError::Duplicate(id(0, 1))), Ok(())]);
+    assert_eq!(store.submit(single(id(0, 3))).wait(), Err(StoreError::Duplicate(id(0, 3))));
     assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 3);
 }
 
@@ -70,20 +61,10 @@ fn a_duplicate_is_refused_alone() {
 fn what_is_submitted_before_the_end_is_kept() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let pending: Vec<_> = (0..50)
-        .map(|number| store.submit(single(id(0, number))))
-        .collect();
+    let pending: Vec<_> = (0..50).map(|number| store.submit(single(id(0, number)))).collect();
     drop(store);
     assert!(pending.into_iter().all(|one| one.wait().is_ok()));
-    assert_eq!(
-        Store::open(&path)
-            .unwrap()
-            .list(&Filter::default())
-            .unwrap()
-            .receipts
-            .len(),
-        50
-    );
+    assert_eq!(Store::open(&path).unwrap().list(&Filter::default()).unwrap().receipts.len(), 50);
 }
 
 #[test]
@@ -114,17 +95,7 @@ fn threads_share_a_store() {
             });
         }
     });
-    assert_eq!(
-        store
-            .list(&Filter {
-                limit: MAX_PAGE,
-                ..Filter::default()
-            })
-            .unwrap()
-            .receipts
-            .len(),
-        100
-    );
+    assert_eq!(store.list(&Filter { limit: MAX_PAGE, ..Filter::default() }).unwrap().receipts.len(), 100);
 }
 
 #[test]
@@ -136,17 +107,11 @@ fn ids_are_found_by_their_beginning() {
     assert_eq!(store.find("0000000a-0000").unwrap(), [id(0, 10)]);
     assert_eq!(store.find("0000000A-0").unwrap(), [id(0, 10)]);
     assert_eq!(store.find(&id(0, 7).to_string()).unwrap(), [id(0, 7)]);
-    assert_eq!(
-        store.find("0000").unwrap(),
-        (0..10).map(|number| id(0, number)).collect::<Vec<_>>()
-    );
+    assert_eq!(store.find("0000").unwrap(), (0..10).map(|number| id(0, number)).collect::<Vec<_>>());
     assert_eq!(MAX_FOUND, 10);
     assert_eq!(store.find("ffff").unwrap(), []);
     for bad in ["", "000", "0-0-0", "00zz", "ßßßß", &"0".repeat(33), "+000"] {
-        assert!(
-            matches!(store.find(bad), Err(StoreError::Prefix(_))),
-            "{bad}"
-        );
+        assert!(matches!(store.find(bad), Err(StoreError::Prefix(_))), "{bad}");
     }
 }
 
@@ -163,85 +128,23 @@ fn lists_are_filtered_and_newest_first() {
     other.task = None;
     for draft in [passed, deep, other] {
         let receipt = sign(draft);
-        store
-            .submit(NewReceipt {
-                receipt,
-                chain: None,
-            })
-            .wait()
-            .unwrap();
+        store.submit(NewReceipt { receipt, chain: None }).wait().unwrap();
     }
     store.submit(linked(id(0, 4), "main", None)).wait().unwrap();
 
     let ids = |filter: Filter| numbers(&store.list(&filter).unwrap().receipts);
     let all = Filter::default;
     assert_eq!(ids(all()), [4, 3, 2, 1]);
-    assert_eq!(
-        ids(Filter {
-            verdict: Some(Verdict::Pass),
-            ..all()
-        }),
-        [1]
-    );
-    assert_eq!(
-        ids(Filter {
-            verdict: Some(Verdict::Fail),
-            ..all()
-        }),
-        []
-    );
-    assert_eq!(
-        ids(Filter {
-            tier: Some(1),
-            ..all()
-        }),
-        [2]
-    );
-    assert_eq!(
-        ids(Filter {
-            tier: Some(0),
-            ..all()
-        }),
-        [4, 3, 1]
-    );
-    assert_eq!(
-        ids(Filter {
-            task_id: Some("acp-tx-789".to_owned()),
-            ..all()
-        }),
-        [4, 2, 1]
-    );
-    assert_eq!(
-        ids(Filter {
-            task_id: Some("' OR 1".to_owned()),
-            ..all()
-        }),
-        []
-    );
-    assert_eq!(
-        ids(Filter {
-            chain: Some("main".to_owned()),
-            ..all()
-        }),
-        [4]
-    );
-    assert_eq!(
-        ids(Filter {
-            chain: Some("other".to_owned()),
-            ..all()
-        }),
-        []
-    );
+    assert_eq!(ids(Filter { verdict: Some(Verdict::Pass), ..all() }), [1]);
+    assert_eq!(ids(Filter { verdict: Some(Verdict::Fail), ..all() }), []);
+    assert_eq!(ids(Filter { tier: Some(1), ..all() }), [2]);
+    assert_eq!(ids(Filter { tier: Some(0), ..all() }), [4, 3, 1]);
+    assert_eq!(ids(Filter { task_id: Some("acp-tx-789".to_owned()), ..all() }), [4, 2, 1]);
+    assert_eq!(ids(Filter { task_id: Some("' OR 1".to_owned()), ..all() }), []);
+    assert_eq!(ids(Filter { chain: Some("main".to_owned()), ..all() }), [4]);
+    assert_eq!(ids(Filter { chain: Some("other".to_owned()), ..all() }), []);
     let task_id = Some("acp-tx-789".to_owned());
-    assert_eq!(
-        ids(Filter {
-            tier: Some(0),
-            verdict: Some(Verdict::Error),
-            task_id,
-            ..all()
-        }),
-        [4]
-    );
+    assert_eq!(ids(Filter { tier: Some(0), verdict: Some(Verdict::Error), task_id, ..all() }), [4]);
 }
 
 #[test]
@@ -250,44 +153,19 @@ fn pages_follow_each_other_while_receipts_come_in() {
     closed_store(&path, 7);
     let store = Store::open(&path).unwrap();
     let mut seen = Vec::new();
-    let mut filter = Filter {
-        limit: 3,
-        ..Filter::default()
-    };
+    let mut filter = Filter { limit: 3, ..Filter::default() };
     loop {
         let page = store.list(&filter).unwrap();
         seen.push(numbers(&page.receipts));
-        store
-            .submit(single(id(1, seen.len() as u32)))
-            .wait()
-            .unwrap();
+        store.submit(single(id(1, seen.len() as u32))).wait().unwrap();
         let Some(next) = page.next else { break };
         filter.after = Some(next.to_string().parse().unwrap());
     }
     assert_eq!(seen, [vec![6, 5, 4], vec![3, 2, 1], vec![0]]);
     for limit in [0, 1] {
-        assert_eq!(
-            store
-                .list(&Filter {
-                    limit,
-                    ..Filter::default()
-                })
-                .unwrap()
-                .receipts
-                .len(),
-            1
-        );
+        assert_eq!(store.list(&Filter { limit, ..Filter::default() }).unwrap().receipts.len(), 1);
     }
-    assert_eq!(
-        store
-            .list(&Filter {
-                limit: usize::MAX,
-                ..Filter::default()
-            })
-            .unwrap()
-            .next,
-        None
-    );
+    assert_eq!(store.list(&Filter { limit: usize::MAX, ..Filter::default() }).unwrap().next, None);
     for bad in ["", "s", "7", "s-1", "s+1", "s1 ", "s99999999999999999999"] {
         assert!(bad.parse::<Cursor>().is_err(), "{bad}");
     }
@@ -295,10 +173,7 @@ fn pages_follow_each_other_while_receipts_come_in() {
 
 fn numbers(receipts: &[Receipt]) -> Vec<u32> {
     let number = |receipt: &Receipt| u128::from_be_bytes(*receipt.receipt_id().as_bytes()) >> 96;
-    receipts
-        .iter()
-        .map(|receipt| number(receipt) as u32)
-        .collect()
+    receipts.iter().map(|receipt| number(receipt) as u32).collect()
 }
 
 fn detail(name: &str) -> proofmark_receipt::Detail {

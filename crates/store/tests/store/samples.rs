@@ -2,8 +2,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task,
-    Timestamp, Verdict,
+    ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Verdict,
 };
 use proofmark_store::{NewReceipt, Store};
 use tempfile::TempDir;
@@ -25,20 +24,13 @@ pub(crate) fn id(family: u32, number: u32) -> ReceiptId {
 
 pub(crate) fn draft(id: ReceiptId) -> Draft {
     let mut metadata = Object::new();
-    metadata.insert(
-        "verifier",
-        "proofmark/1.0 \u{7f} ünïcode \u{1F980} \"quoted\" \\ \u{1}",
-    );
+    metadata.insert("verifier", "proofmark/1.0 \u{7f} ünïcode \u{1F980} \"quoted\" \\ \u{1}");
     Draft {
         receipt_id: id,
         verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
         tier: 0,
         verdict: Verdict::Error,
-        task: Some(Task {
-            task_id: Some("acp-tx-789".to_owned()),
-            task_type: None,
-            description: None,
-        }),
+        task: Some(Task { task_id: Some("acp-tx-789".to_owned()), task_type: None, description: None }),
         results: Results::default(),
         hashes: Hashes {
             specification: Sha256Digest::of(b"specification"),
@@ -54,27 +46,19 @@ pub(crate) fn sign(draft: Draft) -> Receipt {
 }
 
 pub(crate) fn single(id: ReceiptId) -> NewReceipt {
-    NewReceipt {
-        receipt: sign(draft(id)),
-        chain: None,
-    }
+    NewReceipt { receipt: sign(draft(id)), chain: None }
 }
 
 pub(crate) fn linked(id: ReceiptId, chain: &str, tip: Option<&ChainTip>) -> NewReceipt {
     let mut draft = draft(id);
     draft.link(tip);
-    NewReceipt {
-        receipt: sign(draft),
-        chain: Some(chain.to_owned()),
-    }
+    NewReceipt { receipt: sign(draft), chain: Some(chain.to_owned()) }
 }
 
 /// A store with these many single receipts, closed again.
 pub(crate) fn closed_store(path: &std::path::Path, receipts: u32) {
     let store = Store::open(path).unwrap();
-    let pending: Vec<_> = (0..receipts)
-        .map(|number| store.submit(single(id(0, number))))
-        .collect();
+    let pending: Vec<_> = (0..receipts).map(|number| store.submit(single(id(0, number)))).collect();
     pending.into_iter().for_each(|one| one.wait().unwrap());
 }
 

@@ -42,9 +42,12 @@ impl Paint {
     }
 }
 
-/// The text with every control character made visible, so that what a submission
-/// returned can not drive the terminal it is shown on.
+/// The text with every control character made visible, and those that change the direction of writing (Unicode, UAX 9),
+/// so that what a submission returned can not drive or deceive the terminal it is shown on.
 pub(crate) fn tame(text: &str) -> String {
-    let visible = |c: char| if c.is_control() && c != '\t' { c.escape_default().to_string() } else { c.to_string() };
+    let turns =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hidden = |c: char| c.is_control() && c != '\t';
+    let visible = |c: char| if hidden(c) || turns(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(visible).collect()
 }

@@ -53,14 +53,17 @@ fn deep_text_is_refused() {
         ("1 + (", "1", ")"),
         ("", "x", " + 1"),
         ("(true && ", "true", ")"),
+        ("[1].map(x, ", "x", ")"),
+        ("[1].exists(x, !", "true", ")"),
     ] {
         for depth in [MAX_DEPTH + 1, 1000] {
             let source = format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
             assert_eq!(refused(&source), "too_deep", "{open}{middle}{close} × {depth}");
         }
-        let depth = MAX_DEPTH / 3;
-        let source = format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
-        assert!(Predicate::compile(&source).is_ok(), "{source}");
+        let nested = |depth: usize| format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
+        let deepest = (1..=MAX_DEPTH).rev().find_map(|depth| Predicate::compile(&nested(depth)).ok());
+        let deepest = deepest.unwrap_or_else(|| panic!("{open}{middle}{close}"));
+        drop(deepest.value(&one("x", Value::from(1))));
     }
 }
 

@@ -116,7 +116,7 @@ fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondit
 #[cfg(target_arch = "x86_64")]
 const LEGACY: &[i64] = &[
     c::SYS_access, c::SYS_alarm, c::SYS_arch_prctl, c::SYS_chmod, c::SYS_creat, c::SYS_dup2, c::SYS_epoll_create,
-    c::SYS_epoll_wait, c::SYS_eventfd, c::SYS_fork, c::SYS_getdents, c::SYS_getpgrp, c::SYS_getrlimit, c::SYS_inotify_init,
+    c::SYS_epoll_wait, c::SYS_eventfd, c::SYS_fork, c::SYS_getdents, c::SYS_getpgrp, c::SYS_getrlimit,
     c::SYS_link, c::SYS_lstat, c::SYS_mkdir, c::SYS_open, c::SYS_pause, c::SYS_pipe, c::SYS_poll, c::SYS_readlink,
     c::SYS_rename, c::SYS_rmdir, c::SYS_select, c::SYS_stat, c::SYS_symlink, c::SYS_time, c::SYS_unlink, c::SYS_utime,
     c::SYS_utimes, c::SYS_vfork, c::SYS_newfstatat, c::SYS_fadvise64, c::SYS_sendfile, c::SYS_lchown, c::SYS_chown,
@@ -149,7 +149,7 @@ const COMMON: &[i64] = &[
     c::SYS_getdents64, c::SYS_getegid, c::SYS_geteuid, c::SYS_getgid, c::SYS_getgroups, c::SYS_getitimer, c::SYS_getpeername,
     c::SYS_getpgid, c::SYS_getpid, c::SYS_getppid, c::SYS_getpriority, c::SYS_getrandom, c::SYS_getresgid,
     c::SYS_getresuid, c::SYS_getrusage, c::SYS_getsid, c::SYS_getsockname, c::SYS_getsockopt, c::SYS_gettid,
-    c::SYS_gettimeofday, c::SYS_getuid, c::SYS_inotify_add_watch, c::SYS_inotify_init1, c::SYS_inotify_rm_watch,
+    c::SYS_gettimeofday, c::SYS_getuid,
     c::SYS_ioctl, c::SYS_kill, c::SYS_linkat, c::SYS_listen, c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_connect,
     c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
     c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,

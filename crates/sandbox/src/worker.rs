@@ -22,6 +22,9 @@ use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 /// Of a program's standard error only the beginning is kept, for the message.
 const STDERR_KEPT: usize = 4096;
 
+/// How much all answers of a pristine process may have together.
+const MAX_PRISTINE_BYTES: usize = 64 << 20;
+
 /// How much an answer may be framed by, beyond the value itself.
 const FRAME_SLACK: usize = 16 << 10;
 
@@ -118,7 +121,9 @@ impl Crew {
         let started = Instant::now();
         let inputs: Vec<&str> = job.cases.iter().map(|case| case.input.as_str()).collect();
         let patience = job.cases.iter().map(|case| case.timeout).sum();
-        let leaf = self.run_harness(runtime, &job.limits, frame("pristine", &inputs), (started + patience).min(end));
+        let output_bytes = job.limits.output_bytes.saturating_mul(inputs.len()).min(MAX_PRISTINE_BYTES);
+        let limits = Limits { output_bytes, ..job.limits };
+        let leaf = self.run_harness(runtime, &limits, frame("pristine", &inputs), (started + patience).min(end));
         let elapsed = started.elapsed();
         let leaf = match leaf {
             Ok(leaf) => leaf,

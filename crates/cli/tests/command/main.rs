@@ -1,5 +1,11 @@
 //! The command as its users meet it: the real binary, the real sandbox, the real store.
-#![allow(missing_docs, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
 
 mod bad_input;
 mod batch;

@@ -175,6 +175,15 @@ def work(job, result):
     os._exit(0)
 
 
+# What a leaf would otherwise do for the first time: the compiler and the
+# decoder set themselves up when first used.
+def rehearse():
+    for _ in range(3):
+        answer(lambda: call(["import math\ndef f(x):\n    return [x, {'a': (1.5, None)}]\n", "f", '["a"]']))
+        answer(lambda: expression(["def f(x):\n    return x\n", "f([1, 'a'])"]))
+    del sys.modules[SCOPE]
+
+
 # What a leaf would share with the zygote and with every other leaf.
 def alone():
     os.setsid()
@@ -206,6 +215,7 @@ def zygote():
     header_at, nothing_at, program_at = map(ctypes.byref, (header, nothing, program))
     size = array.array("i", [0, 0]).itemsize * 2
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    rehearse()
     gc.collect()
     gc.freeze()
     control.send(b"ready")

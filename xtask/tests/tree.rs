@@ -13,6 +13,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("receipt", &[]),
     ("predicate", &[]),
     ("checks", &["receipt", "predicate"]),
+    ("contract", &["receipt", "predicate"]),
+    ("boundary", &["receipt", "predicate"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
     ("verifier", &["receipt", "checks", "sandbox", "store"]),
@@ -21,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that decide from values alone: time, randomness and keys are their arguments.
-const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks"];
+const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "contract", "boundary"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use proofmark_receipt::document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
+
 /// The longest request, in bytes.
-pub const MAX_REQUEST_BYTES: usize = 16 << 20;
+pub const MAX_REQUEST_BYTES: usize = MAX_DOCUMENT_BYTES;
 /// How deep a request may nest.
-pub const MAX_REQUEST_DEPTH: usize = 64;
+pub const MAX_REQUEST_DEPTH: usize = MAX_DOCUMENT_DEPTH;
 /// The most tests a suite may have.
 pub const MAX_TESTS: usize = 10_000;
 /// The longest name of a test, in characters.

@@ -4,33 +4,21 @@
 
 use std::time::Duration;
 
-use proofmark_receipt::json::{Json, Limits as JsonLimits, Profile};
+use proofmark_receipt::json::{Json, Profile};
 use proofmark_receipt::{Hashes, Sha256Digest, Task};
 
-use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
+use crate::caps::MAX_REQUEST_BYTES;
 use crate::job::Language;
 use crate::judge::Room;
 use crate::value::Value;
 
 mod embedded;
 mod entrypoint;
-mod error;
-mod fields;
 mod suite;
-mod yaml;
 
-pub(crate) use error::Code;
-pub use error::{Place, RequestError};
-use fields::{Field, Fields, one_of};
-
-/// The notation a request is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// JSON (RFC 8259).
-    Json,
-    /// YAML 1.2, of which a request uses what JSON can say.
-    Yaml,
-}
+pub(crate) use proofmark_receipt::document::Cause as Code;
+use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
+pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
 
 /// A request that has been read: everything in it is known, of the right type and fits together.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,8 +142,8 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
-        let document = parse(bytes, format)?;
-        let root = Field { at: String::new(), json: &document }.fields()?;
+        let document = document::parse(bytes, format)?;
+        let root = Field::root(&document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
         let verification =
@@ -173,21 +161,6 @@ impl Request {
             tests: Some(digest(&verification)?),
         };
         Ok(Request { task, output, suite, tier, hashes })
-    }
-}
-
-fn parse(bytes: &[u8], format: Format) -> Result<Json, RequestError> {
-    if bytes.len() > MAX_REQUEST_BYTES {
-        let message =
-            format!("{} bytes are more than the {MAX_REQUEST_BYTES} a request may have; split the suite", bytes.len());
-        return Err(RequestError::new(Place::Whole, Code::TooLarge, message));
-    }
-    match format {
-        Format::Json => {
-            let limits = JsonLimits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
-            Json::parse_with(bytes, limits).map_err(|error| embedded::syntax(&error))
-        }
-        Format::Yaml => yaml::parse(bytes),
     }
 }
 
@@ -219,7 +192,7 @@ fn tier(root: &Fields<'_>) -> Result<u8, RequestError> {
         Some(_) | None => {
             let message = format!(
                 "`{}` is not the tier of a test suite; write 0, or leave the field out",
-                fields::shown(number.as_str())
+                shown(number.as_str())
             );
             Err(field.error(Code::InvalidValue, message))
         }

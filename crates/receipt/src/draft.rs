@@ -102,12 +102,8 @@ impl Draft {
         document.insert("results", results_object(self.results));
         document.insert("hashes", hashes_object(&self.hashes));
         document.insert("metadata", self.metadata);
-        let document = Json::Object(document);
-        safe(&document, "")?;
-        match document {
-            Json::Object(document) => Ok(document),
-            _ => Ok(Object::new()),
-        }
+        check_safe(&document)?;
+        Ok(document)
     }
 }
 
@@ -165,9 +161,22 @@ fn insert_some(object: &mut Object, name: &str, value: Option<impl Into<Json>>) 
     }
 }
 
-/// Whether every implementation reads and writes `value` alike.
+/// Whether every implementation reads and writes the document alike.
+pub(crate) fn check_safe(document: &Object) -> Result<(), SignError> {
+    safe_members(document, "")
+}
+
+fn safe_members(object: &Object, place: &str) -> Result<(), SignError> {
+    object.iter().try_for_each(|(name, value)| {
+        let below = if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+        match name.is_ascii() {
+            true => safe(value, &below),
+            false => Err(SignError::UnsafeKey(below)),
+        }
+    })
+}
+
 fn safe(value: &Json, place: &str) -> Result<(), SignError> {
-    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
     match value {
         Json::Null | Json::Bool(_) | Json::String(_) => Ok(()),
         Json::Number(number) => {
@@ -178,9 +187,6 @@ fn safe(value: &Json, place: &str) -> Result<(), SignError> {
             }
         }
         Json::Array(items) => items.iter().try_for_each(|item| safe(item, place)),
-        Json::Object(object) => object.iter().try_for_each(|(name, value)| match name.is_ascii() {
-            true => safe(value, &below(name)),
-            false => Err(SignError::UnsafeKey(below(name))),
-        }),
+        Json::Object(object) => safe_members(object, place),
     }
 }

@@ -1,8 +1,8 @@
 use crate::json::{Json, Object};
 use crate::members::Members;
-use crate::verify::{Answer, InvalidCause, Trust, UndecidableCause, Verdictless, Verification, names};
 use crate::{
-    ChainTip, Profile, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, signature,
+    ChainTip, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, Verification,
+    sign_document, verify_document,
 };
 
 /// What the member `format` says.
@@ -29,8 +29,7 @@ impl ChainHead {
         document.insert("length", tip.position.saturating_add(1));
         document.insert("tip", tip.hash.to_string());
         document.insert("signed_at", signed_at.as_str());
-        document.insert("issuer_key", key.signer().to_string());
-        signature::sign(&mut document, key)?;
+        sign_document(&mut document, key)?;
         Ok(Self::from_document(Json::Object(document))?)
     }
 
@@ -59,20 +58,7 @@ impl ChainHead {
 
     /// Verifies the signature, as [`crate::verify`] does that of a receipt.
     pub fn verify(&self, trusted: &[SignerId]) -> Verification {
-        let (answer, signer) = match self.check() {
-            Ok(signer) => (Answer::Valid, Some(signer)),
-            Err(verdictless) => (verdictless.into(), None),
-        };
-        let trust = signer.map_or(Trust::Unknown, |signer| Trust::in_signer(signer, trusted));
-        Verification { answer, trust, signer, hint: None }
-    }
-
-    fn check(&self) -> Result<SignerId, Verdictless> {
-        let signer = self.signature.check(&self.document, Profile::Vrf)?;
-        match self.document.get("issuer_key") {
-            Some(issuer) if names(issuer, signer) => Ok(signer),
-            Some(_) | None => Err(InvalidCause::IssuerKey.into()),
-        }
+        verify_document(&self.document, trusted)
     }
 
     fn from_document(document: Json) -> Result<Self, ReceiptError> {
@@ -94,11 +80,5 @@ impl ChainHead {
                 found: other.type_name(),
             }),
         }
-    }
-}
-
-impl From<ReceiptError> for UndecidableCause {
-    fn from(error: ReceiptError) -> Self {
-        Self::Malformed(error)
     }
 }

@@ -26,6 +26,7 @@
 
 mod chain;
 mod digest;
+pub mod document;
 mod draft;
 mod head;
 mod hex;
@@ -49,7 +50,7 @@ pub use key::{KeyError, SigningKey};
 pub use receipt::{Hashes, Receipt, ReceiptError, Task};
 pub use receipt_id::{NotAReceiptId, ReceiptId};
 pub use results::{Detail, Results, Status, UnknownWord, Verdict};
-pub use signature::Signature;
+pub use signature::{Signature, sign_document, verify_document};
 pub use signer::{NotASigner, SignerId};
 pub use timestamp::{NotATimestamp, Timestamp};
 pub use verify::{Answer, InvalidCause, Trust, UndecidableCause, Verification, verify, verify_receipt};

@@ -14,9 +14,13 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    pub(crate) fn of(object: &'a Object) -> Self {
+        Self { object, path: [""; 2], index: None }
+    }
+
     pub(crate) fn top(document: &'a Json) -> Result<Self, ReceiptError> {
         match document {
-            Json::Object(object) => Ok(Self { object, path: [""; 2], index: None }),
+            Json::Object(object) => Ok(Self::of(object)),
             other => Err(ReceiptError::WrongType {
                 field: "document".to_owned(),
                 expected: "object",

@@ -3,8 +3,8 @@ use crate::json::{CanonicalError, Object, Profile, canonical_without};
 use crate::key::SigningKey;
 use crate::members::Members;
 use crate::receipt::ReceiptError;
-use crate::verify::{InvalidCause, UndecidableCause, Verdictless};
-use crate::{Sha256Digest, SignerId};
+use crate::verify::{Answer, InvalidCause, Trust, UndecidableCause, Verdictless, Verification, names};
+use crate::{Sha256Digest, SignError, SignerId, draft};
 
 /// The only algorithm of VRF 1.0.
 const ALGORITHM: &str = "ed25519";
@@ -69,4 +69,42 @@ pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), Canoni
     signature.insert("signature", hex::encode(&key.sign(content_hash.as_bytes())));
     document.insert("signature", signature);
     Ok(())
+}
+
+/// Signs a document of another format as receipts are signed: names the signer in `issuer_key`, at the top, and adds the
+/// member `signature`.
+///
+/// # Errors
+/// [`SignError`] when the document is outside the safe set or too large.
+pub fn sign_document(document: &mut Object, key: &SigningKey) -> Result<(), SignError> {
+    document.remove("signature");
+    document.insert("issuer_key", key.signer().to_string());
+    draft::check_safe(document)?;
+    Ok(sign(document, key)?)
+}
+
+/// Verifies what [`sign_document`] signed, as [`crate::verify`] does a receipt.
+pub fn verify_document(document: &Object, trusted: &[SignerId]) -> Verification {
+    match check_document(document) {
+        Ok(signer) => {
+            let trust = Trust::in_signer(signer, trusted);
+            Verification { answer: Answer::Valid, trust, signer: Some(signer), hint: None }
+        }
+        Err(verdictless) => {
+            Verification { answer: verdictless.into(), trust: Trust::Unknown, signer: None, hint: None }
+        }
+    }
+}
+
+fn check_document(document: &Object) -> Result<SignerId, Verdictless> {
+    if !document.contains("signature") {
+        return Err(UndecidableCause::Unsigned.into());
+    }
+    let members = Members::of(document).object("signature");
+    let signature = members.and_then(Signature::read).map_err(UndecidableCause::Malformed)?;
+    let signer = signature.check(document, Profile::Vrf)?;
+    match document.get("issuer_key") {
+        Some(issuer) if names(issuer, signer) => Ok(signer),
+        Some(_) | None => Err(InvalidCause::IssuerKey.into()),
+    }
 }

@@ -56,7 +56,7 @@ fn head() {
     run("head.json", |case| {
         let verification = match ChainHead::parse(&bytes(case, "head", "head_hex")) {
             Ok(head) => head.verify(&trusted(case)),
-            Err(error) => return judged_unreadable(case, error.into()),
+            Err(error) => return judged_unreadable(case, UndecidableCause::Malformed(error)),
         };
         judged(case, &verification)
     });

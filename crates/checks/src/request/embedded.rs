@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use proofmark_receipt::json::{Json, JsonError, Limits};
+use proofmark_receipt::json::{Json, Limits};
 
-use super::error::{Code, Place, RequestError};
-use super::fields::Field;
+use super::{Code, Field, RequestError};
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 
 /// The JSON a field stands for; `mend` says what to write where its text holds none.
@@ -18,10 +17,4 @@ pub(super) fn json<'a>(field: &Field<'a>, mend: &str) -> Result<Cow<'a, Json>, R
         Ok(json) => Ok(Cow::Owned(json)),
         Err(error) => Err(field.error(Code::InvalidJson, format!("the text holds no JSON ({error}); {mend}"))),
     }
-}
-
-/// A request that is no JSON.
-pub(super) fn syntax(error: &JsonError) -> RequestError {
-    let place = Place::Text { line: error.line as u64, column: error.column as u64 };
-    RequestError::new(place, Code::InvalidJson, error.kind.to_string())
 }

@@ -1,7 +1,6 @@
 //! The name of the function that is called.
 
-use super::error::{Code, RequestError};
-use super::fields::{Field, shown};
+use super::{Code, Field, RequestError, shown};
 use crate::job::Language;
 
 const PYTHON_KEYWORDS: [&str; 35] = [

@@ -6,9 +6,10 @@ use std::time::Duration;
 use proofmark_receipt::json::Json;
 
 use super::embedded;
-use super::error::{Code, RequestError};
-use super::fields::{Field, Fields, one_of, shown};
-use super::{AskedLimits, Expected, Mode, Reveal, Suite, Test, TextRule, entrypoint};
+use super::{
+    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, entrypoint, one_of,
+    shown,
+};
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::Language;
 use crate::value::Value;
@@ -155,7 +156,7 @@ fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
     let field = block.need("tests", "write an array of tests with `name`, `input` and `expected_output`")?;
     let items = field.array()?;
     if items.is_empty() {
-        return Err(field.error(Code::EmptySuite, "the suite has no tests; write at least one"));
+        return Err(field.error(Code::Empty, "the suite has no tests; write at least one"));
     }
     if items.len() > MAX_TESTS {
         let message = format!("{} tests are more than the {MAX_TESTS} a suite may have; split the suite", items.len());

@@ -1,16 +1,16 @@
-//! YAML requests, turned into the JSON they stand for, so that there is one reader.
+//! YAML documents, turned into the JSON they stand for, so that there is one reader.
 
 use std::cell::Cell;
 use std::fmt;
 
-use proofmark_receipt::json::{Json, Number, Object};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Options};
 
-use super::error::{Code, Place, RequestError};
+use super::error::{Cause, DocumentError, Place};
 use super::fields::shown;
-use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
+use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
+use crate::json::{Json, Number, Object};
 
 /// Integers past this are read as doubles by the YAML library, and may have lost digits on the way.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -25,26 +25,26 @@ const MAX_ALIASED_NODES: usize = 100_000;
 const MAX_KEY_COMPARISONS: usize = 50_000_000;
 
 /// Reads a YAML document: no duplicate keys, no merge keys, no tags, one document, and `yes` or `no` in quotes.
-pub(super) fn parse(bytes: &[u8]) -> Result<Json, RequestError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Json, DocumentError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("byte {} is no UTF-8; save the file as UTF-8", error.valid_up_to());
-        RequestError::new(Place::Whole, Code::InvalidYaml, message)
+        DocumentError::new(Place::Whole, Cause::InvalidYaml, message)
     })?;
     let strict = read(text, true)?;
     // YAML 1.1 reads `yes` as a boolean, YAML 1.2 as a string: what both do not read alike is not accepted.
     match two_faced(&strict, &read(text, false)?) {
         None => Ok(strict),
-        Some(word) => Err(RequestError::new(
+        Some(word) => Err(DocumentError::new(
             Place::Whole,
-            Code::InvalidYaml,
+            Cause::InvalidYaml,
             format!("`{}` is a boolean to some YAML readers; write it in quotes, or `true` or `false`", shown(&word)),
         )),
     }
 }
 
-fn read(text: &str, strict_booleans: bool) -> Result<Json, RequestError> {
-    // Aliases may repeat long strings; together they may not be longer than a request.
-    let budget = Budget { bytes: Cell::new(MAX_REQUEST_BYTES), comparisons: Cell::new(MAX_KEY_COMPARISONS) };
+fn read(text: &str, strict_booleans: bool) -> Result<Json, DocumentError> {
+    // Aliases may repeat long strings; together they may not be longer than a document.
+    let budget = Budget { bytes: Cell::new(MAX_DOCUMENT_BYTES), comparisons: Cell::new(MAX_KEY_COMPARISONS) };
     let options = options(strict_booleans);
     let read =
         serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| Node(&budget).deserialize(yaml));
@@ -65,9 +65,9 @@ fn two_faced(strict: &Json, loose: &Json) -> Option<String> {
     }
 }
 
-fn options(strict_booleans: bool) -> Options {
+pub(super) fn options(strict_booleans: bool) -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_REQUEST_DEPTH, max_documents: 1, max_nodes: MAX_NODES },
+        budget: serde_saphyr::budget! { max_depth: MAX_DOCUMENT_DEPTH, max_documents: 1, max_nodes: MAX_NODES },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED_NODES },
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,
@@ -77,12 +77,12 @@ fn options(strict_booleans: bool) -> Options {
     }
 }
 
-fn refusal(error: &Error) -> RequestError {
+fn refusal(error: &Error) -> DocumentError {
     let place = match error.location() {
         Some(location) if location.line() > 0 => Place::Text { line: location.line(), column: location.column() },
         Some(_) | None => Place::Whole,
     };
-    RequestError::new(place, Code::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
+    DocumentError::new(place, Cause::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
 }
 
 /// What is left to spend.
@@ -134,7 +134,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Json, E> {
         if number.fract() == 0.0 && number.abs() >= MAX_EXACT {
             return Err(E::custom(
-                "the number is too large to be read exactly; write it in quotes, or the request in JSON",
+                "the number is too large to be read exactly; write it in quotes, or the document in JSON",
             ));
         }
         format!("{number:?}")
@@ -145,7 +145,7 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
         let spent = spend(&self.0.bytes, text.len());
-        spent.ok_or_else(|| E::custom("the aliases stand for more than a request may hold; write less of them"))?;
+        spent.ok_or_else(|| E::custom("the aliases stand for more than a document may hold; write less of them"))?;
         Ok(Json::from(text))
     }
 
@@ -164,8 +164,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
             };
             let spent = spend(&self.0.comparisons, object.len());
-            spent
-                .ok_or_else(|| A::Error::custom("there are too many keys in one mapping; write the request in JSON"))?;
+            spent.ok_or_else(|| A::Error::custom("there are too many keys in one mapping; write it in JSON"))?;
             object.insert(key, members.next_value_seed(self)?);
         }
         Ok(Json::Object(object))

@@ -1,54 +1,69 @@
 //! Reads the fields of an object: every one known, of the right type, and errors that say where.
 
-use proofmark_receipt::json::{Json, Object};
-
-use super::error::{Code, Place, RequestError};
+use super::error::{Cause, DocumentError, Place};
+use crate::json::{Json, Object};
 
 /// How alike an unknown field and a known one must be for the known one to be named, from 0 to 1.
 const ALIKE: f64 = 0.5;
 
 /// A JSON value and the place it stands at.
 #[derive(Clone, Debug)]
-pub(super) struct Field<'a> {
-    pub(super) at: String,
-    pub(super) json: &'a Json,
+pub struct Field<'a> {
+    /// The place, as in `verification.tests[3].input`; empty for the whole document.
+    pub at: String,
+    /// The value.
+    pub json: &'a Json,
 }
 
 /// The fields of one object.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     at: String,
     object: &'a Object,
 }
 
 impl<'a> Fields<'a> {
     /// The value of a field, where it is there.
-    pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
+    pub fn get(&self, name: &str) -> Option<Field<'a>> {
         Some(Field { at: self.path(name), json: self.object.get(name)? })
     }
 
     /// The value of a field that must be there; `mend` says what to write.
-    pub(super) fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, RequestError> {
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, DocumentError> {
         self.get(name).ok_or_else(|| self.missing(name, mend))
     }
 
     /// The value of a field that has two spellings; both at once are an error.
-    pub(super) fn either(&self, name: &str, other: &str) -> Result<Option<Field<'a>>, RequestError> {
+    ///
+    /// # Errors
+    /// When both are there.
+    pub fn either(&self, name: &str, other: &str) -> Result<Option<Field<'a>>, DocumentError> {
         one_of(self.get(name), self.get(other))
     }
 
+    /// The members with their names, in document order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> + '_ {
+        self.object.iter().map(|(name, json)| (name, Field { at: self.path(name), json }))
+    }
+
     /// The error that a field is missing.
-    pub(super) fn missing(&self, name: &str, mend: &str) -> RequestError {
-        RequestError::new(Place::Field(self.path(name)), Code::MissingField, format!("the field is missing; {mend}"))
+    pub fn missing(&self, name: &str, mend: &str) -> DocumentError {
+        DocumentError::new(Place::Field(self.path(name)), Cause::MissingField, format!("the field is missing; {mend}"))
     }
 
     /// Refuses every field that is not among the known ones.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), RequestError> {
+    ///
+    /// # Errors
+    /// Names the known field nearest to the unknown one.
+    pub fn only(&self, known: &[&str]) -> Result<(), DocumentError> {
         match self.object.iter().find(|(name, _)| !known.contains(name)) {
             None => Ok(()),
             Some((name, _)) => {
                 let place = Place::Field(self.path(&shown(name)));
-                Err(RequestError::new(place, Code::UnknownField, format!("unknown field; {}", nearest(name, known))))
+                Err(DocumentError::new(place, Cause::UnknownField, format!("unknown field; {}", nearest(name, known))))
             }
         }
     }
@@ -59,11 +74,14 @@ impl<'a> Fields<'a> {
 }
 
 /// The one of two spellings that is there; both at once are an error.
-pub(super) fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Result<Option<Field<'a>>, RequestError> {
+///
+/// # Errors
+/// When both are there.
+pub fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Result<Option<Field<'a>>, DocumentError> {
     match (one, other) {
         (Some(one), Some(other)) => {
             let message = format!("the same is given by `{}`; leave one of the two out", other.at);
-            Err(one.error(Code::ConflictingFields, message))
+            Err(one.error(Cause::ConflictingFields, message))
         }
         (Some(field), None) | (None, Some(field)) => Ok(Some(field)),
         (None, None) => Ok(None),
@@ -72,36 +90,71 @@ pub(super) fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Re
 
 impl<'a> Field<'a> {
     /// An error at this place.
-    pub(super) fn error(&self, code: Code, message: impl Into<String>) -> RequestError {
+    pub fn error(&self, cause: Cause, message: impl Into<String>) -> DocumentError {
         let place = if self.at.is_empty() { Place::Whole } else { Place::Field(self.at.clone()) };
-        RequestError::new(place, code, message)
+        DocumentError::new(place, cause, message)
     }
 
-    pub(super) fn fields(&self) -> Result<Fields<'a>, RequestError> {
+    /// The document as a whole.
+    pub fn root(json: &'a Json) -> Self {
+        Self { at: String::new(), json }
+    }
+
+    /// The fields of the object this is.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn fields(&self) -> Result<Fields<'a>, DocumentError> {
         let object = self.json.as_object().ok_or_else(|| self.wrong_type("an object"))?;
         Ok(Fields { at: self.at.clone(), object })
     }
 
     /// The items of an array, not yet given a place each.
-    pub(super) fn array(&self) -> Result<&'a [Json], RequestError> {
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn array(&self) -> Result<&'a [Json], DocumentError> {
         self.json.as_array().ok_or_else(|| self.wrong_type("an array"))
     }
 
     /// An item of the array this is.
-    pub(super) fn item(&self, index: usize, json: &'a Json) -> Field<'a> {
+    pub fn item(&self, index: usize, json: &'a Json) -> Field<'a> {
         Field { at: format!("{}[{index}]", self.at), json }
     }
 
-    pub(super) fn text(&self) -> Result<&'a str, RequestError> {
+    /// The items of the array this is, each with its place.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn items(&self) -> Result<Vec<Field<'a>>, DocumentError> {
+        Ok(self.array()?.iter().enumerate().map(|(index, json)| self.item(index, json)).collect())
+    }
+
+    /// The boolean this is.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn boolean(&self) -> Result<bool, DocumentError> {
+        self.json.as_bool().ok_or_else(|| self.wrong_type("`true` or `false`"))
+    }
+
+    /// The string this is.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn text(&self) -> Result<&'a str, DocumentError> {
         self.json.as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
     /// An integer of 1 or more.
-    pub(super) fn positive(&self) -> Result<u64, RequestError> {
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn positive(&self) -> Result<u64, DocumentError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("an integer"))?;
         number.as_u64().filter(|value| *value > 0).ok_or_else(|| {
             self.error(
-                Code::InvalidValue,
+                Cause::InvalidValue,
                 format!(
                     "`{}` is no integer above 0 that fits 64 bits; write one, or leave the field out",
                     shown(number.as_str())
@@ -111,7 +164,10 @@ impl<'a> Field<'a> {
     }
 
     /// A finite number of 0 or more.
-    pub(super) fn distance(&self) -> Result<f64, RequestError> {
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn distance(&self) -> Result<f64, DocumentError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("a number"))?;
         // A token of 400 digits is a number, but past every double.
         let value = number.as_str().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
@@ -120,30 +176,34 @@ impl<'a> Field<'a> {
                 "`{}` is no finite number of 0 or more; write one, or leave the field out",
                 shown(number.as_str())
             );
-            self.error(Code::InvalidValue, message)
+            self.error(Cause::InvalidValue, message)
         })
     }
 
     /// One of a few words.
-    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, RequestError> {
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, DocumentError> {
         let word = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == word);
         found.map(|(_, choice)| *choice).ok_or_else(|| {
             let names: Vec<_> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
             self.error(
-                Code::InvalidValue,
+                Cause::InvalidValue,
                 format!("`{}` is none of {}; write one of them", shown(word), names.join(", ")),
             )
         })
     }
 
-    pub(super) fn wrong_type(&self, wanted: &str) -> RequestError {
-        self.error(Code::WrongType, format!("found {}; write {wanted}", self.json.type_name()))
+    /// The error that this is of another type than `wanted`.
+    pub fn wrong_type(&self, wanted: &str) -> DocumentError {
+        self.error(Cause::WrongType, format!("found {}; write {wanted}", self.json.type_name()))
     }
 }
 
-/// A word of the request, fit to stand in a message.
-pub(super) fn shown(word: &str) -> String {
+/// A word somebody wrote, fit to stand in a message: no control characters, 64 characters at most.
+pub fn shown(word: &str) -> String {
     const MAX_CHARS: usize = 64;
     let mut escaped = String::new();
     for char in word.chars().take(MAX_CHARS) {

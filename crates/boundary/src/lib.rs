@@ -1,0 +1,1 @@
+//! Boundary policies: whether a protected action may execute now, and how to go on if not.

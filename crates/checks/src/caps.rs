@@ -1,5 +1,6 @@
 //! What a request may ask for, and what it gets when it does not ask.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use proofmark_receipt::document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
@@ -41,7 +42,7 @@ pub const MAX_DISK_MB: u32 = 1_024;
 
 /// The most a host grants. What a request asks for above it is lowered to it; the default is the constants of this
 /// module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Memory of one check, in MiB.
     pub memory_mb: u32,
@@ -57,6 +58,8 @@ pub struct Caps {
     pub disk_mb: u32,
     /// Tests in a suite; unlike the others, more of them are an error.
     pub tests: usize,
+    /// What of the host a command may read if it asks to; none by default.
+    pub readable: Vec<PathBuf>,
 }
 
 impl Default for Caps {
@@ -69,6 +72,7 @@ impl Default for Caps {
             processes: MAX_PROCESSES,
             disk_mb: MAX_DISK_MB,
             tests: MAX_TESTS,
+            readable: Vec::new(),
         }
     }
 }

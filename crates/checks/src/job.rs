@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::command::ProjectFile;
+
 /// A language a submission can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
@@ -93,11 +95,28 @@ pub enum Program {
     /// [`Case::input`] is an expression; all cases are evaluated in one process that never loads a submission. The
     /// answer is an [`End::Value`].
     Pristine,
+    /// A project's own tests are run, once; the answer is an [`End::Ran`].
+    Command(Project),
     /// [`Case::input`] is standard input; the answer is the standard output, as [`End::Text`].
     Stdio {
         /// The submission.
         source: String,
     },
+}
+
+/// A project and the command that tests it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// Its files, which the command gets a writable copy of.
+    pub files: Vec<ProjectFile>,
+    /// The arguments of the language's interpreter, run in the project's folder.
+    pub arguments: Vec<String>,
+    /// The file that is read once the command and everything it started has ended.
+    pub report: Option<String>,
+    /// Whether the packages installed for the interpreter are to be had, read-only.
+    pub packages: bool,
+    /// Further paths of the host to be had, read-only.
+    pub readable: Vec<String>,
 }
 
 /// One case of a job.
@@ -151,6 +170,17 @@ pub enum End {
     Value(Vec<u8>),
     /// It wrote this to its standard output and ended with status 0.
     Text(Vec<u8>),
+    /// The command ended by itself.
+    Ran {
+        /// Its exit status.
+        status: i32,
+        /// What it wrote to its standard output.
+        output: Vec<u8>,
+        /// The beginning of what it wrote to its standard error.
+        errors: Vec<u8>,
+        /// The report file as it was left; `None` where there is none that can be read.
+        report: Option<Vec<u8>>,
+    },
     /// It ended with an exception.
     Raised {
         /// The type of the exception.

@@ -5,10 +5,12 @@ use std::fmt;
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
 use crate::job::{CaseOutcome, End, Outcome};
-use crate::request::{Expected, Request, Reveal, Suite, Test};
+use crate::constraint;
+use crate::request::{Checks, Expected, Request, Reveal, Suite, Test};
 use crate::value::Value;
 
 mod answer;
+mod command;
 mod expected;
 mod room;
 mod text;
@@ -60,11 +62,22 @@ impl Request {
     ///
     /// An outcome that does not fit its job (too few cases, the wrong kind of answer) is a broken sandbox: every check
     /// it should have answered is an error of the verifier's, never a pass.
-    pub fn judge(&self, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
-        let suite = &self.suite;
+    pub fn judge(&self, submission: Option<&Outcome>, expected: Option<&Outcome>) -> Judgment {
+        let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
+        match &self.checks {
+            Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+            Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
+            Checks::Constraints { constraints, reveal } => {
+                let details = constraint::evaluate(constraints, &self.output).into_iter();
+                self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
+            }
+        }
+    }
+
+    fn judge_suite(&self, suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
         let misfit = misfit(suite, submission, expected);
         // A request that has been read has a room.
-        let mut room = Room::beside(self.task.as_ref(), &suite.tests);
+        let mut room = Room::beside(self.task.as_ref(), suite.tests.iter().map(|test| test.name.as_str()).collect());
         let mut fault = None;
         let mut details = Vec::with_capacity(suite.tests.len());
         let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
@@ -82,9 +95,51 @@ impl Request {
             let detail = detail(test, check, case, suite.reveal);
             details.extend(room.as_mut().map(|room| room.fit(detail)));
         }
-        let results = Results::from_details(details);
-        Judgment { tier: self.tier, verdict: verdict(results.total, results.passed, fault), results, fault }
+        self.judgment(Results::from_details(details), fault)
     }
+
+    /// Fits details that are known in full into the receipt.
+    fn conclude(&self, checked: Vec<(Option<Fault>, Detail)>, reveal: Reveal) -> Judgment {
+        let fault = checked.iter().fold(None, |fault, (one, _)| worse(fault, *one));
+        let names = checked.iter().map(|(_, detail)| detail.name.as_str()).collect();
+        let mut room = Room::beside(self.task.as_ref(), names);
+        let details = checked.into_iter().map(|(_, detail)| hidden(detail, reveal));
+        let mut results = Results::from_details(match &mut room {
+            Some(room) => details.map(|detail| room.fit(detail)).collect(),
+            None => details.map(bare).collect(),
+        });
+        if room.is_none() {
+            // The counts stay whole; of the tests, those that did not pass come first.
+            results.details.sort_by_key(|detail| detail.status == Status::Pass);
+            results.details.truncate(MAX_BARE);
+        }
+        self.judgment(results, fault)
+    }
+
+    fn judgment(&self, results: Results, fault: Option<Fault>) -> Judgment {
+        Judgment { tier: self.checks.tier(), verdict: verdict(results.total, results.passed, fault), results, fault }
+    }
+}
+
+/// How many details are kept of a report whose names alone are more than a receipt holds.
+const MAX_BARE: usize = 1_000;
+
+/// Only the name, cut, and the status.
+fn bare(detail: Detail) -> Detail {
+    let name = detail.name.chars().take(64).collect();
+    Detail { name, expected: None, actual: None, elapsed_ms: None, message: None, constraint: None, ..detail }
+}
+
+fn hidden(detail: Detail, reveal: Reveal) -> Detail {
+    match reveal.shows(detail.status) {
+        true => detail,
+        false => Detail { actual: None, message: None, ..detail },
+    }
+}
+
+/// A check without an answer, of which only the submission can be the cause.
+fn faulted(detail: &Detail) -> Option<Fault> {
+    (detail.status == Status::Error).then_some(Fault::Submission)
 }
 
 /// The verdict of a suite, given its counts and whose fault its errors are.
@@ -139,10 +194,7 @@ fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<&CaseO
 
 /// A detail as the receipt shows it: of a hidden check neither answers nor any text the submission or the suite chose.
 fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal) -> Detail {
-    let shown = match (reveal, check.status) {
-        (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
-        (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
-    };
+    let shown = reveal.shows(check.status);
     let message = check.message.map(|message| if shown { message.open } else { message.hidden });
     Detail {
         name: test.name.clone(),

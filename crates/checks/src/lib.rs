@@ -5,11 +5,14 @@
 //! The [`Job`] a submission runs in holds nothing of what is expected.
 
 mod caps;
+mod command;
 mod compare;
+mod constraint;
 mod job;
 mod judge;
 mod plan;
 mod render;
+mod report;
 mod request;
 mod value;
 
@@ -18,10 +21,15 @@ pub use caps::{
     DEFAULT_TOTAL_TIMEOUT, MAX_DISK_MB, MAX_MEMORY_MB, MAX_NAME_CHARS, MAX_OUTPUT_BYTES, MAX_PROCESSES,
     MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
 };
+pub use command::{
+    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_PATH_BYTES,
+    MAX_WORDS, ProjectFile,
+};
 pub use compare::{Rules, equal};
-pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, UnknownLanguage};
+pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, Project, UnknownLanguage};
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
-pub use request::{AskedLimits, Expected, Format, Mode, Place, Request, RequestError, Reveal, Suite, Test, TextRule};
+pub use request::{AskedLimits, Checks, Expected, Outside, Format, Mode, Place, Request, RequestError, Reveal, Suite, Test, TextRule};
 pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

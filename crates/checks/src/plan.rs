@@ -1,18 +1,21 @@
 //! From a request to the jobs it asks for.
 
+use std::path::{Component, Path};
+
 use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::job::{Case, Job, Limits, Program};
-use crate::request::{Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
+use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT};
+use crate::job::{Case, Job, Limits, Program, Project};
+use crate::request::{Checks, Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
 
-/// The jobs that answer a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The jobs that answer a request; constraints need none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Runs the submission on the inputs. Holds nothing of what is expected.
-    pub submission: Job,
-    /// Evaluates the expected expressions, apart from the submission; in the modes `call` and `stdio` there is none.
+    /// Runs the submission on the inputs, or the command of a project. Holds nothing of what is expected.
+    pub submission: Option<Job>,
+    /// Evaluates the expected expressions that are no plain literals, apart from the submission.
     pub expected: Option<Job>,
 }
 
@@ -21,29 +24,64 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`] where the suite has more tests than the host allows.
+    /// [`RequestError`] where the suite has more tests than the host allows, or the command asks to read what it may not.
     pub fn plan(&self, caps: &Caps) -> Result<Plan, RequestError> {
-        let suite = &self.suite;
-        if suite.tests.len() > caps.tests {
-            let message = format!(
-                "{} tests are more than the {} this host allows; split the suite",
-                suite.tests.len(),
-                caps.tests
-            );
-            return Err(RequestError::new(Place::Field("verification.tests".to_owned()), Code::TooMany, message));
+        match &self.checks {
+            Checks::Suite(suite) => plan_suite(suite, &self.output, caps),
+            Checks::Command(command) => plan_command(command, caps),
+            Checks::Constraints { .. } => Ok(Plan::default()),
         }
-        let source = self.output.clone();
-        let program = match &suite.mode {
-            Mode::Call { entrypoint } => Program::Call { source, entrypoint: entrypoint.clone() },
-            Mode::Expression => Program::Expression { source },
-            Mode::Stdio => Program::Stdio { source },
-        };
-        let submission = job(suite, program, caps, suite.tests.iter().map(|test| (test, &test.input)));
-        let expected: Vec<_> =
-            suite.tests.iter().filter_map(|test| Some((test, test.expected.expression()?))).collect();
-        let expected = (!expected.is_empty()).then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
-        Ok(Plan { submission, expected })
     }
+}
+
+fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestError> {
+    if suite.tests.len() > caps.tests {
+        let message =
+            format!("{} tests are more than the {} this host allows; split the suite", suite.tests.len(), caps.tests);
+        return Err(RequestError::new(Place::Field("verification.tests".to_owned()), Code::TooMany, message));
+    }
+    let source = output.to_owned();
+    let program = match &suite.mode {
+        Mode::Call { entrypoint } => Program::Call { source, entrypoint: entrypoint.clone() },
+        Mode::Expression => Program::Expression { source },
+        Mode::Stdio => Program::Stdio { source },
+    };
+    let submission = Some(job(suite, program, caps, suite.tests.iter().map(|test| (test, &test.input))));
+    let expected: Vec<_> = suite.tests.iter().filter_map(|test| Some((test, test.expected.expression()?))).collect();
+    let expected = (!expected.is_empty()).then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
+    Ok(Plan { submission, expected })
+}
+
+fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
+    let allowed = |path: &String| {
+        let path = Path::new(path);
+        let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        plain && caps.readable.iter().any(|allowed| path.starts_with(allowed))
+    };
+    if let Some(index) = command.readable.iter().position(|path| !allowed(path)) {
+        let place = Place::Field(format!("verification.readable[{index}]"));
+        let message = "this host does not let commands read the path; leave it out, or allow it with `--readable`";
+        return Err(RequestError::new(place, Code::Unsupported, message));
+    }
+    let asked = &command.limits;
+    let timeout = asked.timeout.or(asked.total_timeout).unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(caps.total_timeout);
+    let limits = Limits {
+        memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.memory_mb),
+        total_timeout: timeout,
+        output_bytes: asked.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES).min(caps.output_bytes),
+        processes: asked.processes.unwrap_or(DEFAULT_PROCESSES).min(caps.processes),
+        disk_mb: asked.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB).min(caps.disk_mb),
+    };
+    let program = Program::Command(Project {
+        files: command.files.clone(),
+        arguments: command.arguments.clone(),
+        report: command.report.clone(),
+        packages: command.packages,
+        readable: command.readable.clone(),
+    });
+    let cases = vec![Case { input: String::new(), timeout }];
+    let job = Job { language: command.language, runtime: command.runtime.clone(), program, cases, limits };
+    Ok(Plan { submission: Some(job), expected: None })
 }
 
 impl Expected {

@@ -5,17 +5,20 @@
 use std::time::Duration;
 
 use proofmark_receipt::json::{Json, Profile};
-use proofmark_receipt::{Hashes, Sha256Digest, Task};
+use proofmark_receipt::{Hashes, Sha256Digest, Status, Task};
 
 use crate::caps::MAX_REQUEST_BYTES;
 use crate::job::Language;
 use crate::judge::Room;
+use crate::command::{self, Command};
+use crate::constraint::{self, Constraint};
 use crate::value::Value;
 
 mod embedded;
 mod entrypoint;
 mod suite;
 
+pub(crate) use suite::{limits as asked_limits, name as test_name};
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
@@ -25,14 +28,46 @@ pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Pla
 pub struct Request {
     /// What the work was, where the request says so.
     pub task: Option<Task>,
-    /// The submission.
+    /// The submission, where it is one text; a project's files are with its command.
     pub output: String,
-    /// The tests it must pass.
-    pub suite: Suite,
-    /// The tier of the check, 0 for a test suite.
-    pub tier: u8,
+    /// What it must pass.
+    pub checks: Checks,
     /// Digests of what the receipt is about.
     pub hashes: Hashes,
+}
+
+/// What a submission must pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Checks {
+    /// Tests of a program (tier 0).
+    Suite(Suite),
+    /// A project's own tests (tier 0).
+    Command(Command),
+    /// Constraints on a text (tier 1).
+    Constraints {
+        /// The constraints, in the order of the request.
+        constraints: Vec<Constraint>,
+        /// What of them the receipt shows.
+        reveal: Reveal,
+    },
+}
+
+impl Checks {
+    /// The tier of the checks (VRF 1.0, "Verification Tiers").
+    pub fn tier(&self) -> u8 {
+        match self {
+            Checks::Suite(_) | Checks::Command(_) => 0,
+            Checks::Constraints { .. } => 1,
+        }
+    }
+}
+
+/// What a request may take from outside of its text.
+pub struct Outside<'a> {
+    /// Fills `output.content`; the request must not give one then.
+    pub submission: Option<&'a str>,
+    /// Reads a file the request names, or says why it can not.
+    pub file: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
 /// A suite of tests.
@@ -133,8 +168,23 @@ pub enum Reveal {
     None,
 }
 
+impl Reveal {
+    pub(crate) fn read(field: Option<Field<'_>>) -> Result<Reveal, RequestError> {
+        let words = [("all", Reveal::All), ("failures", Reveal::Failures), ("none", Reveal::None)];
+        Ok(field.map(|field| field.choice(&words)).transpose()?.unwrap_or(Reveal::All))
+    }
+
+    /// Whether a check of this status is shown.
+    pub(crate) fn shows(self, status: Status) -> bool {
+        match (self, status) {
+            (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
+            (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
+        }
+    }
+}
+
 impl Request {
-    /// Reads a request.
+    /// Reads a request that is whole in itself.
     ///
     /// A `submission` fills `output.content`; the request must not give one then.
     ///
@@ -142,25 +192,98 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
+        let file = |_: &str| Err("a file can not be named here; write its content instead".to_owned());
+        Request::read_with(bytes, format, &Outside { submission, file: &file })
+    }
+
+    /// Reads a request that may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`], which names the place and the mend.
+    pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let document = document::parse(bytes, format)?;
         let root = Field::root(&document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
         let verification =
             root.need("verification", "write the suite as an object with `kind`, `language` and `tests`")?;
-        let suite = suite::read(&verification)?;
-        if Room::beside(task.as_ref(), &suite.tests).is_none() {
+        let block = verification.fields()?;
+        let (output, output_digest, checks) = match kind(&block)? {
+            Kind::Command => {
+                let files = files(&root)?;
+                let (command, digest) = command::read(&block, &files)?;
+                (String::new(), digest, Checks::Command(command))
+            }
+            Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,
+            Kind::Constraints => {
+                let reveal = Reveal::read(block.get("reveal"))?;
+                let constraints = constraint::read(&block, outside);
+                with_text(&root, outside, constraints.map(|constraints| Checks::Constraints { constraints, reveal }))?
+            }
+        };
+        if Room::beside(task.as_ref(), names(&checks)).is_none() {
             let message = "the names of the tests, with the task, are more than a receipt can hold; shorten them, or split the suite";
             return Err(verification.error(Code::TooLarge, message));
         }
-        let tier = tier(&root)?;
-        let output = output(&root, submission)?;
+        tier(&root, &checks)?;
         let hashes = Hashes {
             specification: specification(&root, task.as_ref())?,
-            output: Sha256Digest::of(output.as_bytes()),
+            output: output_digest,
             tests: Some(digest(&verification)?),
         };
-        Ok(Request { task, output, suite, tier, hashes })
+        Ok(Request { task, output, checks, hashes })
+    }
+}
+
+enum Kind {
+    Suite,
+    Command,
+    Constraints,
+}
+
+const KINDS: &str = "the kinds supported are `test_suite`, `schema_check` and `constraint_check`";
+
+fn kind(block: &Fields<'_>) -> Result<Kind, RequestError> {
+    if constraint::is_reference_form(block) {
+        return Ok(Kind::Constraints);
+    }
+    let kind = block.need("kind", &format!("write `test_suite`; {KINDS}"))?;
+    let command = block.get("mode").is_some_and(|mode| mode.json.as_str() == Some("command"));
+    match kind.text()? {
+        "test_suite" if command => Ok(Kind::Command),
+        "test_suite" => Ok(Kind::Suite),
+        "schema_check" | "constraint_check" => Ok(Kind::Constraints),
+        other => Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported; {KINDS}", shown(other)))),
+    }
+}
+
+/// What is wrong with the checks is said before what is wrong with the output.
+fn with_text(
+    root: &Fields<'_>,
+    outside: &Outside<'_>,
+    checks: Result<Checks, RequestError>,
+) -> Result<(String, Sha256Digest, Checks), RequestError> {
+    let checks = checks?;
+    let output = output(root, outside.submission)?;
+    let digest = Sha256Digest::of(output.as_bytes());
+    Ok((output, digest, checks))
+}
+
+fn files<'a>(root: &Fields<'a>) -> Result<Field<'a>, RequestError> {
+    const MEND: &str = "write the project's files as an object of paths and their text";
+    let output = root.need("output", MEND)?.fields()?;
+    output.only(&["files"])?;
+    output.need("files", MEND)
+}
+
+fn names(checks: &Checks) -> Vec<&str> {
+    match checks {
+        Checks::Suite(suite) => suite.tests.iter().map(|test| test.name.as_str()).collect(),
+        Checks::Constraints { constraints, .. } => {
+            constraints.iter().flat_map(|constraint| [constraint.name.as_str(), constraint.text.as_str()]).collect()
+        }
+        Checks::Command(_) => Vec::new(),
     }
 }
 
@@ -181,22 +304,18 @@ fn task(root: &Fields<'_>) -> Result<Option<Task>, RequestError> {
 }
 
 /// The tier follows from the kind; a request may say it, but not otherwise.
-fn tier(root: &Fields<'_>) -> Result<u8, RequestError> {
-    const TEST_SUITE: u8 = 0;
-    let Some(field) = root.get("tier") else {
-        return Ok(TEST_SUITE);
-    };
+fn tier(root: &Fields<'_>, checks: &Checks) -> Result<(), RequestError> {
+    let Some(field) = root.get("tier") else { return Ok(()) };
     let number = field.json.as_number().ok_or_else(|| field.wrong_type("an integer"))?;
-    match number.as_u64() {
-        Some(0) => Ok(TEST_SUITE),
-        Some(_) | None => {
-            let message = format!(
-                "`{}` is not the tier of a test suite; write 0, or leave the field out",
-                shown(number.as_str())
-            );
-            Err(field.error(Code::InvalidValue, message))
-        }
+    if number.as_u64() == Some(u64::from(checks.tier())) {
+        return Ok(());
     }
+    let message = format!(
+        "`{}` is not the tier of these checks; write {}, or leave the field out",
+        shown(number.as_str()),
+        checks.tier()
+    );
+    Err(field.error(Code::InvalidValue, message))
 }
 
 fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, RequestError> {

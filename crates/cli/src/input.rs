@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
@@ -12,6 +12,8 @@ const MAX_BATCH_BYTES: u64 = 1 << 30;
 
 /// One request, unread, and what to call it in messages.
 pub(crate) struct Source {
+    /// The file it is from, which the files it names are beside.
+    pub(crate) path: PathBuf,
     /// The file, with the line for one of many.
     pub(crate) label: String,
     pub(crate) format: Format,
@@ -54,7 +56,7 @@ fn from_stdin() -> anyhow::Result<Vec<Source>> {
     // YAML has no braces at its beginning unless it is JSON as well.
     let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
     let format = if json { Format::Json } else { Format::Yaml };
-    Ok(vec![Source { label: "standard input".to_owned(), format, bytes }])
+    Ok(vec![Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes }])
 }
 
 fn from_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
@@ -80,7 +82,7 @@ fn from_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
 fn from_file(path: &Path) -> anyhow::Result<Vec<Source>> {
     let label = path.display().to_string();
     match kind(path) {
-        Some(Kind::Lines) => from_lines(&label, &read_limited(path, MAX_BATCH_BYTES)?),
+        Some(Kind::Lines) => from_lines(path, &label, &read_limited(path, MAX_BATCH_BYTES)?),
         Some(Kind::One(format)) => one(path, label, format),
         None => one(path, label, Format::Json),
     }
@@ -88,13 +90,14 @@ fn from_file(path: &Path) -> anyhow::Result<Vec<Source>> {
 
 fn one(path: &Path, label: String, format: Format) -> anyhow::Result<Vec<Source>> {
     let bytes = read_limited(path, MAX_REQUEST_BYTES as u64)?;
-    Ok(vec![Source { label, format, bytes }])
+    Ok(vec![Source { path: path.to_owned(), label, format, bytes }])
 }
 
-fn from_lines(label: &str, bytes: &[u8]) -> anyhow::Result<Vec<Source>> {
+fn from_lines(path: &Path, label: &str, bytes: &[u8]) -> anyhow::Result<Vec<Source>> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
     let filled = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
     let source = |(index, line): (usize, &[u8])| Source {
+        path: path.to_owned(),
         label: format!("{label}:{}", index + 1),
         format: Format::Json,
         bytes: line.to_vec(),
@@ -118,6 +121,13 @@ fn kind(path: &Path) -> Option<Kind> {
         "jsonl" | "ndjson" => Some(Kind::Lines),
         _ => None,
     }
+}
+
+/// Reads a text file a request names, beside the request.
+pub(crate) fn beside(request: &Path, named: &str) -> Result<String, String> {
+    let path = request.parent().unwrap_or(Path::new("")).join(named);
+    let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64).map_err(|error| format!("failed to {error:#}"))?;
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is not UTF-8 text", path.display()))
 }
 
 /// The submission in a file, which must be text.

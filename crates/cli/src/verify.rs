@@ -8,10 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::Receipt;
-use proofmark_verifier::Sealer;
-use proofmark_verifier::Store;
-use proofmark_verifier::{Caps, Request};
-use proofmark_verifier::{Host, Level};
+use proofmark_verifier::{Caps, Format, Host, Level, Outside, Request, Sealer, Store, project_request};
 
 use crate::batch::{self, Batch};
 use crate::config::Config;
@@ -31,12 +28,22 @@ use crate::summary;
   proofmark verify suite.yaml --submission solution.py
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
   proofmark verify request.json --chain nightly
+  proofmark verify --dir ./project -- pytest -q
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 something could not be answered.")]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
-    #[arg(required = true, value_name = "FILE|DIR|-")]
+    #[arg(required_unless_present = "dir", conflicts_with = "dir", value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
+    /// Verify this project by the command after --: its tests run in a copy of it
+    #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
+    dir: Option<PathBuf>,
+    /// Let commands that ask for it read this path of the host
+    #[arg(long, value_name = "PATH")]
+    readable: Vec<PathBuf>,
+    /// The command that tests the project of --dir
+    #[arg(last = true, requires = "dir", value_name = "COMMAND")]
+    command: Vec<String>,
     /// The submission: fills `output.content` of the request
     #[arg(long, value_name = "FILE")]
     submission: Option<PathBuf>,
@@ -82,7 +89,11 @@ impl Verify {
         let sealer = self.sealer(config)?;
         let host = Host::probe(self.isolation);
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let batch = Batch { host: &host, caps: Caps::default(), jobs: self.jobs.map_or_else(cores, NonZeroUsize::get) };
+        let batch = Batch {
+            host: &host,
+            caps: Caps { readable: self.readable.clone(), ..Caps::default() },
+            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
+        };
         let answered = batch::run(&batch, &requests, &sealer, |index, sealed| match sealed {
             Ok(receipt) => {
                 worst = worst.max(receipt.verdict().into());
@@ -103,6 +114,16 @@ impl Verify {
     fn read_requests(&self) -> anyhow::Result<(Vec<String>, Vec<Request>, Exit)> {
         let submission = self.submission.as_deref().map(input::submission).transpose()?;
         let (mut labels, mut requests, mut worst) = (Vec::new(), Vec::new(), Exit::Yes);
+        if let Some(folder) = &self.dir {
+            let project = project_request(folder, &self.command)?;
+            for path in &project.left_out {
+                eprintln!("left out `{path}`: it is no UTF-8 text");
+            }
+            let label = folder.display().to_string();
+            let read = Request::read(project.text.as_bytes(), Format::Json, None);
+            requests.push(read.with_context(|| format!("read the project `{label}`"))?);
+            labels.push(label);
+        }
         for argument in &self.requests {
             let sources = match input::sources(argument) {
                 Ok(sources) => sources,
@@ -112,7 +133,9 @@ impl Verify {
                 }
             };
             for source in sources {
-                match Request::read(&source.bytes, source.format, submission.as_deref()) {
+                let file = |named: &str| input::beside(&source.path, named);
+                let outside = Outside { submission: submission.as_deref(), file: &file };
+                match Request::read_with(&source.bytes, source.format, &outside) {
                     Ok(request) => {
                         labels.push(source.label);
                         requests.push(request);

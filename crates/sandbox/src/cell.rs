@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use crate::child::{Entering, INNER_ID, Start, Step, first_stage};
+use crate::child::{Entering, INNER_ID, Overseen, Start, Step, first_stage};
 use crate::filter::{Audience, Place, allow_list};
 use crate::level::Level;
 use crate::sys::{self, Exit};
@@ -47,7 +47,18 @@ pub(crate) struct Blueprint<'a> {
 
 /// What runs in a cell.
 pub(crate) enum Body<'a> {
-    Program { path: &'a CStr, argv: &'a [CString], env: &'a [CString] },
+    Program {
+        path: &'a CStr,
+        argv: &'a [CString],
+        env: &'a [CString],
+    },
+    /// A command under a steward: descriptor 3 takes its report.
+    Project {
+        path: &'a CStr,
+        argv: &'a [CString],
+        env: &'a [CString],
+        overseen: Overseen<'a>,
+    },
     Call(fn() -> i32),
 }
 
@@ -72,11 +83,14 @@ impl Cell {
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
         let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();
         let (argv, env) = match body {
-            Body::Program { argv, env, .. } => (pointers(argv), pointers(env)),
+            Body::Program { argv, env, .. } | Body::Project { argv, env, .. } => (pointers(argv), pointers(env)),
             Body::Call(_) => (Vec::new(), Vec::new()),
         };
         let start = match body {
-            Body::Program { path, .. } => Start::Exec { path, argv: &argv, env: &env },
+            Body::Program { path, .. } => Start::Exec { path, argv: &argv, env: &env, overseen: None },
+            Body::Project { path, overseen, .. } => {
+                Start::Exec { path, argv: &argv, env: &env, overseen: Some(*overseen) }
+            }
             Body::Call(function) => Start::Call(*function),
         };
         let (go_read, go_write) = sys::pipe()?;

@@ -11,6 +11,7 @@ use std::ptr;
 use crate::keeper::keep;
 use crate::landlock::restrict_files;
 use crate::level::Level;
+use crate::steward::oversee;
 use crate::tree::{Entry, Tree};
 
 /// The uid and gid a submission sees as its own; not 0, so that an exec gives no
@@ -72,10 +73,20 @@ pub(crate) enum Start<'a> {
         path: &'a CStr,
         argv: &'a [*const libc::c_char],
         env: &'a [*const libc::c_char],
+        overseen: Option<Overseen<'a>>,
     },
     /// A function of ours that makes raw system calls only; its answer is the
     /// exit code.
     Call(fn() -> i32),
+}
+
+/// How a project's command runs under a steward.
+#[derive(Clone, Copy)]
+pub(crate) struct Overseen<'a> {
+    /// Where it runs.
+    pub(crate) folder: &'a CStr,
+    /// The report to hand over, below that folder.
+    pub(crate) report: Option<&'a CStr>,
 }
 
 /// Everything the child needs, by reference to memory prepared before the fork.
@@ -230,7 +241,11 @@ unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
         reset_signals();
         install_filter(e.filter)?;
         match e.start {
-            Start::Exec { path, argv, env } => {
+            Start::Exec { path, argv, env, overseen } => {
+                if let Some(overseen) = overseen {
+                    check(libc::chdir(overseen.folder.as_ptr()).into(), Step::Pivot)?;
+                    oversee(overseen.report)?;
+                }
                 libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
                 Err((Step::Exec, *libc::__errno_location()))
             }
@@ -258,6 +273,10 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
                 libc::mount(c"tmpfs".as_ptr(), tmp, c"tmpfs".as_ptr(), quiet, size.as_ptr().cast()).into(),
                 Step::Mount,
             )?;
+        }
+        for entry in &e.tree.writable {
+            make(entry)?;
+            check(libc::chmod(entry.place().as_ptr(), 0o777).into(), Step::Mount)?;
         }
         check(libc::chdir(stage).into(), Step::Pivot)?;
         check(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()), Step::Pivot)?;

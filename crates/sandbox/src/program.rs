@@ -57,7 +57,7 @@ pub(crate) fn whole(runtime: &Runtime, file: &str) -> io::Result<Launch> {
 
 const NODE_QUIET: &str = "--no-warnings";
 
-fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
+pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
     let path = c_string(&runtime.path)?;
     let texts = |list: &[&str]| {
         list.iter().map(|text| CString::new(*text).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>()

@@ -2,7 +2,7 @@
 //! out by the child, which may not allocate.
 
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -33,11 +33,22 @@ pub(crate) enum Entry {
     },
 }
 
+impl Entry {
+    /// Where it is made, below [`STAGE`].
+    pub(crate) fn place(&self) -> &CStr {
+        match self {
+            Entry::Dir(at) | Entry::File { at, .. } | Entry::Link { at, .. } | Entry::Bind { target: at, .. } => at,
+        }
+    }
+}
+
 /// The steps, in order, and the host paths that stay readable.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) entries: Vec<Entry>,
     pub(crate) readable: Vec<CString>,
+    /// What is made on the private disk once it is mounted, writable for everybody.
+    pub(crate) writable: Vec<Entry>,
     made: BTreeSet<PathBuf>,
 }
 
@@ -62,6 +73,18 @@ impl Tree {
     pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
         self.parents(at)?;
         self.entries.push(Entry::File { at: staged(at)?, content });
+        Ok(())
+    }
+
+    /// Makes a folder on the private disk; those above it must have been made.
+    pub(crate) fn writable_folder(&mut self, at: &Path) -> io::Result<()> {
+        self.writable.push(Entry::Dir(staged(at)?));
+        Ok(())
+    }
+
+    /// Makes a file on the private disk.
+    pub(crate) fn writable_file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+        self.writable.push(Entry::File { at: staged(at)?, content });
         Ok(())
     }
 

@@ -89,6 +89,11 @@ impl Input {
         Ok(input)
     }
 
+    /// Nothing to write.
+    pub(crate) fn none() -> Input {
+        Input { fd: None, bytes: Vec::new(), written: 0 }
+    }
+
     /// Writes what fits; closes the pipe at the end or when nobody reads it.
     fn feed(&mut self) {
         while let Some(fd) = self.fd.take() {

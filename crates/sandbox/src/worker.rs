@@ -2,20 +2,23 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program};
+use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, Project};
 
 use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::child::Overseen;
 use crate::filter::Audience;
 use crate::host::Inner;
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
+use crate::project;
 use crate::runtime::{Finder, Runtime};
+use crate::steward::REPORT_MARK;
 use crate::sys::{self, Exit};
-use crate::tree::Tree;
+use crate::tree::{Tree, c_string};
 use crate::watch::{Bounds, Input, Output, Why, finish, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 
@@ -80,7 +83,7 @@ impl Crew {
         let end = Instant::now() + job.limits.total_timeout;
         let cases = match &job.program {
             Program::Pristine => self.run_pristine(runtime, job, end),
-            Program::Call { .. } | Program::Expression { .. } | Program::Stdio { .. } => {
+            Program::Call { .. } | Program::Expression { .. } | Program::Stdio { .. } | Program::Command(_) => {
                 job.cases.iter().map(|case| self.run_case(runtime, job, case, end)).collect()
             }
         };
@@ -98,6 +101,7 @@ impl Crew {
         }
         let deadline = (started + case.timeout).min(end);
         let result = match &job.program {
+            Program::Command(project) => self.run_project(runtime, job, project, deadline),
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
             Program::Call { source, entrypoint } => {
                 let frame = frame("call", &[source, entrypoint, &case.input]);
@@ -172,7 +176,7 @@ impl Crew {
     fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
         let harnessed = match program {
             Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
-            Program::Stdio { .. } => false,
+            Program::Stdio { .. } | Program::Command(_) => false,
         };
         if harnessed && self.forks_warm(runtime, limits) {
             let zygote = self.take_zygote(runtime)?;
@@ -254,6 +258,50 @@ impl Crew {
         })
     }
 
+    /// A project's command, under a steward that hands its report over.
+    fn run_project(
+        &mut self,
+        runtime: &Runtime,
+        job: &Job,
+        project: &Project,
+        deadline: Instant,
+    ) -> Result<End, ZygoteError> {
+        let packages = project::packages(project, runtime.language);
+        let tree = project::tree(runtime, project, &packages)?;
+        let launch = project::command(runtime, project, &packages)?;
+        let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
+        let folder = c_string(Path::new(project::FOLDER))?;
+        let (stdout_out, stdout) = sys::pipe()?;
+        let (stderr_out, stderr) = sys::pipe()?;
+        let (report_out, report_in) = sys::pipe()?;
+        let fds = [program::null(false)?, stdout, stderr, report_in];
+        let overseen = Overseen { folder: &folder, report: report.as_deref() };
+        let body = Body::Project { path: &launch.path, argv: &launch.argv, env: &launch.env, overseen };
+        let cell = self.start_body(runtime, &job.limits, &body, &tree, &fds, deadline)?;
+        drop(fds);
+        let cap = job.limits.output_bytes;
+        let mut outputs = [
+            Output::fatal_past(cap, stdout_out)?,
+            Output::dropped_past(STDERR_KEPT, stderr_out)?,
+            Output::fatal_past(cap, report_out)?,
+        ];
+        let bounds = Bounds { kept: true, ..self.bounds(&job.limits, deadline) };
+        let why = watch(cell.pidfd(), &mut Input::none(), &mut outputs, &bounds)?;
+        let exit = cell.wait()?;
+        let [output, errors, report] = outputs.map(finish);
+        Ok(match (why, exit) {
+            (Why::Ended, Exit::Code(status)) => {
+                let report = report.split_first().filter(|(mark, _)| **mark == REPORT_MARK);
+                End::Ran { status, output, errors, report: report.map(|(_, bytes)| bytes.to_vec()) }
+            }
+            (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
+            (Why::Deadline, _) => End::Timeout,
+            (Why::Memory, _) => End::MemoryLimit,
+            (Why::Output, _) => End::OutputLimit,
+            (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
+        })
+    }
+
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
         let kept = !self.level.has_namespaces();
@@ -269,18 +317,30 @@ impl Crew {
         fds: &[std::os::fd::OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
+        let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
+        self.start_body(runtime, limits, &body, &tree, fds, deadline)
+    }
+
+    fn start_body(
+        &self,
+        runtime: &Runtime,
+        limits: &Limits,
+        body: &Body<'_>,
+        tree: &Tree,
+        fds: &[std::os::fd::OwnedFd],
+        deadline: Instant,
+    ) -> Result<Cell, CellError> {
         let rlimits = program::limits(runtime.language, limits, self.level, cpu_seconds(deadline));
         let blueprint = Blueprint {
             level: self.level,
             slot: self.slot,
-            tree: &tree,
+            tree,
             disk_mb: limits.disk_mb,
             limits: &rlimits,
             audience: Audience::Submission,
             landlock: self.host.landlock,
         };
-        let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
-        Cell::start(&blueprint, &body, fds)
+        Cell::start(&blueprint, body, fds)
     }
 }
 

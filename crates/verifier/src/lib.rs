@@ -12,17 +12,19 @@
 mod clock;
 mod keyfile;
 mod keyring;
+mod project;
 mod run;
 mod seal;
 mod trust;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
-pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Request, RequestError};
+pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError};
 pub use proofmark_sandbox::{Host, Level, Runtime};
 pub use proofmark_store::{Cursor, Filter, Page, Store, StoreError};
 
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
+pub use project::{ProjectError, ProjectRequest, project_request};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head};
 pub use trust::{TrustError, trusted_signers};

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use proofmark_checks::{Caps, Fault, Judgment, Plan, Request, RequestError};
+use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError};
 use proofmark_receipt::{Draft, Json, Object};
 use proofmark_sandbox::{Host, Worker};
 
@@ -67,22 +67,32 @@ fn verify(worker: &mut Worker, caps: &Caps, request: &Request) -> Result<Judged,
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
     let expected = expected.map(|job| worker.run(&job));
-    let outcome = worker.run(&submission);
-    let judgment = request.judge(&outcome, expected.as_ref());
+    let outcome = submission.as_ref().map(|job| worker.run(job));
+    let judgment = request.judge(outcome.as_ref(), expected.as_ref());
     let mut metadata = Object::new();
     metadata.insert("verifier", VERIFIER);
     metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
-    metadata.insert("sandbox", "subprocess");
     metadata.insert("structural", true);
-    metadata.insert("language", submission.language.to_string());
-    if !outcome.runtime.is_empty() {
-        metadata.insert("runtime", outcome.runtime);
+    if let (Some(job), Some(outcome)) = (submission, outcome) {
+        ran_in(&mut metadata, &job, outcome);
     }
-    metadata.insert("isolation", outcome.isolation.into_iter().map(Json::from).collect::<Vec<_>>());
+    if let Checks::Command(_) = request.checks {
+        // The tests share the submission's process, which could forge their report.
+        metadata.insert("comparison", "in-process");
+    }
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_word(fault));
     }
     Ok(Judged { draft: draft(request, judgment, metadata)? })
+}
+
+fn ran_in(metadata: &mut Object, job: &Job, outcome: Outcome) {
+    metadata.insert("sandbox", "subprocess");
+    metadata.insert("language", job.language.to_string());
+    if !outcome.runtime.is_empty() {
+        metadata.insert("runtime", outcome.runtime);
+    }
+    metadata.insert("isolation", outcome.isolation.into_iter().map(Json::from).collect::<Vec<_>>());
 }
 
 fn draft(request: &Request, judgment: Judgment, metadata: Object) -> Result<Draft, RunError> {

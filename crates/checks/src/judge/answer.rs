@@ -86,6 +86,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         (Wanted::Text(..), End::Value(_)) => {
             Check::broken("the sandbox gave a value where text was due; run the request again")
         }
+        (_, End::Ran { .. }) => Check::broken("the sandbox ran a command nobody asked for; run the request again"),
         (_, End::Unavailable(why)) => Check::broken(why),
         (_, end) => Check::unanswered(unanswered(end)),
     };
@@ -121,6 +122,11 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
     }
 }
 
+/// Why there is no answer, in full.
+pub(super) fn message_of(end: &End) -> String {
+    unanswered(end).open
+}
+
 fn unanswered(end: &End) -> Message {
     match end {
         End::Raised { kind, text } if text.is_empty() => hiding(kind.clone(), "an exception"),
@@ -132,7 +138,7 @@ fn unanswered(end: &End) -> Message {
         End::Signal(number) => hiding(format!("killed by {}", signal(*number)), "killed by a signal"),
         End::Exit(status) => hiding(format!("ended with exit status {status}"), "ended without an answer"),
         End::NoAnswer(why) => hiding(why.clone(), "ended without an answer"),
-        End::Value(_) | End::Text(_) | End::Unavailable(_) => Message::plain("no answer"),
+        End::Value(_) | End::Text(_) | End::Ran { .. } | End::Unavailable(_) => Message::plain("no answer"),
     }
 }
 

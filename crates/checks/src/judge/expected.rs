@@ -55,7 +55,7 @@ fn failed(end: &End) -> Check {
         End::NoAnswer(why) => unusable(why),
         // The host's own words, which hold nothing of the expression.
         End::Unavailable(why) => Check::broken(why),
-        End::Value(_) | End::Text(_) => {
+        End::Value(_) | End::Text(_) | End::Ran { .. } => {
             Check::broken("the sandbox gave text where a value was due; run the request again")
         }
     }

@@ -7,7 +7,6 @@ use proofmark_receipt::json::{Json, MAX_BYTES};
 use proofmark_receipt::{Detail, Task};
 
 use crate::render::{MAX_SHOWN_CHARS, cut};
-use crate::request::Test;
 
 /// Kept for everything in a receipt but its task and its details, in bytes.
 const RESERVED_BYTES: usize = 64 << 10;
@@ -26,12 +25,13 @@ pub(crate) struct Room {
 
 impl Room {
     /// What the task and the names leave; `None` where they do not fit themselves.
-    pub(crate) fn beside(task: Option<&Task>, tests: &[Test]) -> Option<Room> {
+    pub(crate) fn beside(task: Option<&Task>, names: Vec<&str>) -> Option<Room> {
         let task = task.into_iter().flat_map(|task| [&task.task_id, &task.task_type, &task.description]);
         let task: usize = task.flatten().map(|text| written(text)).sum();
-        let names: usize = tests.iter().map(|test| written(&test.name) + DETAIL_BYTES).sum();
+        let details = names.len();
+        let names: usize = names.into_iter().map(|name| written(name) + DETAIL_BYTES).sum();
         let left = MAX_BYTES.checked_sub(RESERVED_BYTES + task + names)?;
-        Some(Room { left, details: tests.len() })
+        Some(Room { left, details })
     }
 
     /// Fits the texts of the next detail into its share; what one detail leaves, the next ones have.

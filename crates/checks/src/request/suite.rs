@@ -18,24 +18,20 @@ use crate::value::Value;
 const SUITE_FIELDS: [&str; 9] =
     ["language", "runtime", "mode", "entrypoint", "tests", "limits", "compare", "tolerance", "reveal"];
 
-const KINDS: &str = "the kinds supported are `test_suite`";
-
 /// Reads a verification block of the kind `test_suite`.
 pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let block = Block::read(verification)?;
     let language = language(&block)?;
     let rules = Rules::read(&block, language)?;
     let runtime = block.get("runtime")?.map(|field| filled(&field)).transpose()?;
-    let reveal = block
-        .get("reveal")?
-        .map(|field| field.choice(&[("all", Reveal::All), ("failures", Reveal::Failures), ("none", Reveal::None)]));
+    let reveal = Reveal::read(block.get("reveal")?)?;
     Ok(Suite {
         language,
         runtime,
         tests: tests(&block, &rules)?,
         mode: rules.mode,
         limits: limits(block.get("limits")?)?,
-        reveal: reveal.transpose()?.unwrap_or(Reveal::All),
+        reveal,
     })
 }
 
@@ -48,7 +44,6 @@ struct Block<'a> {
 impl<'a> Block<'a> {
     fn read(verification: &Field<'a>) -> Result<Block<'a>, RequestError> {
         let outer = verification.fields()?;
-        kind(&outer)?;
         outer.only(&[&["kind", "test_suite"], &SUITE_FIELDS[..]].concat())?;
         let inner = outer.get("test_suite").map(|suite| suite.fields()).transpose()?;
         if let Some(inner) = &inner {
@@ -64,14 +59,6 @@ impl<'a> Block<'a> {
     fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, RequestError> {
         let place = self.inner.as_ref().unwrap_or(&self.outer);
         self.get(name)?.ok_or_else(|| place.missing(name, mend))
-    }
-}
-
-fn kind(outer: &Fields<'_>) -> Result<(), RequestError> {
-    let kind = outer.need("kind", &format!("write `test_suite`; {KINDS}"))?;
-    match kind.text()? {
-        "test_suite" => Ok(()),
-        other => Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported; {KINDS}", shown(other)))),
     }
 }
 
@@ -200,7 +187,7 @@ fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
     fields.need("input", "write what the submission is given")
 }
 
-fn name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, RequestError> {
+pub(crate) fn name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, RequestError> {
     let name = filled(field)?;
     if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
         let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it");
@@ -254,7 +241,7 @@ fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
     }
 }
 
-fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
+pub(crate) fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
     let Some(field) = field else {
         return Ok(AskedLimits::default());
     };

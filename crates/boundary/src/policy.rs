@@ -1,0 +1,166 @@
+//! The policy: which actions are protected, and what each of them needs.
+
+mod condition;
+mod error;
+mod lint;
+mod matcher;
+mod read;
+mod rules;
+
+use std::sync::Arc;
+
+use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
+
+pub(crate) use condition::{Condition, NoText, TextExpression};
+pub use error::PolicyError;
+pub use lint::Warning;
+pub(crate) use matcher::{Matcher, Matching};
+pub(crate) use rules::{
+    ApprovalDemand, Demand, Deny, ReceiptDemand, Require, SignerDemand, ToolCallDemand, Warn, Wording,
+};
+
+use crate::ruling::Ruling;
+
+/// A policy that has been read and checked: every predicate compiled against the facts there are.
+#[derive(Debug)]
+pub struct Policy {
+    pub(crate) boundaries: Vec<Boundary>,
+    pub(crate) repeat: Repeat,
+    pub(crate) unmatched: Unmatched,
+    pub(crate) exemptions: Vec<Exemption>,
+    pub(crate) mode: Mode,
+    pub(crate) valid_for_millis: i64,
+    pub(crate) presentation: Vec<Vec<String>>,
+    pub(crate) roles: Vec<(String, Vec<SignerId>)>,
+    pub(crate) classes: Vec<String>,
+    pub(crate) hash: Sha256Digest,
+}
+
+/// What one kind of action needs.
+#[derive(Debug)]
+pub(crate) struct Boundary {
+    /// Its place in the policy, as in `boundaries[0]`.
+    pub(crate) at: Arc<str>,
+    pub(crate) id: Arc<str>,
+    pub(crate) matcher: Matcher,
+    pub(crate) when: Option<Condition>,
+    pub(crate) deny: Vec<Deny>,
+    pub(crate) require: Vec<Require>,
+    pub(crate) warn: Vec<Warn>,
+}
+
+/// After how many denials of one action, this one counted, somebody else decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeat {
+    pub(crate) limit: u64,
+    pub(crate) then: Otherwise,
+}
+
+/// What becomes of an action no boundary is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmatched {
+    Block(Otherwise),
+    /// Only under an exemption that has not expired.
+    AllowExempted,
+}
+
+/// Why unmatched actions are allowed, who answers for it and until when.
+#[derive(Debug)]
+pub(crate) struct Exemption {
+    pub(crate) at: Arc<str>,
+    pub(crate) reason: String,
+    pub(crate) approver: String,
+    pub(crate) expires: Timestamp,
+    pub(crate) matcher: Matcher,
+}
+
+/// Whether decisions bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They do.
+    Enforce,
+    /// What would have happened is recorded, and the action allowed with a warning.
+    Shadow,
+}
+
+/// How to go on when a rule blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Otherwise {
+    /// Upstream where the support that is missing has to come from there, else locally.
+    ReplanRequired,
+    /// Replan in the same node.
+    Local,
+    /// Replan in the parent; locally where there is no upstream context.
+    Upstream,
+    /// A human looks at it.
+    HumanReview,
+    /// This path ends.
+    GoalFailTerminal,
+}
+
+impl Otherwise {
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("replan_required", Self::ReplanRequired),
+        ("local", Self::Local),
+        ("upstream", Self::Upstream),
+        ("human_review", Self::HumanReview),
+        ("goal_fail_terminal", Self::GoalFailTerminal),
+    ];
+
+    /// The ruling, given whether there is an upstream context and whether what is missing comes from there.
+    pub(crate) fn ruling(self, upstream: bool, from_upstream: bool) -> Ruling {
+        match (self, upstream, from_upstream) {
+            (Self::ReplanRequired, true, true) | (Self::Upstream, true, _) => Ruling::UpstreamReplan,
+            (Self::ReplanRequired | Self::Upstream, _, _) | (Self::Local, _, _) => Ruling::LocalReplan,
+            (Self::HumanReview, _, _) => Ruling::HumanReview,
+            (Self::GoalFailTerminal, _, _) => Ruling::TerminalBlock,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::ReplanRequired => "replan_required",
+            Self::Local => "local",
+            Self::Upstream => "upstream",
+            Self::HumanReview => "human_review",
+            Self::GoalFailTerminal => "goal_fail_terminal",
+        }
+    }
+}
+
+impl Policy {
+    /// Reads a policy.
+    ///
+    /// # Errors
+    /// [`PolicyError`] names the place and the mend; for a predicate also the position in it.
+    pub fn read(document: &Json) -> Result<Self, PolicyError> {
+        read::policy(document)
+    }
+
+    /// SHA-256 of the policy's canonical form: the same for its JSON and its YAML.
+    #[must_use]
+    pub fn hash(&self) -> Sha256Digest {
+        self.hash
+    }
+
+    /// Whether its decisions bind.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What is allowed and looks like a mistake, in policy order.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        lint::warnings(self)
+    }
+
+    pub(crate) fn knows_class(&self, class: &str) -> bool {
+        crate::facts::ACTION_CLASSES.contains(&class) || self.classes.iter().any(|known| known == class)
+    }
+
+    /// The keys that may speak for a role, where the policy pins them.
+    pub(crate) fn role_keys(&self, role: &str) -> Option<&[SignerId]> {
+        self.roles.iter().find(|(name, _)| name == role).map(|(_, keys)| keys.as_slice())
+    }
+}

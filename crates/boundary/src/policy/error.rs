@@ -1,0 +1,40 @@
+//! Why a policy is refused.
+
+use proofmark_predicate::CompileError;
+use proofmark_receipt::document::DocumentError;
+
+/// Why a policy is refused, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// A field is missing, unknown, or not what it should be.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A predicate can not be loaded.
+    #[error("`{at}`: {error}\n{}", .error.caret())]
+    Predicate {
+        /// The place of the predicate in the policy.
+        at: String,
+        /// What is wrong with it, and where in it.
+        error: Box<CompileError>,
+    },
+}
+
+impl PolicyError {
+    /// A short stable name for what is wrong.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Document(error) => error.code(),
+            Self::Predicate { error, .. } => error.code(),
+        }
+    }
+
+    /// The place in the policy, as in `` `boundaries[0].when` ``.
+    #[must_use]
+    pub fn at(&self) -> String {
+        match self {
+            Self::Document(error) => error.place().to_string(),
+            Self::Predicate { at, .. } => format!("`{at}`"),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a policy may say and probably does not mean.
+
+use super::{Boundary, Demand, Policy, Unmatched};
+
+/// Something that looks like a mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The place in the policy, as in `boundaries[0].require[1]`.
+    pub at: String,
+    /// A short stable name.
+    pub code: &'static str,
+    /// What it is and how to mend it.
+    pub message: String,
+}
+
+/// The warnings, in policy order.
+pub(super) fn warnings(policy: &Policy) -> Vec<Warning> {
+    let mut warnings: Vec<_> = policy.boundaries.iter().flat_map(|boundary| of_boundary(policy, boundary)).collect();
+    if policy.boundaries.is_empty() {
+        let message = "no action is protected by a rule of its own; write a boundary";
+        warnings.push(Warning { at: "boundaries".to_owned(), code: "no_boundaries", message: message.to_owned() });
+    }
+    if policy.unmatched == Unmatched::AllowExempted {
+        for exemption in policy.exemptions.iter().filter(|exemption| exemption.matcher.is_empty()) {
+            let message = "it exempts every action no boundary is about; narrow it with `match`";
+            warnings.push(Warning {
+                at: exemption.at.to_string(),
+                code: "exempts_everything",
+                message: message.to_owned(),
+            });
+        }
+    }
+    warnings
+}
+
+fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |at: &str, code, message: String| warnings.push(Warning { at: at.to_owned(), code, message });
+    if boundary.require.is_empty() && boundary.deny.is_empty() {
+        let message = "it allows whatever it matches; write `require` or `deny` unless that is meant";
+        warn(&boundary.at, "allows_everything", message.to_owned());
+    }
+    for rule in &boundary.require {
+        match &rule.demand {
+            Demand::Receipt(demand) if !demand.single_use && demand.max_age_millis.is_none() => {
+                let message = "one receipt allows this action again and again for ever; write `single_use` or `max_age`";
+                warn(&rule.at, "receipt_without_end", message.to_owned());
+            }
+            Demand::Approval(demand) if policy.role_keys(&demand.role).is_none() => {
+                let message = format!("any trusted signer can claim the role `{}`; pin its keys in `roles`", demand.role);
+                warn(&rule.at, "role_without_keys", message);
+            }
+            Demand::Approval(demand) if demand.distinct && too_few_keys(policy, &demand.role, demand.count) => {
+                let message = format!("the role `{}` has fewer keys than approvals are asked for", demand.role);
+                warn(&rule.at, "too_few_keys", message);
+            }
+            Demand::Fact(_) | Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => {}
+        }
+    }
+    warnings
+}
+
+fn too_few_keys(policy: &Policy, role: &str, count: usize) -> bool {
+    policy.role_keys(role).is_some_and(|keys| keys.len() < count)
+}

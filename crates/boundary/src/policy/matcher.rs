@@ -1,0 +1,80 @@
+//! Which actions a boundary is about.
+
+use proofmark_receipt::document::{DocumentError, Field};
+
+use crate::glob::Globs;
+use crate::request::Request;
+
+/// The names in `match`, and where in the facts each looks.
+const KEYS: [(&str, &str, &str); 9] = [
+    ("action_class", "action", "class"),
+    ("tool", "action", "tool"),
+    ("boundary", "action", "boundary"),
+    ("surface", "action", "surface"),
+    ("method", "action", "method"),
+    ("target", "action", "target"),
+    ("agent", "agent", "id"),
+    ("environment", "agent", "environment"),
+    ("sensitivity", "agent", "sensitivity"),
+];
+
+/// Globs over fields of the action and the agent; all of them have to match.
+#[derive(Debug, Default)]
+pub(crate) struct Matcher {
+    globs: Vec<(usize, Globs)>,
+}
+
+/// Whether a boundary is about an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Matching {
+    Yes,
+    No,
+    /// That depends on facts which are absent.
+    Unknown(Vec<String>),
+}
+
+impl Matcher {
+    pub(crate) fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
+        let fields = field.fields()?;
+        fields.only(&KEYS.map(|(name, _, _)| name))?;
+        let mut globs = Vec::new();
+        for (index, (name, _, _)) in KEYS.iter().enumerate() {
+            if let Some(field) = fields.get(name) {
+                globs.push((index, Globs::read(&field)?));
+            }
+        }
+        Ok(Self { globs })
+    }
+
+    /// Any definite mismatch is one, whatever is absent beside it.
+    pub(crate) fn matches(&self, request: &Request) -> Matching {
+        let mut missing = Vec::new();
+        for (index, globs) in &self.globs {
+            let Some((_, fact, member)) = KEYS.get(*index) else { continue };
+            match request.text(fact, member) {
+                Some(text) if globs.matches(text) => {}
+                Some(_) => return Matching::No,
+                None if globs.match_all() => {}
+                None => missing.push(format!("{fact}.{member}")),
+            }
+        }
+        if missing.is_empty() { Matching::Yes } else { Matching::Unknown(missing) }
+    }
+
+    /// The classes of actions named without a glob.
+    pub(crate) fn literal_classes(&self) -> impl Iterator<Item = &str> {
+        self.globs.iter().filter(|(index, _)| *index == 0).flat_map(|(_, globs)| globs.literals())
+    }
+
+    /// Whether it is about every action.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
+
+    /// The globs, for people.
+    pub(crate) fn shown(&self) -> String {
+        let name = |index: usize| KEYS.get(index).map_or("", |(name, _, _)| name);
+        let parts: Vec<_> = self.globs.iter().map(|(at, globs)| format!("{} {}", name(*at), globs.shown())).collect();
+        if parts.is_empty() { "every action".to_owned() } else { parts.join(", ") }
+    }
+}

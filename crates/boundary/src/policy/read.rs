@@ -1,0 +1,277 @@
+//! Reads a policy from its document.
+
+mod rule;
+
+use std::sync::Arc;
+
+use proofmark_predicate::{Duration, Schema};
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+use proofmark_receipt::{Json, Sha256Digest, SignerId};
+
+use super::{Boundary, Exemption, Matcher, Mode, Otherwise, Policy, PolicyError, Repeat, Unmatched};
+use crate::facts;
+use rule::Reader;
+
+/// The most boundaries of a policy.
+const MAX_BOUNDARIES: usize = 512;
+/// The most rules of a policy, over all its boundaries.
+const MAX_RULES: usize = 2_048;
+/// The longest text for people, in bytes.
+pub(super) const MAX_TEXT_BYTES: usize = 1_024;
+/// How long a decision holds when the policy does not say, in milliseconds.
+const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
+/// The limit on denials when the policy does not say.
+const REPEAT: Repeat = Repeat { limit: 3, then: Otherwise::HumanReview };
+
+const FIELDS: [&str; 10] = [
+    "version",
+    "boundaries",
+    "repeat",
+    "unmatched",
+    "exemptions",
+    "mode",
+    "valid_for",
+    "presentation",
+    "roles",
+    "classes",
+];
+
+/// Reads a policy.
+pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
+    let root = Field::root(document);
+    let fields = root.fields()?;
+    fields.only(&FIELDS)?;
+    version(&fields.need("version", "write `version: 1`")?)?;
+    let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
+    let schema = facts::fact_schema(&classes);
+    let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
+    known_classes(&fields, &boundaries, &classes)?;
+    let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
+    Ok(Policy {
+        repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
+        unmatched: unmatched(&fields, &exemptions)?,
+        mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
+        valid_for_millis: optional(&fields, "valid_for", duration)?.unwrap_or(VALID_FOR_MILLIS),
+        presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
+        roles: optional(&fields, "roles", roles)?.unwrap_or_default(),
+        hash: Sha256Digest::of(&document.canonical_vrf()),
+        boundaries,
+        exemptions,
+        classes,
+    })
+}
+
+fn optional<'a, T>(
+    fields: &Fields<'a>,
+    name: &str,
+    read: impl Fn(&Field<'a>) -> Result<T, DocumentError>,
+) -> Result<Option<T>, DocumentError> {
+    fields.get(name).map(|field| read(&field)).transpose()
+}
+
+fn version(field: &Field<'_>) -> Result<(), DocumentError> {
+    match field.json.as_number().map(|number| number.as_str()) {
+        Some("1") => Ok(()),
+        Some(other) => {
+            Err(field.error(Cause::Unsupported, format!("version `{}` is not known; write 1", shown(other))))
+        }
+        None => Err(field.wrong_type("the number 1")),
+    }
+}
+
+fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, PolicyError> {
+    let items = field.items()?;
+    if items.len() > MAX_BOUNDARIES {
+        return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries; join some")).into());
+    }
+    let mut boundaries: Vec<Boundary> = Vec::new();
+    let mut rules = 0;
+    for item in &items {
+        let boundary = boundary(item, schema)?;
+        if boundaries.iter().any(|other| other.id == boundary.id) {
+            let message = format!("there is another boundary `{}`; give each its own id", shown(&boundary.id));
+            return Err(item.error(Cause::DuplicateName, message).into());
+        }
+        rules += boundary.deny.len() + boundary.require.len() + boundary.warn.len();
+        if rules > MAX_RULES {
+            return Err(field.error(Cause::TooMany, format!("more than {MAX_RULES} rules; join some")).into());
+        }
+        boundaries.push(boundary);
+    }
+    Ok(boundaries)
+}
+
+fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, PolicyError> {
+    let fields = field.fields()?;
+    fields.only(&["id", "match", "when", "require", "deny", "warn"])?;
+    let id = text(&fields.need("id", "name the boundary, as in `id: resolve-ticket`")?)?;
+    let matcher = fields.need("match", "say which actions it is about; `match: {}` is every one")?;
+    let reader = Reader { schema };
+    let when = fields.get("when").map(|field| reader.condition(&field)).transpose()?;
+    Ok(Boundary {
+        at: Arc::from(field.at.as_str()),
+        id: Arc::from(id),
+        matcher: Matcher::read(&matcher)?,
+        when,
+        deny: list(&fields, "deny", |field| reader.deny(field))?,
+        require: list(&fields, "require", |field| reader.require(field))?,
+        warn: list(&fields, "warn", |field| reader.warn(field))?,
+    })
+}
+
+fn list<'a, T>(
+    fields: &Fields<'a>,
+    name: &str,
+    read: impl Fn(&Field<'a>) -> Result<T, PolicyError>,
+) -> Result<Vec<T>, PolicyError> {
+    match fields.get(name) {
+        Some(field) => field.items()?.iter().map(read).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// A class that nobody declared can only be a slip of the pen.
+fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String]) -> Result<(), DocumentError> {
+    let known: Vec<_> = facts::ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str)).collect();
+    for boundary in boundaries {
+        let unknown = boundary.matcher.literal_classes().find(|class| !known.contains(class));
+        if let Some(class) = unknown {
+            let at = format!("{}.match.action_class", boundary.at);
+            let near = nearest(class, &known);
+            let message = format!("unknown action class `{}`; {near}, or declare it in `classes`", shown(class));
+            let place = proofmark_receipt::document::Place::Field(at);
+            return Err(DocumentError::new(place, Cause::InvalidValue, message));
+        }
+    }
+    let taken = classes.iter().find(|class| facts::ACTION_CLASSES.contains(&class.as_str()));
+    match (taken, fields.get("classes")) {
+        (Some(class), Some(field)) => {
+            Err(field.error(Cause::DuplicateName, format!("`{class}` is known already; leave it out")))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+fn nearest(word: &str, known: &[&str]) -> String {
+    let word: String = word.chars().take(64).collect();
+    let alike = |other: &&str| strsim::normalized_damerau_levenshtein(&word, other);
+    let best = known.iter().copied().max_by(|left, right| alike(left).total_cmp(&alike(right)));
+    match best {
+        Some(best) if alike(&best) >= 0.5 => format!("did you mean `{best}`?"),
+        Some(_) | None => format!("the known ones are `{}`", known.join("`, `")),
+    }
+}
+
+fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["same_action_denied", "then"])?;
+    let limit = fields.need("same_action_denied", "say at how many denials")?.positive()?;
+    let then = fields.need("then", "write `human_review` or `goal_fail_terminal`")?;
+    let choices = [("human_review", Otherwise::HumanReview), ("goal_fail_terminal", Otherwise::GoalFailTerminal)];
+    Ok(Repeat { limit, then: then.choice(&choices)? })
+}
+
+/// There is no default that allows: without a word about it, unmatched actions are replanned.
+fn unmatched(fields: &Fields<'_>, exemptions: &[Exemption]) -> Result<Unmatched, DocumentError> {
+    let Some(field) = fields.get("unmatched") else {
+        return match fields.get("exemptions") {
+            Some(field) => Err(field.error(Cause::ConflictingFields, "nothing is exempted; write `unmatched: allow`")),
+            None => Ok(Unmatched::Block(Otherwise::ReplanRequired)),
+        };
+    };
+    let chosen = field.choice(&[
+        ("replan_required", Unmatched::Block(Otherwise::ReplanRequired)),
+        ("human_review", Unmatched::Block(Otherwise::HumanReview)),
+        ("goal_fail_terminal", Unmatched::Block(Otherwise::GoalFailTerminal)),
+        ("allow", Unmatched::AllowExempted),
+    ])?;
+    match (chosen, exemptions.is_empty()) {
+        (Unmatched::AllowExempted, true) => Err(fields.missing(
+            "exemptions",
+            "`unmatched: allow` needs one: `- {reason: …, approver: …, expires: 2026-06-01T00:00:00Z}`",
+        )),
+        (Unmatched::Block(_), false) => {
+            Err(field.error(Cause::ConflictingFields, "`exemptions` are only for `unmatched: allow`"))
+        }
+        (Unmatched::AllowExempted, false) | (Unmatched::Block(_), true) => Ok(chosen),
+    }
+}
+
+fn exemptions(field: &Field<'_>) -> Result<Vec<Exemption>, DocumentError> {
+    field.items()?.iter().map(exemption).collect()
+}
+
+fn exemption(field: &Field<'_>) -> Result<Exemption, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["reason", "approver", "expires", "match"])?;
+    let expires = fields.need("expires", "say until when, as in `2026-06-01T00:00:00Z`")?;
+    Ok(Exemption {
+        at: Arc::from(field.at.as_str()),
+        reason: text(&fields.need("reason", "say why")?)?.to_owned(),
+        approver: text(&fields.need("approver", "say who answers for it")?)?.to_owned(),
+        expires: expires.text()?.parse().map_err(|error| expires.error(Cause::InvalidValue, format!("{error}")))?,
+        matcher: optional(&fields, "match", Matcher::read)?.unwrap_or_default(),
+    })
+}
+
+fn mode(field: &Field<'_>) -> Result<Mode, DocumentError> {
+    field.choice(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])
+}
+
+/// A positive span of time, in milliseconds.
+pub(super) fn duration(field: &Field<'_>) -> Result<i64, DocumentError> {
+    let text = field.text()?;
+    let read: Option<Duration> = text.parse().ok();
+    match read.map(Duration::seconds) {
+        Some(seconds) if seconds > 0 => Ok(seconds.saturating_mul(1000)),
+        Some(_) | None => {
+            let message = format!("`{}` is no span of a second or more; write it as in `90s` or `1h30m`", shown(text));
+            Err(field.error(Cause::InvalidValue, message))
+        }
+    }
+}
+
+/// Places in the action that only say how it is shown.
+fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
+    let path = |field: Field<'_>| {
+        let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
+        match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
+            true => Ok(path),
+            false => Err(field.error(Cause::InvalidValue, "only arguments can be left out; write it as in `args.note`")),
+        }
+    };
+    field.items()?.into_iter().map(path).collect()
+}
+
+fn roles(field: &Field<'_>) -> Result<Vec<(String, Vec<SignerId>)>, DocumentError> {
+    let fields = field.fields()?;
+    fields.iter().map(|(name, field)| Ok((name.to_owned(), keys(&field)?))).collect()
+}
+
+/// One or more public keys.
+pub(super) fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
+    let items = field.items()?;
+    if items.is_empty() {
+        return Err(field.error(Cause::Empty, "the list has no keys; write one"));
+    }
+    let key = |field: Field<'_>| {
+        field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")))
+    };
+    items.into_iter().map(key).collect()
+}
+
+fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
+    field.items()?.iter().map(|field| Ok(text(field)?.to_owned())).collect()
+}
+
+/// A text for people or a name: not empty, not too long.
+pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
+    let text = field.text()?;
+    if text.trim().is_empty() {
+        return Err(field.error(Cause::Empty, "the text is empty; write something"));
+    }
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes; shorten it")));
+    }
+    Ok(text)
+}

@@ -1,0 +1,133 @@
+//! What is asked: one action, and the facts around it. Two forms are read into one.
+
+mod plain;
+mod wire;
+
+use proofmark_predicate::Value;
+use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
+use proofmark_receipt::{Json, Object, Sha256Digest};
+
+use crate::facts;
+
+/// The longest name or other single text of a request that is matched by globs, in bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 4_096;
+/// The most entries of each list of a request.
+pub(crate) const MAX_ENTRIES: usize = 10_000;
+
+/// One action and the facts around it, as predicates see them.
+#[derive(Clone, Debug)]
+pub struct Request {
+    facts: Object,
+    value: Value,
+}
+
+impl Request {
+    /// Reads a request: the V4 wire form where it has a `decision_context`, else the plain form.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names the field and the mend.
+    pub fn read(document: &Json) -> Result<Self, DocumentError> {
+        let root = Field::root(document);
+        let fields = root.fields()?;
+        let facts = match fields.get("decision_context").or(fields.get("envelope")) {
+            Some(_) => wire::facts(&fields)?,
+            None => plain::facts(&fields)?,
+        };
+        Self::from_facts(facts)
+    }
+
+    /// The request with exactly these facts: an object with the members `action`, `agent`, `facts`, ….
+    ///
+    /// # Errors
+    /// [`DocumentError`] for a number that can not be held exactly.
+    pub fn from_facts(facts: Object) -> Result<Self, DocumentError> {
+        let value = facts::object_value(&facts, "").map_err(|error| {
+            let place = Place::Field(error.at.clone());
+            DocumentError::new(place, Cause::InvalidValue, error.to_string())
+        })?;
+        Ok(Self { facts, value })
+    }
+
+    /// The facts as JSON, without `now`.
+    #[must_use]
+    pub fn facts(&self) -> &Object {
+        &self.facts
+    }
+
+    /// The class of the action, where it is known.
+    #[must_use]
+    pub fn action_class(&self) -> Option<&str> {
+        self.text("action", "class")
+    }
+
+    /// SHA-256 of the action in canonical form: what approvals are bound to.
+    #[must_use]
+    pub fn action_hash(&self) -> Sha256Digest {
+        self.facts.get("action").map_or_else(|| Sha256Digest::of(b"null"), hash)
+    }
+
+    /// SHA-256 of all facts in canonical form, `now` left out.
+    #[must_use]
+    pub fn facts_hash(&self) -> Sha256Digest {
+        hash(&Json::Object(self.facts.clone()))
+    }
+
+    /// The action's hash without the arguments that only say how it is shown.
+    #[must_use]
+    pub fn fingerprint(&self, policy: &crate::Policy) -> Sha256Digest {
+        let Some(mut action) = self.facts.get("action").cloned() else { return self.action_hash() };
+        for path in &policy.presentation {
+            remove(&mut action, path);
+        }
+        hash(&action)
+    }
+
+    /// A text among the facts.
+    pub(crate) fn text(&self, fact: &str, member: &str) -> Option<&str> {
+        self.facts.get(fact)?.as_object()?.get(member)?.as_str()
+    }
+
+    /// The context of the workflow this is a node of, where there is one.
+    pub(crate) fn upstream(&self) -> Option<&Json> {
+        self.facts.get("upstream").filter(|upstream| !upstream.is_null())
+    }
+
+    /// The calls of the run, oldest first; nothing when it is not known which there were.
+    pub(crate) fn calls(&self) -> Option<&[Json]> {
+        self.facts.get("calls")?.as_array()
+    }
+
+    /// How often the runtime says this action was denied.
+    pub(crate) fn denies(&self) -> u64 {
+        self.facts.get("denies").and_then(Json::as_array).map_or(0, |denies| denies.len() as u64)
+    }
+
+    /// The facts with the present among them.
+    pub(crate) fn value_at(&self, now: &str) -> Value {
+        use proofmark_predicate::{Key, Map};
+        let mut entries = match &self.value {
+            Value::Map(map) => map.entries().to_vec(),
+            _ => Vec::new(),
+        };
+        entries.push((Key::String("now".into()), Value::from(now)));
+        Value::Map(Map::from_entries(entries))
+    }
+}
+
+fn hash(json: &Json) -> Sha256Digest {
+    Sha256Digest::of(&json.canonical_vrf())
+}
+
+fn remove(json: &mut Json, path: &[String]) {
+    let (Json::Object(object), Some((name, rest))) = (json, path.split_first()) else { return };
+    match rest.is_empty() {
+        true => {
+            object.remove(name);
+        }
+        false => {
+            if let Some(inner) = object.get_mut(name) {
+                remove(inner, rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The V4 form `{envelope, decision_context}`, as runtimes send it. Members it does not read are left alone: runtimes
+//! add some.
+
+use proofmark_receipt::document::{DocumentError, Field, Fields};
+use proofmark_receipt::{Json, Object};
+
+use super::plain::{enough, name_text, number};
+use crate::facts::{BOUNDARIES, CALL_STATUSES};
+
+/// The agent's facts and where in the envelope they stand.
+const AGENT: [(&str, &str); 6] = [
+    ("id", "agent_id"),
+    ("org", "org_id"),
+    ("project", "project_id"),
+    ("environment", "environment"),
+    ("run", "run_id"),
+    ("step", "step_id"),
+];
+
+/// Reads the facts of a request in the V4 form.
+pub(super) fn facts(fields: &Fields<'_>) -> Result<Object, DocumentError> {
+    let envelope = fields.need("envelope", "a `decision_context` comes with one")?.fields()?;
+    let context = fields.need("decision_context", "an `envelope` comes with one")?.fields()?;
+    let scope = match envelope.get("policy_scope").filter(there) {
+        Some(scope) => Some(scope.fields()?),
+        None => None,
+    };
+    let mut facts = Object::new();
+    facts.insert("action", action(&context, scope.as_ref())?);
+    facts.insert("agent", agent(&envelope, scope.as_ref())?);
+    list(&context, &mut facts, ("facts", "factual_artifacts_in_run"), artifact)?;
+    if let Some(calls) = calls(&context)? {
+        facts.insert("calls", calls);
+    }
+    list(&context, &mut facts, ("memory", "memory_reads_in_run"), |field| Ok(field.json.clone()))?;
+    list(&context, &mut facts, ("taint", "taint_signals"), taint)?;
+    list(&context, &mut facts, ("denies", "prior_same_fingerprint_denies"), deny)?;
+    facts.insert("task", task(&context)?);
+    if let Some(upstream) = context.get("upstream_context").filter(there) {
+        facts.insert("upstream", upstream.json.clone());
+    }
+    if let Some(share) = context.get("context_fill_pct").filter(there) {
+        facts.insert("context_fill_pct", number(&share)?);
+    }
+    Ok(facts)
+}
+
+fn action(context: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<Json, DocumentError> {
+    let pending = context.need("pending_action", "say what is about to happen")?.fields()?;
+    let mut action = Object::new();
+    pending.need("raw_name", "name the tool")?;
+    copy_name(&pending, "raw_name", &mut action, "tool")?;
+    let boundary = boundary(&pending, scope)?;
+    match (boundary, scope.and_then(|scope| scope.get("action_class")).filter(there)) {
+        ("memory_write", None) => {
+            action.insert("class", "memory_write");
+        }
+        (_, Some(class)) => {
+            action.insert("class", name_text(&class)?);
+        }
+        (_, None) => {}
+    }
+    action.insert("boundary", boundary);
+    for name in ["surface", "method", "target"] {
+        copy_name(&pending, name, &mut action, name)?;
+    }
+    let args = pending.get("raw_args").map_or_else(|| Json::Object(Object::new()), |args| args.json.clone());
+    action.insert("args", args);
+    if let Some(crossing) = pending.get("trust_boundary_crossing").filter(there) {
+        action.insert("crossing", crossing.boolean()?);
+    }
+    Ok(Json::Object(action))
+}
+
+fn boundary(pending: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<&'static str, DocumentError> {
+    if let Some(boundary) = scope.and_then(|scope| scope.get("boundary")).filter(there) {
+        return boundary.choice(&BOUNDARIES.map(|word| (word, word)));
+    }
+    let memory = pending.get("surface").is_some_and(|surface| surface.json.as_str() == Some("memory_write"));
+    Ok(if memory { "memory_write" } else { "action_execute" })
+}
+
+fn agent(envelope: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<Json, DocumentError> {
+    let mut agent = Object::new();
+    for (name, from) in AGENT {
+        copy_name(envelope, from, &mut agent, name)?;
+    }
+    if let Some(scope) = scope {
+        copy_name(scope, "sensitivity", &mut agent, "sensitivity")?;
+    }
+    Ok(Json::Object(agent))
+}
+
+fn artifact(field: &Field<'_>) -> Result<Json, DocumentError> {
+    let fields = field.fields()?;
+    let mut fact = Object::new();
+    copy_text(&fields, "object_type", &mut fact, "type")?;
+    if let Some(payload) = fields.get("normalized_payload") {
+        fact.insert("payload", payload.json.clone());
+    }
+    if let Some(lineage) = fields.get("source_lineage").filter(there) {
+        if let Some(source) = lineage.items()?.last() {
+            fact.insert("source", source.text()?);
+        }
+    }
+    copy_text(&fields, "timestamp", &mut fact, "at")?;
+    Ok(Json::Object(fact))
+}
+
+/// The calls of the run without the pending one, which runtimes list as the last.
+fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
+    let Some(field) = context.get("tool_calls_in_run").filter(there) else { return Ok(None) };
+    let items = field.items()?;
+    enough(&field, items.len())?;
+    let pending = context.get("pending_action").and_then(|pending| pending.json.as_object());
+    let same = |item: &Field<'_>, name: &str| {
+        item.json.as_object().and_then(|call| call.get(name)) == pending.and_then(|pending| pending.get(name))
+    };
+    let exact = items.iter().rposition(|item| same(item, "raw_name") && same(item, "raw_args"));
+    let last = items.len().checked_sub(1).filter(|last| items.get(*last).is_some_and(|item| same(item, "raw_name")));
+    let left_out = exact.or(last);
+    let kept = items.iter().enumerate().filter(|(index, _)| Some(*index) != left_out);
+    Ok(Some(kept.map(|(_, item)| call(item)).collect::<Result<_, _>>()?))
+}
+
+fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
+    let fields = field.fields()?;
+    let mut call = Object::new();
+    copy_name(&fields, "raw_name", &mut call, "tool")?;
+    if let Some(args) = fields.get("raw_args") {
+        call.insert("args", args.json.clone());
+    }
+    if let Some(status) = fields.get("status").filter(there) {
+        call.insert("status", status.choice(&CALL_STATUSES.map(|word| (word, word)))?);
+    }
+    copy_text(&fields, "semantic_class", &mut call, "class")?;
+    copy_text(&fields, "timestamp", &mut call, "at")?;
+    Ok(Json::Object(call))
+}
+
+fn taint(field: &Field<'_>) -> Result<Json, DocumentError> {
+    let fields = field.fields()?;
+    let mut taint = Object::new();
+    copy_text(&fields, "signal", &mut taint, "signal")?;
+    copy_text(&fields, "source", &mut taint, "source")?;
+    copy_text(&fields, "timestamp", &mut taint, "at")?;
+    Ok(Json::Object(taint))
+}
+
+fn deny(field: &Field<'_>) -> Result<Json, DocumentError> {
+    let fields = field.fields()?;
+    let mut deny = Object::new();
+    copy_text(&fields, "decision_id", &mut deny, "decision_id")?;
+    copy_text(&fields, "outcome", &mut deny, "outcome")?;
+    if let Some(codes) = fields.get("reason_codes").filter(there) {
+        codes.items()?.iter().try_for_each(|code| code.text().map(drop))?;
+        deny.insert("reason_codes", codes.json.clone());
+    }
+    copy_text(&fields, "timestamp", &mut deny, "at")?;
+    Ok(Json::Object(deny))
+}
+
+fn task(context: &Fields<'_>) -> Result<Json, DocumentError> {
+    let mut task = Object::new();
+    copy_text(context, "system_prompt", &mut task, "system")?;
+    copy_text(context, "first_user_task", &mut task, "first")?;
+    copy_text(context, "latest_user_turn", &mut task, "latest")?;
+    Ok(Json::Object(task))
+}
+
+/// `null` says as little as a member that is not there.
+fn there(field: &Field<'_>) -> bool {
+    !field.json.is_null()
+}
+
+fn copy_text(from: &Fields<'_>, name: &str, to: &mut Object, as_name: &str) -> Result<(), DocumentError> {
+    if let Some(field) = from.get(name).filter(there) {
+        to.insert(as_name, field.text()?);
+    }
+    Ok(())
+}
+
+/// Copies a text that globs are matched against.
+fn copy_name(from: &Fields<'_>, name: &str, to: &mut Object, as_name: &str) -> Result<(), DocumentError> {
+    if let Some(field) = from.get(name).filter(there) {
+        to.insert(as_name, name_text(&field)?);
+    }
+    Ok(())
+}
+
+fn list(
+    context: &Fields<'_>,
+    facts: &mut Object,
+    (name, from): (&str, &str),
+    read: impl Fn(&Field<'_>) -> Result<Json, DocumentError>,
+) -> Result<(), DocumentError> {
+    if let Some(field) = context.get(from).filter(there) {
+        let items = field.array()?;
+        enough(&field, items.len())?;
+        let items = items.iter().enumerate().map(|(index, json)| read(&field.item(index, json)));
+        facts.insert(name, items.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(())
+}

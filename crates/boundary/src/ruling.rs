@@ -1,0 +1,120 @@
+//! What a decision comes to. Everything a receipt says about going on follows from the ruling, so no two of its fields
+//! can contradict each other.
+
+use std::fmt;
+
+/// The six things a decision can come to, from the widest to the narrowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ruling {
+    /// The action may execute.
+    Allow,
+    /// It may execute, and somebody should look at the reasons.
+    AllowWithWarning,
+    /// It may not; the node goes on towards the same goal without it.
+    LocalReplan,
+    /// It may not; the node stops and its parent gathers what is missing.
+    UpstreamReplan,
+    /// It may not until a human has looked at it.
+    HumanReview,
+    /// It may not, and this path ends here.
+    TerminalBlock,
+}
+
+/// The outcome as receipts write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// `allow`
+    Allow,
+    /// `allow_with_warning`
+    AllowWithWarning,
+    /// `replan_required`
+    ReplanRequired,
+    /// `goal_fail_terminal`
+    GoalFailTerminal,
+}
+
+impl Ruling {
+    /// All rulings.
+    pub const ALL: [Self; 6] = [
+        Self::Allow,
+        Self::AllowWithWarning,
+        Self::LocalReplan,
+        Self::UpstreamReplan,
+        Self::HumanReview,
+        Self::TerminalBlock,
+    ];
+
+    /// The outcome.
+    #[must_use]
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Allow => Outcome::Allow,
+            Self::AllowWithWarning => Outcome::AllowWithWarning,
+            Self::LocalReplan | Self::UpstreamReplan | Self::HumanReview => Outcome::ReplanRequired,
+            Self::TerminalBlock => Outcome::GoalFailTerminal,
+        }
+    }
+
+    /// `disposition.mode`.
+    #[must_use]
+    pub fn mode(self) -> &'static str {
+        match self {
+            Self::Allow | Self::AllowWithWarning => "continue_downstream",
+            Self::LocalReplan => "local_replan",
+            Self::UpstreamReplan => "upstream_replan",
+            Self::HumanReview => "human_review",
+            Self::TerminalBlock => "terminal_block",
+        }
+    }
+
+    /// `routing.direction`.
+    #[must_use]
+    pub fn direction(self) -> &'static str {
+        match self {
+            Self::Allow | Self::AllowWithWarning => "downstream",
+            Self::LocalReplan => "local",
+            Self::UpstreamReplan => "upstream",
+            Self::HumanReview => "human",
+            Self::TerminalBlock => "stop",
+        }
+    }
+
+    /// Whether the action may execute now.
+    #[must_use]
+    pub fn allows(self) -> bool {
+        match self {
+            Self::Allow | Self::AllowWithWarning => true,
+            Self::LocalReplan | Self::UpstreamReplan | Self::HumanReview | Self::TerminalBlock => false,
+        }
+    }
+
+    /// Whether it is one of the two replans an agent does by itself.
+    pub(crate) fn replans(self) -> bool {
+        matches!(self, Self::LocalReplan | Self::UpstreamReplan)
+    }
+
+    /// The ruling with this outcome and `disposition.mode`, if they go together.
+    #[must_use]
+    pub fn from_words(outcome: &str, mode: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ruling| ruling.outcome().as_str() == outcome && ruling.mode() == mode)
+    }
+}
+
+impl Outcome {
+    /// The word in the receipt.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::AllowWithWarning => "allow_with_warning",
+            Self::ReplanRequired => "replan_required",
+            Self::GoalFailTerminal => "goal_fail_terminal",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

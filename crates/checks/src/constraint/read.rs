@@ -1,0 +1,101 @@
+//! The verification block of the kinds `schema_check` and `constraint_check`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+use proofmark_receipt::json::Json;
+
+use super::rule::{BadConstraint, Rule, predicate};
+use super::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, schema};
+use crate::request::{Outside, test_name};
+
+/// The name of the check that the schema of the reference's form is.
+const SCHEMA_NAME: &str = "schema";
+
+/// Whether the block is in the reference's form, which names no kind: a schema, constraints, or both.
+pub(crate) fn is_reference_form(verification: &Fields<'_>) -> bool {
+    verification.get("kind").is_none()
+        && (verification.get("schema").is_some() || verification.get("constraints").is_some())
+}
+
+/// Reads the constraints: the spec's `checks`, or the reference's `schema` and `constraints`.
+pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<Vec<Constraint>, DocumentError> {
+    verification.only(&["kind", "checks", "schema", "constraints", "reveal"])?;
+    let mut names = HashSet::new();
+    let mut constraints = Vec::new();
+    if let Some(field) = verification.get("schema") {
+        names.insert(SCHEMA_NAME.to_owned());
+        constraints.push(schema_constraint(SCHEMA_NAME.to_owned(), &field, outside)?);
+    }
+    let lists = [("checks", "constraint", "schema"), ("constraints", "expr", "schema")];
+    for (list, text, schema) in lists {
+        let Some(field) = verification.get(list) else { continue };
+        for item in field.items()? {
+            constraints.push(one(&item, (text, schema), &mut names, outside)?);
+            if constraints.len() > MAX_CONSTRAINTS {
+                let message = format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have; split it");
+                return Err(field.error(Cause::TooMany, message));
+            }
+        }
+    }
+    match constraints.is_empty() {
+        false => Ok(constraints),
+        true => Err(verification.missing("checks", "write at least one check, with `name` and `constraint`")),
+    }
+}
+
+fn one(
+    item: &Field<'_>,
+    (text, schema): (&str, &str),
+    names: &mut HashSet<String>,
+    outside: &Outside<'_>,
+) -> Result<Constraint, DocumentError> {
+    let fields = item.fields()?;
+    fields.only(&["name", text, schema])?;
+    let name = test_name(&fields.need("name", "write a name no other check has")?, names)?;
+    let written = fields.need(text, "write what must hold, as in `length <= 1000`")?;
+    let said = written.text()?;
+    if said.len() > MAX_CONSTRAINT_BYTES {
+        let message = format!("the constraint is longer than {MAX_CONSTRAINT_BYTES} bytes; shorten it");
+        return Err(written.error(Cause::TooLarge, message));
+    }
+    if said.trim() == "json_schema" {
+        let field = fields.need(schema, "write the schema here, or the path of its file")?;
+        return schema_constraint(name, &field, outside);
+    }
+    if let Some(field) = fields.get(schema) {
+        return Err(field.error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema; leave it out"));
+    }
+    // The reference's `expr` is an expression without a prefix; the spec's forms are accepted there too.
+    let rule = match (text, Rule::read(said)) {
+        ("expr", Err(_)) => predicate(said),
+        (_, read) => read,
+    };
+    let rule = rule.map_err(|error| invalid(&written, &error))?;
+    Ok(Constraint { name, text: said.to_owned(), rule: Arc::new(rule) })
+}
+
+/// A schema that stands in the request, or in a file it names.
+fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> Result<Constraint, DocumentError> {
+    let from_file;
+    let schema = match field.json {
+        Json::Object(_) | Json::Bool(_) => field.json,
+        Json::String(path) => {
+            let text = (outside.file)(path).map_err(|why| field.error(Cause::InvalidValue, why))?;
+            from_file = Json::parse(text.as_bytes()).map_err(|error| {
+                field.error(Cause::InvalidJson, format!("the schema in `{}` is no JSON: {error}", shown(path)))
+            })?;
+            &from_file
+        }
+        _ => return Err(field.wrong_type("a schema, or the path of its file")),
+    };
+    let rule = schema::compile(schema).map_err(|error| invalid(field, &error))?;
+    let digest = Sha256Digest::of(&schema.canonical_vrf());
+    Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(rule)) })
+}
+
+fn invalid(field: &Field<'_>, error: &BadConstraint) -> DocumentError {
+    field.error(Cause::InvalidValue, error.to_string())
+}

@@ -1,0 +1,168 @@
+//! What a constraint demands, compiled.
+
+use std::fmt;
+
+use proofmark_predicate::Predicate;
+use proofmark_receipt::json::Json;
+use regex::{Regex, RegexBuilder};
+use serde_json_path::JsonPath;
+
+use super::MAX_PATTERN_BYTES;
+use super::subject::fact;
+
+/// What a text must meet.
+pub(super) enum Rule {
+    JsonParse,
+    YamlParse,
+    /// The path leads to something.
+    Exists(JsonPath),
+    /// Everything the path leads to compares so with the value.
+    Compare(JsonPath, Comparison),
+    /// So many characters, lines or words.
+    Count(Unit, Op, u64),
+    Regex(Regex),
+    Contains(String),
+    Schema(Box<jsonschema::Validator>),
+    Predicate(Predicate),
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Characters,
+    Lines,
+    Words,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Equal,
+    NotEqual,
+    AtMost,
+    Less,
+    AtLeast,
+    Greater,
+}
+
+impl Op {
+    /// Longer spellings first.
+    const ALL: [Op; 6] = [Op::Equal, Op::NotEqual, Op::AtMost, Op::AtLeast, Op::Less, Op::Greater];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Op::Equal => "==",
+            Op::NotEqual => "!=",
+            Op::AtMost => "<=",
+            Op::Less => "<",
+            Op::AtLeast => ">=",
+            Op::Greater => ">",
+        }
+    }
+
+    pub(super) fn holds(self, left: u64, right: u64) -> bool {
+        match self {
+            Op::Equal => left == right,
+            Op::NotEqual => left != right,
+            Op::AtMost => left <= right,
+            Op::Less => left < right,
+            Op::AtLeast => left >= right,
+            Op::Greater => left > right,
+        }
+    }
+}
+
+/// Compares a value found with the one wanted, exactly, as predicates do.
+pub(super) struct Comparison {
+    pub(super) wanted: Json,
+    predicate: Predicate,
+}
+
+impl Comparison {
+    pub(super) fn truth(&self, found: &serde_json::Value) -> proofmark_predicate::Truth {
+        let found = Json::parse(found.to_string().as_bytes()).map_or(proofmark_predicate::Value::Null, |json| fact(&json));
+        self.predicate.truth(&[("found", found), ("wanted", fact(&self.wanted))].into_iter().collect())
+    }
+}
+
+/// Why a constraint is none, and the mend.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct BadConstraint(pub(super) String);
+
+fn bad(why: impl fmt::Display) -> BadConstraint {
+    BadConstraint(why.to_string())
+}
+
+const FORMS: &str = "write `json_parse`, `yaml_parse`, `json_path:$.name exists`, `json_path:$.age >= 18`, \
+    `length <= 1000`, `lines <= 20`, `words >= 3`, `regex:^ok$`, `contains:text`, `json_schema` or `cel:size(text) > 0`";
+
+impl Rule {
+    /// Reads a constraint other than `json_schema`, which has its schema beside it.
+    pub(super) fn read(text: &str) -> Result<Rule, BadConstraint> {
+        let text = text.trim();
+        let (head, rest) = text.split_once(':').unwrap_or((text, ""));
+        match head {
+            "json_parse" | "is_json" if rest.is_empty() => Ok(Rule::JsonParse),
+            "yaml_parse" if rest.is_empty() => Ok(Rule::YamlParse),
+            "json_path" => path(rest.trim()),
+            "regex" => regex(rest),
+            "contains" if !rest.is_empty() => Ok(Rule::Contains(rest.to_owned())),
+            "contains" => Err(bad("`contains:` names no text; write the text after it")),
+            "cel" | "expr" => predicate(rest.trim()),
+            _ => count(text).unwrap_or_else(|| Err(bad(format!("`{}` is no constraint; {FORMS}", head.trim())))),
+        }
+    }
+}
+
+/// A predicate over `output` and `text`.
+pub(super) fn predicate(source: &str) -> Result<Rule, BadConstraint> {
+    let compiled = Predicate::compile(source).map_err(|error| bad(format!("{error}\n{}", error.caret())))?;
+    match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
+        None => Ok(Rule::Predicate(compiled)),
+        Some(name) => Err(bad(format!("`{name}` is no fact here; the facts are `output` (the text as JSON) and `text`"))),
+    }
+}
+
+fn regex(pattern: &str) -> Result<Rule, BadConstraint> {
+    let built = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+    built.map(Rule::Regex).map_err(|error| bad(format!("the pattern can not be used: {error}; mend it")))
+}
+
+/// `<path> exists`, or `<path> <op> <JSON value>`.
+fn path(text: &str) -> Result<Rule, BadConstraint> {
+    if let Some(path) = text.strip_suffix("exists") {
+        return Ok(Rule::Exists(json_path(path.trim_end())?));
+    }
+    // A path may hold comparisons in its filters, so the last that leaves a path and a value counts.
+    let starts = text.char_indices().rev().map(|(at, _)| at);
+    for (path, rest) in starts.filter_map(|at| text.split_at_checked(at)) {
+        let Some(op) = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str())) else { continue };
+        let value = rest.get(op.as_str().len()..).unwrap_or_default().trim();
+        let Ok(wanted) = Json::parse(value.as_bytes()) else { continue };
+        if let Ok(path) = json_path(path.trim_end()) {
+            return compare(path, op, wanted);
+        }
+    }
+    json_path(text)?;
+    Err(bad("the path is followed by neither `exists` nor a comparison; write `exists`, or as in `>= 18`"))
+}
+
+fn compare(path: JsonPath, op: Op, wanted: Json) -> Result<Rule, BadConstraint> {
+    let predicate = Predicate::compile(&format!("found {} wanted", op.as_str())).map_err(bad)?;
+    Ok(Rule::Compare(path, Comparison { wanted, predicate }))
+}
+
+fn json_path(text: &str) -> Result<JsonPath, BadConstraint> {
+    JsonPath::parse(text).map_err(|error| bad(format!("`{text}` is no JSONPath: {error}; write one as in `$.items[*].name`")))
+}
+
+/// `length`, `lines` or `words`, an operator and a number.
+fn count(text: &str) -> Option<Result<Rule, BadConstraint>> {
+    let units = [("length", Unit::Characters), ("lines", Unit::Lines), ("words", Unit::Words)];
+    let (rest, unit) = units.into_iter().find_map(|(word, unit)| Some((text.strip_prefix(word)?.trim_start(), unit)))?;
+    let op = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str()))?;
+    let number = rest.get(op.as_str().len()..).unwrap_or_default().trim();
+    let parsed = number.parse().map(|number| Rule::Count(unit, op, number));
+    Some(parsed.map_err(|_| bad(format!("`{number}` is no count; write a whole number"))))
+}

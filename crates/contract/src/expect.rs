@@ -1,0 +1,168 @@
+//! What a value must be.
+
+use proofmark_predicate::{Schema, Truth, Value};
+use proofmark_receipt::Json;
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+
+use crate::condition::{self, Condition};
+use crate::evaluate::MissingFact;
+use crate::path::Path;
+use crate::vocabulary;
+
+/// What the value at a path must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expect {
+    /// The same as this; `1` and `1.0` are the same.
+    Equals(Json),
+    /// There, and neither `null` nor an empty text.
+    Present,
+    /// Not there, or `null`.
+    Absent,
+    /// One for which the condition over `value` holds.
+    Predicate(Condition),
+}
+
+/// What a value came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    Holds,
+    Differs(String),
+    Missing(Vec<MissingFact>),
+}
+
+impl Expect {
+    pub(crate) fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, DocumentError> {
+        match field.json {
+            Json::String(word) if word == "present" => Ok(Self::Present),
+            Json::String(word) if word == "absent" => Ok(Self::Absent),
+            Json::Object(_) => Self::read_object(field, schema),
+            plain => Ok(Self::Equals(plain.clone())).and_then(|expect| exact(field, expect)),
+        }
+    }
+
+    fn read_object(field: &Field<'_>, schema: &Schema) -> Result<Self, DocumentError> {
+        let fields = field.fields()?;
+        fields.only(vocabulary::EXPECT)?;
+        match (fields.get("predicate"), fields.get("equals")) {
+            (Some(predicate), None) => Ok(Self::Predicate(Condition::new(predicate.text()?, schema))),
+            (None, Some(equals)) => exact(&equals, Self::Equals(equals.json.clone())),
+            (Some(_), Some(_)) => {
+                Err(field.error(Cause::ConflictingFields, "`predicate` and `equals` are both there; write one of them"))
+            }
+            (None, None) => Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value")),
+        }
+    }
+
+    /// Whether all values at `path` in `document` are as expected. `facts` are what predicates may read besides
+    /// `value`; `place` is what the document is called in messages.
+    pub(crate) fn answer(&self, path: &Path, document: &Value, facts: &Value, place: &str) -> Answer {
+        let found = path.select(document);
+        if *self == Self::Absent {
+            return match found.iter().all(|value| *value == Value::Null) {
+                true => Answer::Holds,
+                false => Answer::Differs(format!("`{place}{}` is there", path.text())),
+            };
+        }
+        if found.is_empty() {
+            return Answer::Missing(vec![MissingFact::absent(format!("{place}{}", path.text()))]);
+        }
+        let mut answers = found.iter().map(|value| self.answer_one(value, path, facts, place));
+        answers.find(|answer| *answer != Answer::Holds).unwrap_or(Answer::Holds)
+    }
+
+    fn answer_one(&self, value: &Value, path: &Path, facts: &Value, place: &str) -> Answer {
+        let named = format!("{place}{}", path.text());
+        match self {
+            Self::Present if is_nothing(value) => Answer::Missing(vec![MissingFact::new(named, "is empty")]),
+            Self::Present | Self::Absent => Answer::Holds,
+            Self::Equals(wanted) => match condition::value(wanted) {
+                Ok(wanted) if condition::same(&wanted, value) => Answer::Holds,
+                Ok(_) | Err(_) => Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted))),
+            },
+            Self::Predicate(condition) => match condition.truth(&with_value(facts, value)) {
+                Truth::True => Answer::Holds,
+                Truth::False => Answer::Differs(format!("`{named}` does not satisfy `{}`", condition.source())),
+                Truth::Unknown(missing) => Answer::Missing(missing_at(missing, &named)),
+            },
+        }
+    }
+
+    /// The rule in a few words, for receipts.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Present => "present".to_owned(),
+            Self::Absent => "absent".to_owned(),
+            Self::Equals(json) => format!("== {}", brief_json(json)),
+            Self::Predicate(condition) => format!("satisfies {}", condition.source()),
+        }
+    }
+
+    pub(crate) fn condition(&self) -> Option<&Condition> {
+        match self {
+            Self::Predicate(condition) => Some(condition),
+            Self::Equals(_) | Self::Present | Self::Absent => None,
+        }
+    }
+}
+
+/// A value of a user, short enough for a message.
+pub(crate) fn brief_json(json: &Json) -> String {
+    cut(json.to_text())
+}
+
+fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
+    match condition::value(field.json) {
+        Ok(_) => Ok(expect),
+        Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn with_value(facts: &Value, value: &Value) -> Value {
+    let mut all: Vec<(std::sync::Arc<str>, Value)> = vec![("value".into(), value.clone())];
+    for name in ["payload", "context", "calls"] {
+        if let Some(fact) = facts.get(name) {
+            all.push((name.into(), fact.clone()));
+        }
+    }
+    all.into_iter().collect()
+}
+
+/// What a predicate over `value` misses, named by where the value stands.
+fn missing_at(missing: Vec<proofmark_predicate::Missing>, place: &str) -> Vec<MissingFact> {
+    let rename = |path: String| match path.strip_prefix("value") {
+        Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => format!("{place}{rest}"),
+        _ => path,
+    };
+    match missing.is_empty() {
+        true => vec![MissingFact::new(place.to_owned(), "can not be judged: the condition can not be read")],
+        false => missing.into_iter().map(|fact| MissingFact::new(rename(fact.path), &fact.why.to_string())).collect(),
+    }
+}
+
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Decimal(number) => number.to_string(),
+        Value::String(text) => brief_json(&Json::from(&**text)),
+        Value::List(items) => format!("a list of {}", items.len()),
+        other => format!("a {}", other.type_name().name()),
+    }
+}
+
+fn cut(text: String) -> String {
+    const MAX_CHARS: usize = 80;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,186 @@
+//! Whether a step keeps what is demanded of it.
+
+use super::demands::{Demand, Demands};
+use super::{Exemption, Policy};
+use crate::evaluate::Standing;
+use crate::glob;
+use crate::workflow::{Action, Class, OnFailure, OnMissing, Step, Verification, Workflow};
+
+/// A demand a step does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What it is, for programs; stable.
+    pub code: &'static str,
+    /// The demand.
+    pub demand: Demand,
+    /// Where, as in `steps[0].verification`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub mend: String,
+}
+
+/// The demands a step does not keep and no exemption lifts.
+pub(crate) fn violations(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Violation> {
+    let Some(step) = workflow.steps.get(position) else {
+        return Vec::new();
+    };
+    let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
+    let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
+    let exempt = |demand: Demand| policy.is_some_and(|policy| lifts(policy, workflow, step, demand, now_ms));
+    let at = format!("steps[{position}]");
+    let mut found = verification_violations(step, class, &demands, &at);
+    found.extend(failure_violations(workflow, step, class, &demands, &at));
+    found.retain(|violation| !exempt(violation.demand));
+    found
+}
+
+/// Whether an exemption in force lifts a demand.
+pub(crate) fn lifts(policy: &Policy, workflow: &Workflow, step: &Step, demand: Demand, now_ms: i64) -> bool {
+    let mut all = policy.exemptions_for(workflow, step);
+    all.any(|(_, exemption): (usize, &Exemption)| exemption.requirement == demand && !exemption.is_expired(now_ms))
+}
+
+fn verification_violations(step: &Step, class: Class, demands: &Demands, at: &str) -> Vec<Violation> {
+    let Some(verification) = step.verification.as_ref().filter(|verification| verification.rules() > 0) else {
+        let missing = demands.require_verification.then(|| Violation {
+            code: "verification-required",
+            demand: Demand::RequireVerification,
+            path: at.to_owned(),
+            message: format!("the {} step `{}` has no rule that could prove it", class.as_str(), step.id),
+            mend: "give it a `verification` block with a tool call or a receipt".to_owned(),
+        });
+        return missing.into_iter().collect();
+    };
+    let at = format!("{at}.verification");
+    let mut found = Vec::new();
+    if !demands.allow_warn && verification.on_missing == OnMissing::Warn {
+        found.push(Violation {
+            code: "warn-not-allowed",
+            demand: Demand::AllowWarn,
+            path: format!("{at}.onMissingEvidence"),
+            message: format!("the {} step `{}` would be accepted without its evidence", class.as_str(), step.id),
+            mend: "write `reject-and-retry` or `reject-and-abort`, or an exemption in the policy".to_owned(),
+        });
+    }
+    if demands.no_other_mutations && verification.no_other_mutations == Some(false) {
+        found.push(Violation {
+            code: "other-mutations-allowed",
+            demand: Demand::NoOtherMutations,
+            path: format!("{at}.noOtherMutations"),
+            message: format!("the policy demands that step `{}` changes nothing but what its rules list", step.id),
+            mend: "leave the field out, or write `true`".to_owned(),
+        });
+    }
+    found.extend(evidence_violations(step, verification, demands, &at));
+    found
+}
+
+fn evidence_violations(step: &Step, verification: &Verification, demands: &Demands, at: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let strongest = strongest(verification);
+    if strongest < demands.min_evidence {
+        found.push(Violation {
+            code: "weak-evidence",
+            demand: Demand::MinEvidence,
+            path: at.to_owned(),
+            message: format!(
+                "the rules of step `{}` rest on {} evidence at most, and {} is demanded",
+                step.id,
+                strongest.as_str(),
+                demands.min_evidence.as_str()
+            ),
+            mend: "add a rule under `toolCalls` that asks for a call, or one under `receipts`".to_owned(),
+        });
+    }
+    let asked = |tool: &String| verification.tool_calls.iter().any(|rule| rule.count.min > 0 && glob::matches(tool, &rule.name));
+    found.extend(demands.tool_calls.iter().filter(|tool| !asked(tool)).map(|tool| Violation {
+        code: "tool-call-required",
+        demand: Demand::ToolCalls,
+        path: at.to_owned(),
+        message: format!("the policy demands a call of `{tool}`, and no rule of step `{}` asks for one", step.id),
+        mend: format!("add a rule for `{tool}` under `toolCalls`"),
+    }));
+    if demands.receipts && verification.receipts.is_empty() {
+        found.push(Violation {
+            code: "receipt-required",
+            demand: Demand::Receipts,
+            path: at.to_owned(),
+            message: format!("the policy demands a receipt, and no rule of step `{}` asks for one", step.id),
+            mend: "add a rule under `receipts`".to_owned(),
+        });
+    }
+    found
+}
+
+/// The best evidence the rules can rest on.
+fn strongest(verification: &Verification) -> Standing {
+    let called = verification.tool_calls.iter().any(|rule| rule.count.min > 0);
+    match (!verification.receipts.is_empty(), called, !verification.evidence.is_empty()) {
+        (true, _, _) => Standing::Verified,
+        (false, true, _) => Standing::Observed,
+        (false, false, true) => Standing::SelfReported,
+        (false, false, false) => Standing::Absent,
+    }
+}
+
+fn failure_violations(workflow: &Workflow, step: &Step, class: Class, demands: &Demands, at: &str) -> Vec<Violation> {
+    let (on_failure, at) = match (&step.on_failure, &workflow.on_failure) {
+        (Some(own), _) => (own.clone(), format!("{at}.onFailure")),
+        (None, Some(common)) => (common.clone(), "onFailure".to_owned()),
+        (None, None) => (OnFailure::default(), at.to_owned()),
+    };
+    let retries = step.verification.as_ref().is_some_and(|block| block.on_missing == OnMissing::RejectAndRetry);
+    let mut found = Vec::new();
+    if class == Class::Mutating && on_failure.action == Action::Continue {
+        found.push(Violation {
+            code: "continue-not-allowed",
+            demand: Demand::Continue,
+            path: format!("{at}.action"),
+            message: format!("the workflow would go on although mutating step `{}` was not accepted", step.id),
+            mend: "write `abort` or `goto:` and a step, or an exemption in the policy".to_owned(),
+        });
+    }
+    if retries {
+        found.extend(retry_violations(&on_failure, demands, &at));
+    }
+    found
+}
+
+fn retry_violations(on_failure: &OnFailure, demands: &Demands, at: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if let Some(ceiling) = demands.max_attempts.filter(|ceiling| on_failure.max_attempts > *ceiling) {
+        found.push(Violation {
+            code: "too-many-attempts",
+            demand: Demand::MaxAttempts,
+            path: format!("{at}.maxAttempts"),
+            message: format!("{} attempts are more than the {ceiling} the policy allows", on_failure.max_attempts),
+            mend: format!("write `maxAttempts: {ceiling}` or less"),
+        });
+    }
+    if let Some(ceiling) = demands.max_delay_ms.filter(|ceiling| crate::state::longest_delay_ms(on_failure) > *ceiling) {
+        found.push(Violation {
+            code: "delay-too-long",
+            demand: Demand::MaxDelayMs,
+            path: format!("{at}.maxDelayMs"),
+            message: format!("a delay can be longer than the {ceiling} ms the policy allows"),
+            mend: format!("write `maxDelayMs: {ceiling}` or less"),
+        });
+    }
+    if !demands.allows_strategy(on_failure) {
+        let allowed = demands.strategies.iter().flatten().map(|strategy| format!("`{}`", strategy.as_str()));
+        let allowed: Vec<_> = allowed.collect();
+        found.push(Violation {
+            code: "strategy-not-allowed",
+            demand: Demand::Strategies,
+            path: format!("{at}.retryStrategy"),
+            message: format!("`{}` is none of the strategies the policy allows", on_failure.strategy.as_str()),
+            mend: match allowed.is_empty() {
+                true => "mend the policy: its requirements have no strategy in common".to_owned(),
+                false => format!("write {}", allowed.join(" or ")),
+            },
+        });
+    }
+    found
+}

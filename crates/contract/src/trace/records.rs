@@ -1,0 +1,139 @@
+//! Splits a trace into its records.
+
+use proofmark_receipt::json::{JsonError, JsonErrorKind, Limits};
+use proofmark_receipt::{Json, Object};
+
+use super::error::{TraceError, TraceFault, TracePlace};
+use super::{MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+
+/// One record and where it stands.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) json: Json,
+    pub(super) place: TracePlace,
+}
+
+impl Record {
+    /// The object the record is.
+    pub(super) fn object(&self) -> Result<&Object, TraceError> {
+        self.json.as_object().ok_or_else(|| {
+            self.malformed(format!("this record is {} and not an object", self.json.type_name()))
+        })
+    }
+
+    pub(super) fn malformed(&self, what: impl Into<String>) -> TraceError {
+        self.error(TraceFault::Malformed(what.into()))
+    }
+
+    pub(super) fn error(&self, fault: TraceFault) -> TraceError {
+        TraceError { place: self.place.clone(), fault }
+    }
+}
+
+/// The lists a document can hold its records in.
+const LISTS: [&str; 6] = ["messages", "input", "output", "items", "spans", "calls"];
+
+/// The records of a trace: the items of a list, the lists of an object, or one per line.
+pub(super) fn split(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
+    if bytes.len() > MAX_TRACE_BYTES {
+        return Err(TraceError::whole(TraceFault::TooLarge(bytes.len())));
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(TraceError::whole(TraceFault::Empty));
+    }
+    let records = match is_lines(bytes) {
+        true => lines(bytes)?,
+        false => document(bytes)?,
+    };
+    match records.len() > MAX_RECORDS {
+        true => Err(TraceError::whole(TraceFault::TooManyRecords)),
+        false => Ok(records),
+    }
+}
+
+/// Whether the first line is a record of its own, with more after it.
+fn is_lines(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    let text = bytes.get(start..).unwrap_or_default();
+    let Some(end) = text.iter().position(|byte| *byte == b'\n') else {
+        return false;
+    };
+    let (line, rest) = text.split_at_checked(end).unwrap_or((text, &[]));
+    // A pretty-printed document begins with a bare bracket, and its first line is no record.
+    line.first() == Some(&b'{')
+        && rest.iter().any(|byte| !byte.is_ascii_whitespace())
+        && Json::parse_with(line, limits()).is_ok()
+}
+
+fn limits() -> Limits {
+    Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH }
+}
+
+fn lines(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
+    let mut records = Vec::new();
+    for (number, line) in (1u64..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let json = Json::parse_with(line, limits()).map_err(|error| unreadable(&error, number))?;
+        records.push(Record { json, place: TracePlace::Text { line: number, column: 1 } });
+        if records.len() > MAX_RECORDS {
+            return Err(TraceError::whole(TraceFault::TooManyRecords));
+        }
+    }
+    Ok(records)
+}
+
+fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
+    let json = Json::parse_with(bytes, limits()).map_err(|error| unreadable(&error, error.line as u64))?;
+    let items = match json {
+        Json::Array(items) => items,
+        Json::Object(object) => return Ok(from_object(object)),
+        other => {
+            let what = format!("the trace is {} and not a list of records", other.type_name());
+            return Err(TraceError::whole(TraceFault::Malformed(what)));
+        }
+    };
+    Ok(flat(items))
+}
+
+/// The records inside an object that holds a list of them, or the object itself.
+fn from_object(object: Object) -> Vec<Record> {
+    let mut lists: Vec<Json> = Vec::new();
+    // One call written as a document has `name` beside its `output`.
+    let is_call = object.contains("name") || object.contains("tool") || object.contains("jsonrpc");
+    if !is_call {
+        for name in LISTS {
+            lists.extend(object.get(name).and_then(Json::as_array).unwrap_or_default().iter().cloned());
+        }
+        let listed = LISTS.iter().any(|name| object.get(name).is_some_and(|list| list.as_array().is_some()));
+        if listed {
+            return flat(lists);
+        }
+    }
+    vec![Record { json: Json::Object(object), place: TracePlace::Whole }]
+}
+
+/// Lists inside the list are batches.
+fn flat(items: Vec<Json>) -> Vec<Record> {
+    let mut records = Vec::new();
+    for (index, item) in items.into_iter().enumerate() {
+        let place = TracePlace::Record(index);
+        match item {
+            Json::Array(batch) => {
+                records.extend(batch.into_iter().map(|json| Record { json, place: place.clone() }));
+            }
+            json => records.push(Record { json, place }),
+        }
+    }
+    records
+}
+
+fn unreadable(error: &JsonError, line: u64) -> TraceError {
+    let place = TracePlace::Text { line, column: error.column as u64 };
+    let fault = match error.kind {
+        JsonErrorKind::UnexpectedEnd => TraceFault::CutOff,
+        _ => TraceFault::NotJson(error.kind.to_string()),
+    };
+    TraceError { place, fault }
+}

@@ -1,0 +1,85 @@
+//! The fields each object of a workflow or policy may have: what the readers accept and the JSON Schemas list.
+
+/// A workflow.
+pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "steps"];
+/// A step of a workflow.
+pub const STEP: &[&str] = &[
+    "id",
+    "description",
+    "agent",
+    "class",
+    "prompt",
+    "outputs",
+    "verification",
+    "onFailure",
+    "next",
+    "goto",
+    "terminal",
+];
+/// One way on from a step.
+pub const NEXT: &[&str] = &["when", "goto"];
+/// A verification block.
+pub const VERIFICATION: &[&str] =
+    &["onMissingEvidence", "retryPrompt", "evidence", "toolCalls", "receipts", "noOtherMutations"];
+/// A rule about the payload.
+pub const EVIDENCE: &[&str] = &["id", "path", "expect", "rejectMessage"];
+/// What a value must be, where it is not a plain value.
+pub const EXPECT: &[&str] = &["predicate", "equals"];
+/// A condition on one argument, or one part of a result.
+pub const PART: &[&str] = &["expect"];
+/// A rule about the recorded tool calls.
+pub const TOOL_CALL: &[&str] = &[
+    "id",
+    "name",
+    "when",
+    "min",
+    "max",
+    "before",
+    "after",
+    "args",
+    "exactArgs",
+    "status",
+    "result",
+    "rejectMessage",
+];
+/// A rule about receipts.
+pub const RECEIPT: &[&str] =
+    &["id", "verdict", "tier", "output", "signer", "max_age", "single_use", "rejectMessage"];
+/// What happens to a step that is not accepted.
+pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "initialDelayMs", "maxDelayMs", "jitter"];
+/// Which tools change something.
+pub const TOOLS: &[&str] = &["mutating", "readonly"];
+/// A policy.
+pub const POLICY: &[&str] = &["name", "description", "tools", "classes", "requirements", "exemptions"];
+/// The classes of a policy.
+pub const CLASSES: &[&str] = &["mutating", "readonly"];
+/// What a policy demands.
+pub const DEMANDS: &[&str] = &[
+    "requireVerification",
+    "minEvidence",
+    "allowWarn",
+    "noOtherMutations",
+    "toolCalls",
+    "receipts",
+    "maxAttempts",
+    "maxDelayMs",
+    "strategies",
+];
+/// A requirement: what a policy demands, and of what.
+pub const REQUIREMENT: &[&str] = &[
+    "scope",
+    "class",
+    "requireVerification",
+    "minEvidence",
+    "allowWarn",
+    "noOtherMutations",
+    "toolCalls",
+    "receipts",
+    "maxAttempts",
+    "maxDelayMs",
+    "strategies",
+];
+/// What a requirement or an exemption is about.
+pub const SCOPE: &[&str] = &["workflow", "step", "agent", "class"];
+/// An exemption.
+pub const EXEMPTION: &[&str] = &["requirement", "scope", "reason", "approver", "expires"];

@@ -1,0 +1,68 @@
+//! How a project's command is started: its files, its interpreter, its environment.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proofmark_checks::{Language, Project};
+
+use crate::program::{Launch, launch};
+use crate::runtime::Runtime;
+use crate::tree::Tree;
+
+/// Where the project is in the tree, on its private disk.
+pub(crate) const FOLDER: &str = "/tmp/project";
+
+/// Prints the folders of installed packages that the host's interpreter uses.
+const PACKAGES: &str = "import sys
+print('\\n'.join(p for p in sys.path if p.endswith(('site-packages', 'dist-packages'))))";
+
+/// The tree of the runtime with the project in it, and what it may read besides.
+pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
+    let mut tree = runtime.tree()?;
+    for path in project.readable.iter().map(Path::new).chain(packages.iter().map(PathBuf::as_path)) {
+        tree.show(path)?;
+    }
+    let root = Path::new(FOLDER);
+    let mut folders = BTreeSet::from([root.to_owned()]);
+    for file in &project.files {
+        let path = root.join(&file.path);
+        folders.extend(path.ancestors().skip(1).filter(|above| above.starts_with(root)).map(Path::to_owned));
+    }
+    for folder in &folders {
+        tree.writable_folder(folder)?;
+    }
+    for file in &project.files {
+        tree.writable_file(&root.join(&file.path), file.content.clone())?;
+    }
+    Ok(tree)
+}
+
+/// The interpreter with the project's arguments.
+pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
+    let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
+    let mut launch = launch(runtime, &arguments)?;
+    let path = std::env::join_paths(packages).map_err(io::Error::other)?;
+    for (name, value) in [
+        ("USER", "sandbox".into()),
+        ("LOGNAME", "sandbox".into()),
+        ("PYTHONDONTWRITEBYTECODE", "1".into()),
+        ("PYTHONPATH", path.to_string_lossy()),
+    ] {
+        launch.env.push(CString::new(format!("{name}={value}")).map_err(io::Error::other)?);
+    }
+    Ok(launch)
+}
+
+/// The folders of packages installed for the host's Python, where they are asked for.
+pub(crate) fn packages(project: &Project, language: Language) -> Vec<PathBuf> {
+    if !project.packages || language != Language::Python {
+        return Vec::new();
+    }
+    let mut python = Command::new("python3");
+    let said = python.args(["-c", PACKAGES]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    said.lines().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
+}

@@ -22,8 +22,14 @@ print('\\n'.join(p for p in sys.path if p.endswith(('site-packages', 'dist-packa
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
     let mut tree = runtime.tree()?;
-    for path in project.readable.iter().map(Path::new).chain(packages.iter().map(PathBuf::as_path)) {
+    for path in project.readable.iter().map(Path::new) {
+        if path.starts_with("/tmp") {
+            return Err(io::Error::other("the command has a `/tmp` of its own, so it can not read the host's"));
+        }
         tree.show(path)?;
+    }
+    for (index, folder) in packages.iter().enumerate() {
+        tree.show_at(folder, &shown_packages(index))?;
     }
     let root = Path::new(FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
@@ -44,7 +50,8 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
 pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
     let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
-    let path = std::env::join_paths(packages).map_err(io::Error::other)?;
+    let shown = (0..packages.len()).map(shown_packages);
+    let path = std::env::join_paths(shown).map_err(io::Error::other)?;
     for (name, value) in [
         ("USER", "sandbox".into()),
         ("LOGNAME", "sandbox".into()),
@@ -54,6 +61,11 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
         launch.env.push(CString::new(format!("{name}={value}")).map_err(io::Error::other)?);
     }
     Ok(launch)
+}
+
+/// Where the tree shows a folder of packages, wherever the host has it.
+fn shown_packages(index: usize) -> PathBuf {
+    PathBuf::from(format!("/packages/{index}"))
 }
 
 /// The folders of packages installed for the host's Python, where they are asked for.

@@ -45,7 +45,7 @@ print(p['platstdlib'])
 print(os.path.join(v('LIBDIR') or '',v('INSTSONAME') or 'none'))";
 
 /// Where shared libraries are, besides the Debian multi-architecture folders.
-const LIBRARY_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"];
+const LIBRARY_FOLDERS: [&str; 5] = ["/lib", "/lib64", "/usr/lib64", "/usr/lib/locale/C.utf8", "/etc/ld.so.cache"];
 
 /// Looks interpreters up on `PATH`, each binary once.
 pub(crate) struct Finder {

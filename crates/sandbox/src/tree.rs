@@ -57,7 +57,7 @@ impl Tree {
     pub(crate) fn new() -> io::Result<Tree> {
         let mut tree = Tree::default();
         for device in DEVICES {
-            tree.bind_as(Path::new(device), true)?;
+            tree.bind_as(Path::new(device), Path::new(device), true)?;
         }
         tree.directory(Path::new("/tmp"))?;
         Ok(tree)
@@ -66,7 +66,12 @@ impl Tree {
     /// Shows a host file or directory read-only, or repeats a symbolic link.
     /// A path the host does not have is passed over.
     pub(crate) fn show(&mut self, path: &Path) -> io::Result<()> {
-        self.bind_as(path, false)
+        self.bind_as(path, path, false)
+    }
+
+    /// Shows a host file or directory read-only at another place.
+    pub(crate) fn show_at(&mut self, path: &Path, at: &Path) -> io::Result<()> {
+        self.bind_as(path, at, false)
     }
 
     /// Puts a read-only file with this content into the tree.
@@ -88,17 +93,17 @@ impl Tree {
         Ok(())
     }
 
-    fn bind_as(&mut self, path: &Path, device: bool) -> io::Result<()> {
+    fn bind_as(&mut self, path: &Path, at: &Path, device: bool) -> io::Result<()> {
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
-        if self.covered(path) {
+        if self.covered(at) {
             return Ok(());
         }
-        self.parents(path)?;
+        self.parents(at)?;
         if found.is_symlink() {
             let to = c_string(&std::fs::read_link(path)?)?;
-            self.entries.push(Entry::Link { to, at: staged(path)? });
+            self.entries.push(Entry::Link { to, at: staged(at)? });
         } else {
-            let target = staged(path)?;
+            let target = staged(at)?;
             let place = if found.is_dir() {
                 Entry::Dir(target.clone())
             } else {
@@ -108,7 +113,7 @@ impl Tree {
             self.readable.push(source.clone());
             self.entries.extend([place, Entry::Bind { source, target, device }]);
         }
-        self.made.insert(path.to_owned());
+        self.made.insert(at.to_owned());
         Ok(())
     }
 

@@ -1,0 +1,184 @@
+//! Goes through the policy once and collects what is found for each rule.
+
+use proofmark_predicate::{Failure, Missing, Truth, Value, Why};
+
+use super::finding::{Finding, Kind, RuleRef, Standing};
+use super::{Moment, Shared, applies, rules};
+use crate::evidence::{Evidence, Item, Status};
+use crate::policy::{Boundary, Condition, Demand, Policy};
+use crate::request::Request;
+use crate::ruling::Ruling;
+
+/// The most missing facts named for one rule.
+const MAX_MISSING: usize = 8;
+
+/// Everything a decision depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) request: &'a Request,
+    pub(crate) evidence: &'a Evidence,
+    pub(crate) moment: &'a Moment,
+    /// Predicates whose answer is supposed, to see what would follow.
+    pub(crate) assumed: &'a [Assumption],
+}
+
+/// The supposed answer of one predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Assumption {
+    pub(crate) rule: RuleRef,
+    pub(crate) truth: bool,
+}
+
+/// What going through the policy came to.
+pub(crate) struct Judged {
+    pub(crate) ruling: Ruling,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) steps: u64,
+    pub(crate) denied_before: u64,
+}
+
+/// The going through.
+pub(super) struct Judge<'w> {
+    pub(super) world: &'w World<'w>,
+    pub(super) facts: Value,
+    pub(super) upstream: bool,
+    pub(super) steps: u64,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Goes through the policy.
+pub(crate) fn judge(world: &World<'_>) -> Judged {
+    let mut judge = Judge {
+        world,
+        facts: world.request.value_at(world.moment.now.as_str()),
+        upstream: world.request.upstream().is_some(),
+        steps: 0,
+        findings: Vec::new(),
+    };
+    applies::class(&mut judge);
+    let mut covered = false;
+    for (index, boundary) in world.policy.boundaries.iter().enumerate() {
+        covered |= judge.boundary(index, boundary);
+    }
+    if !covered {
+        applies::unmatched(&mut judge);
+    }
+    let denied_before = world.moment.history.denied.max(world.request.denies());
+    let ruling = judge.repeat(judge.ruling(), denied_before);
+    Judged { ruling, findings: judge.findings, steps: judge.steps, denied_before }
+}
+
+/// The age a rule allows its documents, in milliseconds.
+pub(super) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
+    let boundary = policy.boundaries.get(source.boundary)?;
+    match source.kind {
+        Kind::Require => match &boundary.require.get(source.index)?.demand {
+            Demand::Receipt(demand) => demand.max_age_millis,
+            Demand::Approval(demand) => demand.max_age_millis,
+            Demand::Fact(_) | Demand::ToolCall(_) => None,
+        },
+        Kind::Deny => boundary.deny.get(source.index)?.unless.as_ref()?.max_age_millis,
+        Kind::Class | Kind::Match | Kind::When | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+    }
+}
+
+impl Judge<'_> {
+    /// Goes through one boundary; whether it is about the action, or may be.
+    fn boundary(&mut self, index: usize, boundary: &Boundary) -> bool {
+        match applies::boundary(self, index, boundary) {
+            Standing::Holds => {}
+            Standing::Unknown => return true,
+            Standing::Fails | Standing::NotApplicable => return false,
+        }
+        for (at, rule) in boundary.deny.iter().enumerate() {
+            rules::deny(self, RuleRef { kind: Kind::Deny, boundary: index, index: at }, boundary, rule);
+        }
+        for (at, rule) in boundary.require.iter().enumerate() {
+            rules::require(self, RuleRef { kind: Kind::Require, boundary: index, index: at }, boundary, rule);
+        }
+        for (at, rule) in boundary.warn.iter().enumerate() {
+            rules::warn(self, RuleRef { kind: Kind::Warn, boundary: index, index: at }, boundary, rule);
+        }
+        true
+    }
+
+    /// Deny beats require beats warn; among equals the strictest decides.
+    fn ruling(&self) -> Ruling {
+        let strictest = |requirements: bool| {
+            let of_kind = self.findings.iter().filter(|finding| (finding.source.kind == Kind::Require) == requirements);
+            of_kind.filter_map(|finding| finding.blocks).max()
+        };
+        let warned = self.findings.iter().any(|finding| finding.reason.is_some());
+        match (strictest(false), strictest(true), warned) {
+            (Some(ruling), _, _) | (None, Some(ruling), _) => ruling,
+            (None, None, true) => Ruling::AllowWithWarning,
+            (None, None, false) => Ruling::Allow,
+        }
+    }
+
+    /// The same action denied too often is not a matter for the agent any more.
+    fn repeat(&mut self, ruling: Ruling, denied_before: u64) -> Ruling {
+        let repeat = self.world.policy.repeat;
+        if ruling.allows() || denied_before.saturating_add(1) < repeat.limit {
+            return ruling;
+        }
+        let escalated = repeat.then.ruling(self.upstream, false);
+        let rule = Shared::from("repeat");
+        let source = RuleRef { kind: Kind::Repeat, boundary: 0, index: 0 };
+        let mut finding = Finding::holds(source, &rule, &Shared::from(""));
+        finding.standing = Standing::Fails;
+        finding.blocks = Some(escalated);
+        let message = format!("The same action has been denied {} times.", denied_before.saturating_add(1));
+        finding.reason = Some(super::Reason {
+            code: Shared::from("repeated_denial"),
+            message: Shared::from(message),
+            rule,
+            cause: None,
+            detail: None,
+        });
+        self.findings.push(finding);
+        ruling.max(escalated)
+    }
+
+    /// Whether a condition of a rule holds, by the facts or by supposition.
+    pub(super) fn truth(&mut self, source: RuleRef, condition: &Condition) -> Truth {
+        let assumed = self.world.assumed.iter().find(|assumption| assumption.rule == source);
+        if let Some(assumption) = assumed {
+            return if assumption.truth { Truth::True } else { Truth::False };
+        }
+        let evaluation = condition.evaluate(&self.facts);
+        self.steps = self.steps.saturating_add(evaluation.steps);
+        evaluation.truth
+    }
+}
+
+/// The evidence a condition is.
+pub(super) fn fact_item(rule: &Shared, condition: &Condition, truth: &Truth) -> Item {
+    let missing = match truth {
+        Truth::Unknown(missing) => described(missing),
+        Truth::True | Truth::False => Vec::new(),
+    };
+    let own = |name: &str| matches!(name, "action" | "now");
+    let status = match truth {
+        Truth::Unknown(_) => Status::Absent,
+        Truth::True | Truth::False if condition.names.iter().all(|name| own(name)) => Status::SelfReported,
+        Truth::True | Truth::False => Status::Observed,
+    };
+    let word = match truth {
+        Truth::True => "true",
+        Truth::False => "false",
+        Truth::Unknown(_) => "unknown",
+    };
+    Item::Fact { rule: rule.clone(), predicate: Shared::from(condition.source()), truth: word, missing, status }
+}
+
+/// Missing facts in words, a few of them.
+pub(super) fn described(missing: &[Missing]) -> Vec<String> {
+    missing.iter().take(MAX_MISSING).map(ToString::to_string).collect()
+}
+
+/// Whether a predicate gave up rather than missed a fact.
+pub(super) fn gave_up(missing: &[Missing]) -> bool {
+    missing.iter().any(|missing| matches!(missing.why, Why::Failed(Failure::StepLimit | Failure::SizeLimit)))
+}

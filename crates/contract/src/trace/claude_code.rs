@@ -1,0 +1,26 @@
+//! Claude Code transcripts: one entry per line, with an Anthropic message in those of the user and the assistant.
+
+use proofmark_receipt::Json;
+
+use super::Call;
+use super::anthropic;
+use super::collect::Calls;
+use super::error::TraceError;
+use super::records::Record;
+
+pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+    let mut calls = Calls::default();
+    for (position, record) in records.iter().enumerate() {
+        let entry = record.object()?;
+        let kind = entry.get("type").and_then(Json::as_str);
+        let kind = kind.ok_or_else(|| record.malformed("this entry has no `type`"))?;
+        if !matches!(kind, "user" | "assistant") {
+            continue;
+        }
+        let message = entry.get("message").and_then(Json::as_object);
+        let message = message.ok_or_else(|| record.malformed("this entry has no `message`"))?;
+        let at = entry.get("timestamp").and_then(Json::as_str);
+        anthropic::message(&mut calls, record, position, message, at)?;
+    }
+    Ok(calls.finish())
+}

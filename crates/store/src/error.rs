@@ -103,6 +103,20 @@ pub enum StoreError {
     /// The name can not be that of a chain.
     #[error("use `{0}` as the name of a chain: write 1 to 200 bytes without control characters")]
     ChainName(String),
+    /// Another judgment of the step was kept first.
+    #[error("judge step `{step}` of run `{run}`: another judgment was kept meanwhile; judge the attempt again")]
+    RunMoved {
+        /// The run.
+        run: String,
+        /// The step.
+        step: String,
+    },
+    /// The receipt was used up before; it counts once.
+    #[error("use the receipt `{0}` as evidence: it was used before and counts once; ask for a new one")]
+    Spent(ReceiptId),
+    /// A decision with this id is kept already.
+    #[error("keep the decision `{0}`: one with this id is kept already; decide under a new id")]
+    DecisionKept(String),
     /// The text is not the beginning of a receipt's id.
     #[error("find receipts by `{0}`: write 4 to 32 hex digits of the receipt's id")]
     Prefix(String),

@@ -1,8 +1,9 @@
-//! The store room: keeps receipts and chains in one SQLite file.
+//! The store room: keeps receipts, chains, step runs and decisions in one SQLite file.
 //!
 //! The only room with SQL. It does not know what a verdict means, whether a signature is good, or how a receipt came
 //! about: it keeps the bytes it is given, in the order it was given them, and says so only once they are on disk.
 
+mod bundle;
 mod error;
 mod file;
 mod page;
@@ -12,6 +13,7 @@ mod store;
 mod write;
 mod writer;
 
+pub use bundle::{Bundle, Decision, MAX_LISTED, StepRun};
 pub use error::StoreError;
 pub use page::{Cursor, Filter, MAX_PAGE, NotACursor, Page};
 pub use read::{MAX_FOUND, MIN_PREFIX};

@@ -26,7 +26,8 @@ const CACHED_STATEMENTS: usize = 64;
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. What stands here has run on files we no longer see: only ever add to the end.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
 CREATE TABLE receipts (
     sequence INTEGER PRIMARY KEY,
     receipt_id BLOB NOT NULL UNIQUE CHECK (length(receipt_id) = 16),
@@ -48,9 +49,34 @@ CREATE INDEX receipts_by_verdict ON receipts (verdict);
 CREATE INDEX receipts_by_tier ON receipts (tier);
 CREATE INDEX receipts_by_task ON receipts (task_id) WHERE task_id IS NOT NULL;
 CREATE UNIQUE INDEX receipts_by_position ON receipts (chain_id, position) WHERE chain_id IS NOT NULL;
-"];
+",
+    "
+CREATE TABLE runs (
+    run TEXT NOT NULL,
+    step TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (run, step)
+) STRICT;
+CREATE TABLE spent (
+    receipt_id BLOB PRIMARY KEY CHECK (length(receipt_id) = 16),
+    spent_by TEXT NOT NULL,
+    spent_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE decisions (
+    sequence INTEGER PRIMARY KEY,
+    decision_id TEXT NOT NULL UNIQUE,
+    decided_at INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    document TEXT NOT NULL
+) STRICT;
+CREATE INDEX decisions_by_fingerprint ON decisions (fingerprint);
+",
+];
 
-const KNOWN: i32 = 1;
+const KNOWN: i32 = 2;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 use rusqlite::Connection;
 
+use crate::bundle::{self, Bundle, BundleRow, Decision, StepRun};
 use crate::error::StoreError;
 use crate::page::{Filter, Page};
 use crate::read::MIN_PREFIX;
@@ -53,6 +54,51 @@ impl Store {
     pub fn submit(&self, new: NewReceipt) -> Pending {
         let row = ReceiptRow::new(&new.receipt, new.chain);
         self.writer.submit(row.map(|row| Write::Receipt(Box::new(row))))
+    }
+
+    /// Hands over what is to be kept together or not at all.
+    pub fn submit_bundle(&self, bundle: Bundle) -> Pending {
+        self.writer.submit(BundleRow::new(bundle).map(|row| Write::Bundle(Box::new(row))))
+    }
+
+    /// The state of a step in a run; none before its first judgment.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn step_run(&self, run: &str, step: &str) -> Result<Option<StepRun>, StoreError> {
+        self.read(|connection| bundle::step_run(connection, run, step))
+    }
+
+    /// The states of all steps, or of those of one run, last changed first; at most [`crate::MAX_LISTED`].
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn step_runs(&self, run: Option<&str>) -> Result<Vec<StepRun>, StoreError> {
+        self.read(|connection| bundle::runs(connection, run))
+    }
+
+    /// Whether a receipt that counts once was used up.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn is_spent(&self, id: &ReceiptId) -> Result<bool, StoreError> {
+        self.read(|connection| bundle::is_spent(connection, id))
+    }
+
+    /// The decision with this id.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn decision(&self, id: &str) -> Result<Option<Decision>, StoreError> {
+        self.read(|connection| bundle::decision(connection, id))
+    }
+
+    /// Decisions on the action with this fingerprint, newest first; at most [`crate::MAX_LISTED`].
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn decisions_on(&self, fingerprint: &str) -> Result<Vec<Decision>, StoreError> {
+        self.read(|connection| bundle::decisions_on(connection, fingerprint))
     }
 
     /// The receipt with this id, as it was kept.

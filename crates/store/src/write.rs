@@ -4,6 +4,7 @@ use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::bundle::BundleRow;
 use crate::error::StoreError;
 use crate::read;
 
@@ -13,6 +14,7 @@ pub const MAX_CHAIN_NAME: usize = 200;
 /// One thing to write. A further kind is one arm here and one function that [`Write::apply`] calls.
 pub(crate) enum Write {
     Receipt(Box<ReceiptRow>),
+    Bundle(Box<BundleRow>),
 }
 
 impl Write {
@@ -24,6 +26,7 @@ impl Write {
     pub(crate) fn apply(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
             Self::Receipt(row) => insert_receipt(transaction, row),
+            Self::Bundle(row) => row.apply(transaction),
         }
     }
 }
@@ -112,23 +115,34 @@ impl Place {
     }
 }
 
-fn insert_receipt(transaction: &Transaction<'_>, row: &ReceiptRow) -> rusqlite::Result<Result<(), StoreError>> {
-    if is_kept(transaction, row.receipt_id)? {
-        return Ok(Err(StoreError::Duplicate(row.receipt_id)));
+pub(crate) fn insert_receipt(
+    transaction: &Transaction<'_>,
+    row: &ReceiptRow,
+) -> rusqlite::Result<Result<(), StoreError>> {
+    if let Some(refused) = refusal(transaction, row)? {
+        return Ok(Err(refused));
     }
     let Some(link) = &row.chain else {
         return insert_row(transaction, row, None).map(Ok);
     };
-    let next = Place::next(transaction, &link.chain)?;
-    if link.place.as_ref() != Some(&next) {
-        return Ok(Err(StoreError::ChainMoved { chain: link.chain.clone(), next: next.position }));
-    }
+    let position = Place::next(transaction, &link.chain)?.position;
     let chain_id = chain_id(transaction, &link.chain)?;
-    insert_row(transaction, row, Some((chain_id, next.position.cast_signed()))).map(Ok)
+    insert_row(transaction, row, Some((chain_id, position.cast_signed()))).map(Ok)
 }
 
-fn is_kept(transaction: &Transaction<'_>, id: ReceiptId) -> rusqlite::Result<bool> {
-    let mut statement = transaction.prepare_cached("SELECT 1 FROM receipts WHERE receipt_id = ?1")?;
+/// Why the receipt can not be kept, if so.
+pub(crate) fn refusal(connection: &Connection, row: &ReceiptRow) -> rusqlite::Result<Option<StoreError>> {
+    if is_kept(connection, row.receipt_id)? {
+        return Ok(Some(StoreError::Duplicate(row.receipt_id)));
+    }
+    let Some(link) = &row.chain else { return Ok(None) };
+    let next = Place::next(connection, &link.chain)?;
+    let moved = link.place.as_ref() != Some(&next);
+    Ok(moved.then(|| StoreError::ChainMoved { chain: link.chain.clone(), next: next.position }))
+}
+
+fn is_kept(connection: &Connection, id: ReceiptId) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM receipts WHERE receipt_id = ?1")?;
     statement.exists([id.as_bytes()])
 }
 

@@ -45,7 +45,7 @@ fn block(calls: &mut Calls, record: &Record, position: usize, block: &Json, at: 
     if kind == "tool_use" || kind.ends_with("_tool_use") {
         let input = block.get("input").ok_or_else(|| record.malformed(format!("a `{kind}` block has no `input`")))?;
         let made = Made { id: Some(text("id")?), name: text("name")?, arguments: input.clone(), at };
-        return made_once(calls, record, position, made);
+        return calls.made(record, position, made).map(|_| ());
     }
     if kind == "tool_result" || kind.ends_with("_tool_result") {
         let content = block.get("content").unwrap_or(&Json::Null);
@@ -53,15 +53,6 @@ fn block(calls: &mut Calls, record: &Record, position: usize, block: &Json, at: 
         return calls.answered(record, position, text("tool_use_id")?, answer);
     }
     Ok(())
-}
-
-/// Transcripts that were resumed hold the same block twice.
-fn made_once(calls: &mut Calls, record: &Record, position: usize, made: Made<'_>) -> Result<(), TraceError> {
-    let again = made.id.and_then(|id| calls.waiting(id));
-    match again.is_some_and(|call| call.name == made.name && call.arguments == made.arguments) {
-        true => Ok(()),
-        false => calls.made(record, position, made).map(|_| ()),
-    }
 }
 
 /// Results of tools the service runs say in their content that they are errors.

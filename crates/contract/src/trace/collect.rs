@@ -86,11 +86,6 @@ impl Calls {
         self.open.contains_key(id)
     }
 
-    /// The call with this id that waits for its result.
-    pub(super) fn waiting(&self, id: &str) -> Option<&Call> {
-        self.calls.get(*self.open.get(id)?)
-    }
-
     pub(super) fn finish(self) -> Vec<Call> {
         self.calls
     }

@@ -1,0 +1,305 @@
+//! Rules about the recorded calls.
+
+use proofmark_predicate::{Truth, Value};
+
+use super::{Facts, Kind, MissingFact, Outcome, RuleResult, Standing};
+use crate::condition;
+use crate::expect::{Answer, brief_json};
+use crate::glob;
+use crate::tools::ToolClasses;
+use crate::trace::{Call, CallStatus, Trace};
+use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
+
+/// The calls each rule counts, looked up once.
+pub(super) struct Looked<'a> {
+    trace: Option<&'a Trace>,
+    rules: Vec<LookedRule<'a>>,
+}
+
+struct LookedRule<'a> {
+    applies: Applies,
+    /// The calls that fit the rule, order aside.
+    fitting: Vec<&'a Call>,
+    /// Those of them that are in order too.
+    counted: Vec<&'a Call>,
+    /// The calls of the tool that do not fit, and why not.
+    near: Vec<(&'a Call, String)>,
+}
+
+enum Applies {
+    Yes,
+    No,
+    Unknown(Vec<MissingFact>),
+}
+
+impl<'a> Looked<'a> {
+    pub(super) fn up(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts) -> Self {
+        let calls = trace.map_or(&[][..], |trace| &trace.calls);
+        let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| look_up(rule, calls, facts)).collect();
+        let counted: Vec<_> =
+            verification.tool_calls.iter().zip(&rules).map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls)).collect();
+        for (looked, counted) in rules.iter_mut().zip(counted) {
+            looked.counted = counted;
+        }
+        Self { trace, rules }
+    }
+
+    pub(super) fn judge_rules(&self, verification: &Verification) -> Vec<RuleResult> {
+        let pairs = verification.tool_calls.iter().zip(&self.rules);
+        pairs.map(|(rule, looked)| self.judge(rule, looked)).collect()
+    }
+
+    /// That no call changed anything but those the rules count. A call that failed changed nothing; one without a
+    /// result may have.
+    pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
+        let listed: Vec<usize> = self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
+        let result = |outcome, status, message: String, missing, calls| RuleResult {
+            id: "noOtherMutations".to_owned(),
+            kind: Kind::NoOtherMutations,
+            outcome,
+            status,
+            rule: "no mutating call but those the rules list".to_owned(),
+            message,
+            missing,
+            calls,
+        };
+        let Some(trace) = self.trace else {
+            let missing = vec![MissingFact::absent("trace".to_owned())];
+            return result(Outcome::Unknown, Standing::Absent, "no calls were recorded".to_owned(), missing, Vec::new());
+        };
+        let others = trace.calls.iter().filter(|call| {
+            call.status != CallStatus::Failed
+                && tools.class_of(&call.name) == Class::Mutating
+                && !listed.contains(&call.index)
+        });
+        let others: Vec<&Call> = others.collect();
+        match others.is_empty() {
+            true => result(Outcome::Met, Standing::Observed, "no other call changed anything".to_owned(), Vec::new(), Vec::new()),
+            false => {
+                let message = format!("also called: {}", self.describe_others(&others, verification, tools));
+                let calls = others.iter().map(|call| call.index).collect();
+                result(Outcome::Unmet, Standing::Observed, message, Vec::new(), calls)
+            }
+        }
+    }
+
+    fn describe_others(&self, others: &[&Call], verification: &Verification, tools: &ToolClasses) -> String {
+        const MAX_SHOWN: usize = 5;
+        let mut words: Vec<_> = others.iter().take(MAX_SHOWN).map(|call| self.describe_other(call, verification, tools)).collect();
+        if others.len() > MAX_SHOWN {
+            words.push(format!("{} more", others.len() - MAX_SHOWN));
+        }
+        words.join(", ")
+    }
+
+    fn describe_other(&self, call: &Call, verification: &Verification, tools: &ToolClasses) -> String {
+        let mut pairs = verification.tool_calls.iter().zip(&self.rules);
+        let near = pairs.find_map(|(rule, looked)| {
+            let (_, why) = looked.near.iter().find(|(near, _)| near.index == call.index)?;
+            Some(format!("not as `{}` asks: {why}", rule.id))
+        });
+        let why = match (near, tools.is_mutating(&call.name)) {
+            (Some(near), _) => near,
+            (None, true) => "mutating".to_owned(),
+            (None, false) => "not declared readonly".to_owned(),
+        };
+        format!("call {} `{}` ({why})", call.index, call.name)
+    }
+
+    fn judge(&self, rule: &ToolRule, looked: &LookedRule<'_>) -> RuleResult {
+        let result = |outcome, status, message: String, missing| RuleResult {
+            id: rule.id.clone(),
+            kind: Kind::ToolCall,
+            outcome,
+            status,
+            rule: describe(rule),
+            message,
+            missing,
+            calls: looked.counted.iter().map(|call| call.index).collect(),
+        };
+        match (&looked.applies, self.trace) {
+            (Applies::No, _) => result(Outcome::Met, Standing::Absent, "its condition does not hold".to_owned(), Vec::new()),
+            (Applies::Unknown(missing), _) => {
+                let message = said(rule, "whether it applies is unknown".to_owned());
+                result(Outcome::Unknown, Standing::Absent, message, missing.clone())
+            }
+            (Applies::Yes, None) => {
+                let missing = vec![MissingFact::absent("trace".to_owned())];
+                result(Outcome::Unknown, Standing::Absent, said(rule, "no calls were recorded".to_owned()), missing)
+            }
+            (Applies::Yes, Some(_)) => self.count(rule, looked, result),
+        }
+    }
+
+    fn count(
+        &self,
+        rule: &ToolRule,
+        looked: &LookedRule<'_>,
+        result: impl Fn(Outcome, Standing, String, Vec<MissingFact>) -> RuleResult,
+    ) -> RuleResult {
+        let found = looked.counted.len() as u64;
+        let status = if found == 0 { Standing::Absent } else { Standing::Observed };
+        let too_many = rule.count.max.is_some_and(|max| found > max);
+        if found < rule.count.min {
+            let how = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(looked));
+            let missing = vec![MissingFact::new(format!("calls.{}", rule.name), &format!("was found {found} times, expected {}", rule.count.min))];
+            return result(Outcome::Unmet, status, said(rule, how), missing);
+        }
+        match (too_many, rule.count.max) {
+            (true, Some(max)) => {
+                let how = format!("{found} calls of `{}`, and {max} are allowed", rule.name);
+                result(Outcome::Unmet, status, said(rule, how), Vec::new())
+            }
+            _ => result(Outcome::Met, status, format!("{found} calls of `{}`", rule.name), Vec::new()),
+        }
+    }
+}
+
+fn look_up<'a>(rule: &ToolRule, calls: &'a [Call], facts: &Facts) -> LookedRule<'a> {
+    let applies = match rule.when.as_ref().map(|when| when.truth(&facts.all)) {
+        None | Some(Truth::True) => Applies::Yes,
+        Some(Truth::False) => Applies::No,
+        Some(Truth::Unknown(missing)) => {
+            let facts = missing.into_iter().map(|fact| MissingFact::new(fact.path, &fact.why.to_string()));
+            Applies::Unknown(facts.collect())
+        }
+    };
+    let mut looked = LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), near: Vec::new() };
+    if !matches!(looked.applies, Applies::Yes) {
+        return looked;
+    }
+    for call in calls.iter().filter(|call| glob::matches(&rule.name, &call.name)) {
+        match misfit(rule, call, facts) {
+            None => looked.fitting.push(call),
+            Some(why) => looked.near.push((call, why)),
+        }
+    }
+    looked
+}
+
+/// Why a call of the tool does not count for the rule.
+fn misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
+    match (rule.status, call.status) {
+        (CountedStatus::Any, _) | (CountedStatus::Succeeded, CallStatus::Succeeded) => {}
+        (CountedStatus::Succeeded, CallStatus::Failed) => return Some("its result is an error".to_owned()),
+        (CountedStatus::Succeeded, CallStatus::Doubtful) => return Some("its result reads like an error".to_owned()),
+        (CountedStatus::Succeeded, CallStatus::Pending) => return Some("it has no result".to_owned()),
+    }
+    // Numbers that can not be held exactly are compared with nothing.
+    let held = |json: Option<&_>| json.map_or(Some(Value::Null), |json| condition::value(json).ok());
+    let inexact = || "it holds a number that is too long to compare".to_owned();
+    if let Some(exact) = &rule.exact_args {
+        let wanted = condition::value(exact).ok();
+        let given = condition::value(&call.arguments).ok();
+        let same = wanted.zip(given).is_some_and(|(wanted, given)| condition::same(&wanted, &given));
+        if !same {
+            return Some(format!("the arguments are {}", brief_json(&call.arguments)));
+        }
+    }
+    if !rule.args.is_empty() {
+        let Some(arguments) = held(Some(&call.arguments)) else {
+            return Some(inexact());
+        };
+        parts_misfit(&rule.args, &arguments, facts, "args.")?;
+    }
+    None.or_else(|| result_misfit(rule, call, facts))
+}
+
+fn result_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
+    if rule.result.is_empty() {
+        return None;
+    }
+    let result = call.result.as_ref().map_or(Some(Value::Null), |json| condition::value(json).ok());
+    match result {
+        Some(result) => parts_misfit(&rule.result, &result, facts, "result."),
+        None => Some("it holds a number that is too long to compare".to_owned()),
+    }
+}
+
+fn parts_misfit(parts: &[Part], document: &Value, facts: &Facts, place: &str) -> Option<String> {
+    parts.iter().find_map(|part| match part.expect.answer(&part.path, document, &facts.all, place) {
+        Answer::Holds => None,
+        Answer::Differs(how) => Some(how),
+        Answer::Missing(missing) => Some(missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    })
+}
+
+/// The fitting calls that come where `before` and `after` want them.
+fn in_order<'a>(
+    rule: &ToolRule,
+    looked: &LookedRule<'a>,
+    verification: &Verification,
+    rules: &[LookedRule<'a>],
+    calls: &'a [Call],
+) -> Vec<&'a Call> {
+    let named = |name: &Option<String>| name.as_ref().map(|name| calls_named(name, verification, rules, calls));
+    let (later, earlier) = (named(&rule.before), named(&rule.after));
+    let fits = |call: &Call| {
+        let first = later.as_ref().and_then(|later| later.iter().map(|other| other.began).min());
+        let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first) || later_alone(call, first));
+        let after = earlier.as_ref().is_none_or(|earlier| {
+            !earlier.is_empty() && earlier.iter().all(|other| other.ended.is_some_and(|ended| ended < call.began))
+        });
+        before && after
+    };
+    looked.fitting.iter().copied().filter(|call| fits(call)).collect()
+}
+
+/// Plain records have one place per call, so a call ends where it began.
+fn later_alone(call: &Call, first: usize) -> bool {
+    call.ended.is_none() && call.began < first && call.status == CallStatus::Failed
+}
+
+/// The calls a `before` or `after` means: those that fit the rule of that name, or all of the tool.
+fn calls_named<'a>(
+    name: &str,
+    verification: &Verification,
+    rules: &[LookedRule<'a>],
+    calls: &'a [Call],
+) -> Vec<&'a Call> {
+    let mut pairs = verification.tool_calls.iter().zip(rules);
+    match pairs.find(|(rule, _)| rule.id == name) {
+        Some((_, looked)) => looked.fitting.clone(),
+        None => calls.iter().filter(|call| glob::matches(name, &call.name)).collect(),
+    }
+}
+
+fn near_misses(looked: &LookedRule<'_>) -> String {
+    const MAX_SHOWN: usize = 3;
+    let out_of_order = looked.fitting.len() - looked.counted.len();
+    let mut words: Vec<_> =
+        looked.near.iter().take(MAX_SHOWN).map(|(call, why)| format!("call {}: {why}", call.index)).collect();
+    if out_of_order > 0 {
+        words.push(format!("{out_of_order} out of order"));
+    }
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("; {}", words.join("; ")),
+    }
+}
+
+fn describe(rule: &ToolRule) -> String {
+    let max = rule.count.max.map(|max| format!(", at most {max}")).unwrap_or_default();
+    let exact = rule.exact_args.as_ref().map(|args| format!(" with exactly {}", brief_json(args))).unwrap_or_default();
+    let parts = |place: &str, parts: &[Part]| -> String {
+        parts.iter().map(|part| format!(", {place}.{} {}", part.path.text(), part.expect.describe())).collect()
+    };
+    let order = |word: &str, name: &Option<String>| name.as_ref().map(|name| format!(", {word} {name}")).unwrap_or_default();
+    let when = rule.when.as_ref().map(|when| format!(", when {}", when.source())).unwrap_or_default();
+    format!(
+        "at least {} calls of {}{max}{exact}{}{}{}{}{when}",
+        rule.count.min,
+        rule.name,
+        parts("args", &rule.args),
+        parts("result", &rule.result),
+        order("before", &rule.before),
+        order("after", &rule.after)
+    )
+}
+
+fn said(rule: &ToolRule, how: String) -> String {
+    match &rule.reject_message {
+        Some(message) => format!("{message} ({how})"),
+        None => how,
+    }
+}

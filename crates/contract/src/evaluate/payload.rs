@@ -1,0 +1,61 @@
+//! Rules about the payload.
+
+use super::{Facts, Kind, MissingFact, Outcome, RuleResult, Standing};
+use crate::expect::Answer;
+use crate::response::{Payload, ResponseError};
+use crate::workflow::EvidenceRule;
+
+/// That there is exactly one result block that can be read.
+pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResult {
+    let (outcome, status, message, missing) = match payload {
+        Ok(payload) => (Outcome::Met, Standing::SelfReported, format!("found at line {}", payload.line), Vec::new()),
+        Err(ResponseError::Missing) => {
+            let fact = MissingFact::absent("result".to_owned());
+            (Outcome::Unknown, Standing::Absent, ResponseError::Missing.to_string(), vec![fact])
+        }
+        Err(error) => (Outcome::Unmet, Standing::Absent, error.to_string(), Vec::new()),
+    };
+    RuleResult {
+        id: "result".to_owned(),
+        kind: Kind::Result,
+        outcome,
+        status,
+        rule: "the response has one result block".to_owned(),
+        message,
+        missing,
+        calls: Vec::new(),
+    }
+}
+
+pub(super) fn judge(rule: &EvidenceRule, facts: &Facts) -> RuleResult {
+    let answer = match &facts.payload {
+        Some(payload) => rule.expect.answer(&rule.path, payload, &facts.all, "payload."),
+        None => Answer::Missing(vec![MissingFact::absent(format!("payload.{}", rule.path.text()))]),
+    };
+    let (outcome, status, message, missing) = match answer {
+        Answer::Holds => (Outcome::Met, Standing::SelfReported, "the payload says so".to_owned(), Vec::new()),
+        Answer::Differs(how) => (Outcome::Unmet, Standing::SelfReported, said(rule, how), Vec::new()),
+        Answer::Missing(facts) => {
+            let how = facts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            (Outcome::Unknown, Standing::Absent, said(rule, how), facts)
+        }
+    };
+    RuleResult {
+        id: rule.id.clone(),
+        kind: Kind::Evidence,
+        outcome,
+        status,
+        rule: format!("{} {}", rule.path.text(), rule.expect.describe()),
+        message,
+        missing,
+        calls: Vec::new(),
+    }
+}
+
+/// The author's words, and what is the matter.
+fn said(rule: &EvidenceRule, how: String) -> String {
+    match &rule.reject_message {
+        Some(message) => format!("{message} ({how})"),
+        None => how,
+    }
+}

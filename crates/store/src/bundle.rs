@@ -1,0 +1,178 @@
+//! What is kept together or not at all: a judgment with the state it leads to, a decision with what it spends.
+
+use proofmark_receipt::ReceiptId;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+
+use crate::error::StoreError;
+use crate::store::NewReceipt;
+use crate::write::{ReceiptRow, insert_receipt, refusal};
+
+/// The most runs or decisions one listing has.
+pub const MAX_LISTED: usize = 1000;
+
+/// Things of which all are kept, or none.
+#[derive(Clone, Debug, Default)]
+pub struct Bundle {
+    /// A receipt.
+    pub receipt: Option<NewReceipt>,
+    /// The state of a step run.
+    pub run: Option<StepRun>,
+    /// A decision.
+    pub decision: Option<Decision>,
+    /// Receipts and approvals that are used up by it.
+    pub spends: Vec<ReceiptId>,
+    /// What uses them up: a run or the id of a decision.
+    pub spent_by: String,
+    /// When, in milliseconds after 1970-01-01T00:00:00Z.
+    pub at: i64,
+}
+
+/// The state of one step in one run of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRun {
+    /// The run.
+    pub run: String,
+    /// The step.
+    pub step: String,
+    /// How often the state has changed; to be kept, one more than what is kept.
+    pub version: u64,
+    /// The state, as JSON.
+    pub state: String,
+}
+
+/// A decision and what it is looked up by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Its id.
+    pub decision_id: String,
+    /// When it was made, in milliseconds after 1970-01-01T00:00:00Z.
+    pub decided_at: i64,
+    /// Its outcome.
+    pub outcome: String,
+    /// What identifies the action, but for how it is presented.
+    pub fingerprint: String,
+    /// The decision receipt, as JSON.
+    pub document: String,
+}
+
+pub(crate) struct BundleRow {
+    bundle: Bundle,
+    receipt: Option<ReceiptRow>,
+}
+
+impl BundleRow {
+    /// # Errors
+    /// As [`ReceiptRow::new`].
+    pub(crate) fn new(mut bundle: Bundle) -> Result<Self, StoreError> {
+        let receipt = bundle.receipt.take().map(|new| ReceiptRow::new(&new.receipt, new.chain)).transpose()?;
+        Ok(Self { bundle, receipt })
+    }
+
+    /// Writes all of it, or answers why it is refused, having changed nothing.
+    pub(crate) fn apply(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Result<(), StoreError>> {
+        if let Some(refused) = self.refusal(transaction)? {
+            return Ok(Err(refused));
+        }
+        if let Some(row) = &self.receipt
+            && let Err(refused) = insert_receipt(transaction, row)?
+        {
+            return Ok(Err(refused));
+        }
+        if let Some(run) = &self.bundle.run {
+            put_run(transaction, run, self.bundle.at)?;
+        }
+        if let Some(decision) = &self.bundle.decision {
+            put_decision(transaction, decision)?;
+        }
+        for id in &self.bundle.spends {
+            let sql = "INSERT INTO spent (receipt_id, spent_by, spent_at) VALUES (?1, ?2, ?3)";
+            transaction.prepare_cached(sql)?.execute((id.as_bytes(), &self.bundle.spent_by, self.bundle.at))?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn refusal(&self, connection: &Connection) -> rusqlite::Result<Option<StoreError>> {
+        if let Some(row) = &self.receipt
+            && let Some(refused) = refusal(connection, row)?
+        {
+            return Ok(Some(refused));
+        }
+        if let Some(run) = &self.bundle.run {
+            let kept = step_run(connection, &run.run, &run.step)?.map_or(0, |kept| kept.version);
+            if run.version != kept + 1 {
+                return Ok(Some(StoreError::RunMoved { run: run.run.clone(), step: run.step.clone() }));
+            }
+        }
+        if let Some(new) = &self.bundle.decision
+            && decision(connection, &new.decision_id)?.is_some()
+        {
+            return Ok(Some(StoreError::DecisionKept(new.decision_id.clone())));
+        }
+        for (index, id) in self.bundle.spends.iter().enumerate() {
+            let twice = self.bundle.spends.iter().take(index).any(|earlier| earlier == id);
+            if twice || is_spent(connection, id)? {
+                return Ok(Some(StoreError::Spent(*id)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn put_run(transaction: &Transaction<'_>, run: &StepRun, at: i64) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO runs (run, step, version, state, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (run, step) DO UPDATE SET version = ?3, state = ?4, updated_at = ?5";
+    let mut statement = transaction.prepare_cached(sql)?;
+    statement.execute((&run.run, &run.step, run.version.cast_signed(), &run.state, at)).map(drop)
+}
+
+fn put_decision(transaction: &Transaction<'_>, new: &Decision) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO decisions (decision_id, decided_at, outcome, fingerprint, document)
+               VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut statement = transaction.prepare_cached(sql)?;
+    statement.execute((&new.decision_id, new.decided_at, &new.outcome, &new.fingerprint, &new.document)).map(drop)
+}
+
+pub(crate) fn is_spent(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM spent WHERE receipt_id = ?1")?.exists([id.as_bytes()])
+}
+
+pub(crate) fn step_run(connection: &Connection, run: &str, step: &str) -> rusqlite::Result<Option<StepRun>> {
+    let sql = "SELECT run, step, version, state FROM runs WHERE run = ?1 AND step = ?2";
+    connection.prepare_cached(sql)?.query_row([run, step], read_run).optional()
+}
+
+pub(crate) fn runs(connection: &Connection, run: Option<&str>) -> rusqlite::Result<Vec<StepRun>> {
+    let sql = "SELECT run, step, version, state FROM runs WHERE ?1 IS NULL OR run = ?1
+               ORDER BY updated_at DESC, run, step LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map((run, MAX_LISTED as i64), read_run)?.collect()
+}
+
+fn read_run(row: &Row<'_>) -> rusqlite::Result<StepRun> {
+    let version: i64 = row.get(2)?;
+    Ok(StepRun { run: row.get(0)?, step: row.get(1)?, version: version.cast_unsigned(), state: row.get(3)? })
+}
+
+pub(crate) fn decision(connection: &Connection, id: &str) -> rusqlite::Result<Option<Decision>> {
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([id], read_decision).optional()
+}
+
+/// Decisions on the same action, newest first.
+pub(crate) fn decisions_on(connection: &Connection, fingerprint: &str) -> rusqlite::Result<Vec<Decision>> {
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE fingerprint = ?1 ORDER BY sequence DESC LIMIT ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map((fingerprint, MAX_LISTED as i64), read_decision)?.collect()
+}
+
+const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, document";
+
+fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+    Ok(Decision {
+        decision_id: row.get(0)?,
+        decided_at: row.get(1)?,
+        outcome: row.get(2)?,
+        fingerprint: row.get(3)?,
+        document: row.get(4)?,
+    })
+}

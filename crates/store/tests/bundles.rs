@@ -1,0 +1,84 @@
+//! What is kept together or not at all.
+
+use proofmark_receipt::{Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};
+use proofmark_store::{Bundle, Decision, NewReceipt, StepRun, Store, StoreError};
+
+fn receipt(seed: u8) -> Receipt {
+    let digest = Sha256Digest::of(&[seed]);
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([seed; 16]),
+        verified_at: Timestamp::from_unix_millis(0),
+        tier: 1,
+        verdict: Verdict::Error,
+        task: None,
+        results: Results::default(),
+        hashes: Hashes { specification: digest, output: digest, tests: None },
+        metadata: Object::new(),
+    };
+    draft.unsigned().unwrap()
+}
+
+fn run(version: u64, state: &str) -> StepRun {
+    StepRun { run: "r1".to_owned(), step: "build".to_owned(), version, state: state.to_owned() }
+}
+
+fn decision(id: &str) -> Decision {
+    Decision {
+        decision_id: id.to_owned(),
+        decided_at: 1,
+        outcome: "allow".to_owned(),
+        fingerprint: "f".to_owned(),
+        document: "{}".to_owned(),
+    }
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    (folder, store)
+}
+
+#[test]
+fn a_judgment_and_its_state_are_kept_together() {
+    let (_folder, store) = store();
+    let new = NewReceipt { receipt: receipt(1), chain: None };
+    let bundle = Bundle { receipt: Some(new), run: Some(run(1, "retry")), ..Bundle::default() };
+    store.submit_bundle(bundle).wait().unwrap();
+    assert_eq!(store.step_run("r1", "build").unwrap(), Some(run(1, "retry")));
+    assert!(store.receipt(&receipt(1).receipt_id()).unwrap().is_some());
+    assert_eq!(store.step_runs(None).unwrap(), [run(1, "retry")]);
+    assert_eq!(store.step_runs(Some("other")).unwrap(), []);
+}
+
+#[test]
+fn of_two_judgments_that_race_one_is_refused_whole() {
+    let (_folder, store) = store();
+    let attempt = |seed, state: &str| {
+        let new = NewReceipt { receipt: receipt(seed), chain: None };
+        store.submit_bundle(Bundle { receipt: Some(new), run: Some(run(1, state)), ..Bundle::default() })
+    };
+    let (first, second) = (attempt(1, "accepted"), attempt(2, "accepted"));
+    first.wait().unwrap();
+    let moved = StoreError::RunMoved { run: "r1".to_owned(), step: "build".to_owned() };
+    assert_eq!(second.wait(), Err(moved));
+    assert_eq!(store.receipt(&receipt(2).receipt_id()).unwrap(), None);
+}
+
+#[test]
+fn a_receipt_is_spent_once_and_with_its_decision() {
+    let (_folder, store) = store();
+    let spend = |id: &str| {
+        let spends = vec![receipt(7).receipt_id()];
+        let bundle = Bundle { decision: Some(decision(id)), spends, spent_by: id.to_owned(), ..Bundle::default() };
+        store.submit_bundle(bundle).wait()
+    };
+    spend("d1").unwrap();
+    assert!(store.is_spent(&receipt(7).receipt_id()).unwrap());
+    assert_eq!(spend("d2"), Err(StoreError::Spent(receipt(7).receipt_id())));
+    assert_eq!(store.decision("d2").unwrap(), None);
+    assert_eq!(store.decisions_on("f").unwrap(), [decision("d1")]);
+    let again = Bundle { decision: Some(decision("d1")), ..Bundle::default() };
+    assert_eq!(store.submit_bundle(again).wait(), Err(StoreError::DecisionKept("d1".to_owned())));
+    let twice = Bundle { spends: vec![receipt(8).receipt_id(); 2], ..Bundle::default() };
+    assert_eq!(store.submit_bundle(twice).wait(), Err(StoreError::Spent(receipt(8).receipt_id())));
+}

@@ -1,6 +1,8 @@
 //! `cargo xtask bench <what>`: figures side by side in one run. They gate nothing: machines are noisy.
 
+mod accept;
 mod mbpp;
+mod predicate;
 mod receipt;
 mod tier0;
 
@@ -20,6 +22,10 @@ pub(crate) enum Bench {
     Tier0,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
+    /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
+    Accept,
+    /// Requests decided by 20 rules on one core, from JSON text: the predicate language, cel, cedar-policy
+    Predicate,
 }
 
 /// Set in the process that runs on one core alone.
@@ -27,16 +33,18 @@ const PINNED: &str = "PROOFMARK_BENCH_PINNED";
 
 /// Runs a benchmark, optimised and on one core.
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
-    let name = match bench {
-        Bench::Tier0 => "tier0",
-        Bench::Receipt => "receipt",
-    };
-    if std::env::var_os(PINNED).is_none() {
-        return run_pinned(name);
-    }
     match bench {
-        Bench::Tier0 => tier0::run(),
-        Bench::Receipt => receipt::run(),
+        Bench::Tier0 => on_one_core("tier0", tier0::run),
+        Bench::Receipt => on_one_core("receipt", receipt::run),
+        Bench::Accept => accept::run(),
+        Bench::Predicate => predicate::run(),
+    }
+}
+
+fn on_one_core(name: &str, work: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    match std::env::var_os(PINNED) {
+        Some(_) => work(),
+        None => run_pinned(name),
     }
 }
 

@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("boundary", &["receipt", "predicate"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "sandbox", "store"]),
+    ("verifier", &["receipt", "checks", "contract", "boundary", "sandbox", "store"]),
     ("cli", &["verifier", "receipt"]),
     ("xtask", &["verifier", "receipt"]),
 ];

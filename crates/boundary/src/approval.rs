@@ -76,7 +76,8 @@ impl Approval {
         approval.insert("note", self.note.as_str());
         let mut metadata = Object::new();
         metadata.insert("approval", approval);
-        let task = Task { task_id: Some(decision_id.to_owned()), task_type: Some("approval".to_owned()), description: None };
+        let task =
+            Task { task_id: Some(decision_id.to_owned()), task_type: Some("approval".to_owned()), description: None };
         Ok(Draft {
             receipt_id,
             verified_at: now,

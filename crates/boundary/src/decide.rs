@@ -13,6 +13,7 @@ use proofmark_receipt::{Sha256Digest, Timestamp};
 pub use finding::{Finding, Reason, Standing};
 pub(crate) use finding::{Kind, RuleRef};
 pub(crate) use judge::{Assumption, Judged, World, judge};
+pub(crate) use rules::call_words;
 
 use crate::change::{self, Change};
 use crate::evidence::{Evidence, Item};

@@ -137,7 +137,7 @@ impl ReceiptFact {
 }
 
 impl ApprovalFact {
-    fn read(json: &Json) -> Option<Self> {
+    pub(crate) fn read(json: &Json) -> Option<Self> {
         let text = |name: &str| json.as_object()?.get(name)?.as_str();
         Some(Self {
             role: text("role")?.to_owned(),

@@ -54,10 +54,7 @@ pub fn fact_schema(classes: &[String]) -> Schema {
             "agent",
             object(["id", "org", "project", "environment", "run", "step", "sensitivity"].map(|name| (name, text()))),
         ),
-        (
-            "facts",
-            list(object([("type", text()), ("payload", FieldType::Any), ("source", text()), ("at", text())])),
-        ),
+        ("facts", list(object([("type", text()), ("payload", FieldType::Any), ("source", text()), ("at", text())]))),
         (
             "calls",
             list(object([
@@ -91,10 +88,8 @@ pub(crate) fn value(json: &Json, at: &str) -> Result<Value, InexactNumber> {
     Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::from(*value),
-        Json::Number(number) => Value::number(number.as_str()).map_err(|_| InexactNumber {
-            at: at.to_owned(),
-            token: number.as_str().chars().take(40).collect(),
-        })?,
+        Json::Number(number) => Value::number(number.as_str())
+            .map_err(|_| InexactNumber { at: at.to_owned(), token: number.as_str().chars().take(40).collect() })?,
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => {
             let items = items.iter().enumerate().map(|(index, item)| match item {

@@ -41,7 +41,7 @@ mod request;
 mod ruling;
 
 pub use approval::{Approval, ApprovalError};
-pub use cases::{Case, CaseResult, Cases, Difference};
+pub use cases::{Case, CaseResult, Cases};
 pub use change::{Admission, Change, admits};
 pub use coverage::{Coverage, RuleHits};
 pub use decide::{Decision, Finding, History, Moment, Reason, Spend, Standing, decide};
@@ -49,8 +49,8 @@ pub use evidence::{ApprovalFact, Evidence, Item, ReceiptFact, Refusal, Status};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
 pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
-pub use receipt::{DecisionId, DecisionReceipt, Direction, Disposition};
-pub use replay::{Replay, replay};
+pub use receipt::{DecisionReceipt, NotADecision};
+pub use replay::{Difference, Replay, replay};
 pub use request::Request;
 pub use ruling::{Outcome, Ruling};
 

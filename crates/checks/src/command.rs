@@ -22,6 +22,8 @@ pub const MAX_WORDS: usize = 256;
 
 /// The report a command is made to write where it writes none by itself.
 const OWN_REPORT: &str = ".proofmark-report.xml";
+/// Makes node's test runner report in TAP.
+const TAP_REPORTER: &str = "--test-reporter=tap";
 
 /// A project and the command that tests it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,4 +46,13 @@ pub struct Command {
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,
+}
+
+impl Command {
+    /// Whether the command is a test runner that was told to report on its standard output.
+    pub(crate) fn prints_report(&self) -> bool {
+        let told = |reporter: &str| self.arguments.iter().any(|word| word == reporter);
+        let elsewhere = self.arguments.iter().any(|word| word.starts_with("--test-reporter-destination"));
+        told("--test") && (told(TAP_REPORTER) || told("--test-reporter=junit")) && !elsewhere
+    }
 }

@@ -1,6 +1,7 @@
 //! Tier 1: what a text must be like, checked without running anything (VRF 1.0, "Mechanical Check").
 
 mod evaluate;
+mod path;
 mod read;
 mod rule;
 mod schema;

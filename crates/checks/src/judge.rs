@@ -103,7 +103,7 @@ impl Request {
         let fault = checked.iter().fold(None, |fault, (one, _)| worse(fault, *one));
         let names = checked.iter().map(|(_, detail)| detail.name.as_str()).collect();
         let mut room = Room::beside(self.task.as_ref(), names);
-        let details = checked.into_iter().map(|(_, detail)| hidden(detail, reveal));
+        let details = checked.into_iter().map(|(fault, detail)| hidden(fault, detail, reveal));
         let mut results = Results::from_details(match &mut room {
             Some(room) => details.map(|detail| room.fit(detail)).collect(),
             None => details.map(bare).collect(),
@@ -130,8 +130,9 @@ fn bare(detail: Detail) -> Detail {
     Detail { name, expected: None, actual: None, elapsed_ms: None, message: None, constraint: None, ..detail }
 }
 
-fn hidden(detail: Detail, reveal: Reveal) -> Detail {
-    match reveal.shows(detail.status) {
+/// What the verifier could not do is said in any case; nothing of it is the submission's.
+fn hidden(fault: Option<Fault>, detail: Detail, reveal: Reveal) -> Detail {
+    match reveal.shows(detail.status) || fault == Some(Fault::Verifier) {
         true => detail,
         false => Detail { actual: None, message: None, ..detail },
     }

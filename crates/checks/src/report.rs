@@ -6,8 +6,7 @@ mod tap;
 
 use proofmark_receipt::{Detail, Status};
 
-use crate::caps::MAX_NAME_CHARS;
-use crate::caps::MAX_TESTS;
+use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 
 /// Why a report is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,17 +22,19 @@ pub(crate) struct Reported {
     elapsed_ms: Option<u64>,
 }
 
-/// The tests of a report in JUnit's XML.
-pub(crate) fn junit(bytes: &[u8]) -> Result<Vec<Detail>, BadReport> {
-    let text = std::str::from_utf8(bytes).map_err(|_| bad("the report is no UTF-8"))?;
-    details(junit::read(text)?)
+/// The tests of a report: JUnit's XML, or TAP.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Detail>, BadReport> {
+    found(bytes).unwrap_or_else(|| Err(bad("the report is cut, or neither JUnit XML nor TAP")))
 }
 
-/// The tests of TAP on standard output; `None` where there is none.
-pub(crate) fn tap(bytes: &[u8]) -> Option<Result<Vec<Detail>, BadReport>> {
+/// The tests of a report among what may be something else; `None` where there is no report.
+pub(crate) fn found(bytes: &[u8]) -> Option<Result<Vec<Detail>, BadReport>> {
     let text = String::from_utf8_lossy(bytes);
-    let begins = text.lines().any(|line| line.starts_with("TAP version ") || line.starts_with("1.."));
-    begins.then(|| tap::read(&text).and_then(details))
+    let begins = text.trim_start_matches('\u{feff}').trim_start();
+    if ["<?xml", "<testsuite"].iter().any(|xml| begins.starts_with(xml)) {
+        return Some(junit::read(begins).and_then(details));
+    }
+    tap::begins(&text).then(|| tap::read(&text).and_then(details))
 }
 
 fn bad(why: impl Into<String>) -> BadReport {
@@ -47,14 +48,18 @@ fn details(tests: Vec<Reported>) -> Result<Vec<Detail>, BadReport> {
     if tests.len() > MAX_TESTS {
         return Err(bad(format!("the report holds more than {MAX_TESTS} tests")));
     }
-    let detail = |test: Reported| Detail {
-        name: test.name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect(),
+    Ok(tests.into_iter().enumerate().map(|(index, test)| detail(index, test)).collect())
+}
+
+fn detail(index: usize, test: Reported) -> Detail {
+    let name: String = test.name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    Detail {
+        name: if name.trim().is_empty() { format!("test {}", index + 1) } else { name },
         status: test.status,
         expected: None,
         actual: None,
         elapsed_ms: test.elapsed_ms,
         message: test.message,
         constraint: None,
-    };
-    Ok(tests.into_iter().map(detail).collect())
+    }
 }

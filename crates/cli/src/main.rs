@@ -1,15 +1,21 @@
 //! The `proofmark` command: parse, call, print, exit.
 
+mod accept;
 mod batch;
 mod completions;
 mod config;
 mod doctor;
+mod document;
 mod exit;
+mod findings;
 mod input;
 mod key;
+mod lint;
 mod paint;
 mod receipt;
+mod runs;
 mod summary;
+mod test;
 mod verify;
 
 use std::process::ExitCode;
@@ -40,6 +46,15 @@ Example:
 enum Command {
     /// Run submissions against their tests and strike a receipt of each
     Verify(verify::Verify),
+    /// Judge an agent's response to a workflow step by the step's contract
+    Accept(accept::Accept),
+    /// Find what is wrong with workflows and policies before they run
+    Lint(lint::Lint),
+    /// Run a table of cases against workflows
+    Test(test::Test),
+    /// List and show runs of workflow steps
+    #[command(subcommand)]
+    Runs(runs::Runs),
     /// Check, show, list and export receipts
     #[command(subcommand)]
     Receipt(receipt::Receipt),
@@ -57,6 +72,10 @@ fn main() -> ExitCode {
     let config = Config::from_environment();
     let done = match arguments.command {
         Command::Verify(command) => command.run(&config),
+        Command::Accept(command) => command.run(&config),
+        Command::Lint(command) => command.run(),
+        Command::Test(command) => command.run(),
+        Command::Runs(command) => command.run(&config),
         Command::Receipt(command) => command.run(&config),
         Command::Key(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),

@@ -4,9 +4,9 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, Sha256Digest};
 use thiserror::Error;
 
-use crate::policy::{self, Demand, Demands, Exemption, Policy, Violation};
 use crate::evaluate::Standing;
 use crate::lint;
+use crate::policy::{self, Demand, Demands, Exemption, Policy, Violation};
 use crate::tools::ToolClasses;
 use crate::workflow::{Class, OnFailure, Step, Verification, Workflow};
 
@@ -99,7 +99,13 @@ impl Contract {
     }
 }
 
-fn resolve(workflow: &Workflow, step: &Step, verification: &Verification, policy: Option<&Policy>, now_ms: i64) -> Contract {
+fn resolve(
+    workflow: &Workflow,
+    step: &Step,
+    verification: &Verification,
+    policy: Option<&Policy>,
+    now_ms: i64,
+) -> Contract {
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
     let in_force = |policy: &Policy| -> Vec<Exemption> {

@@ -202,7 +202,8 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
     if asked == Standing::Absent {
         return None;
     }
-    let best = rules.iter().filter(|rule| rule.kind != Kind::Result && rule.rests_on(asked)).max_by_key(|rule| rule.status);
+    let best =
+        rules.iter().filter(|rule| rule.kind != Kind::Result && rule.rests_on(asked)).max_by_key(|rule| rule.status);
     Some(RuleResult {
         id: "ground".to_owned(),
         kind: Kind::Ground,
@@ -211,7 +212,9 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
         rule: format!("one met rule rests on {} evidence", asked.as_str()),
         message: match best {
             Some(rule) => format!("rests on `{}`", rule.id),
-            None => format!("no rule is met by {} evidence; what the agent says of itself is not enough", asked.as_str()),
+            None => {
+                format!("no rule is met by {} evidence; what the agent says of itself is not enough", asked.as_str())
+            }
         },
         missing: Vec::new(),
         calls: Vec::new(),

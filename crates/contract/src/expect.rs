@@ -49,7 +49,9 @@ impl Expect {
             (Some(_), Some(_)) => {
                 Err(field.error(Cause::ConflictingFields, "`predicate` and `equals` are both there; write one of them"))
             }
-            (None, None) => Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value")),
+            (None, None) => {
+                Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value"))
+            }
         }
     }
 
@@ -77,7 +79,9 @@ impl Expect {
             Self::Present | Self::Absent => Answer::Holds,
             Self::Equals(wanted) => match condition::value(wanted) {
                 Ok(wanted) if condition::same(&wanted, value) => Answer::Holds,
-                Ok(_) | Err(_) => Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted))),
+                Ok(_) | Err(_) => {
+                    Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted)))
+                }
             },
             Self::Predicate(condition) => match condition.truth(&with_value(facts, value)) {
                 Truth::True => Answer::Holds,

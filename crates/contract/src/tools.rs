@@ -45,10 +45,7 @@ impl ToolClasses {
     /// Both together; what either calls mutating is.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let both = |left: &[String], right: &[String]| [left, right].concat();
-        Self {
-            mutating: both(&self.mutating, &other.mutating),
-            readonly: both(&self.readonly, &other.readonly),
-        }
+        Self { mutating: both(&self.mutating, &other.mutating), readonly: both(&self.readonly, &other.readonly) }
     }
 
     pub(crate) fn to_json(&self) -> Json {

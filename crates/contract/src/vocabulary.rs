@@ -28,23 +28,10 @@ pub const EXPECT: &[&str] = &["predicate", "equals"];
 /// A condition on one argument, or one part of a result.
 pub const PART: &[&str] = &["expect"];
 /// A rule about the recorded tool calls.
-pub const TOOL_CALL: &[&str] = &[
-    "id",
-    "name",
-    "when",
-    "min",
-    "max",
-    "before",
-    "after",
-    "args",
-    "exactArgs",
-    "status",
-    "result",
-    "rejectMessage",
-];
+pub const TOOL_CALL: &[&str] =
+    &["id", "name", "when", "min", "max", "before", "after", "args", "exactArgs", "status", "result", "rejectMessage"];
 /// A rule about receipts.
-pub const RECEIPT: &[&str] =
-    &["id", "verdict", "tier", "output", "signer", "max_age", "single_use", "rejectMessage"];
+pub const RECEIPT: &[&str] = &["id", "verdict", "tier", "output", "signer", "max_age", "single_use", "rejectMessage"];
 /// What happens to a step that is not accepted.
 pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "initialDelayMs", "maxDelayMs", "jitter"];
 /// Which tools change something.

@@ -8,12 +8,12 @@ mod step;
 mod verification;
 
 pub use calls::{Count, CountedStatus, Part, ToolRule};
-pub use failure::{Action, Jitter, OnFailure, Strategy};
+pub use failure::{Action, Jitter, MAX_ATTEMPTS, MAX_DELAY_MS, OnFailure, Strategy};
 pub(crate) use failure::{attempts, delay};
-pub use next::{ABORT, Branch, Next, RETRIES_EXHAUSTED, When};
+pub use next::{ABORT, Branch, MAX_BRANCHES, Next, RETRIES_EXHAUSTED, When};
 pub use receipts::{Binding, ReceiptRule, Signer};
 pub use step::Step;
-pub use verification::{EvidenceRule, OnMissing, Verification};
+pub use verification::{EvidenceRule, MAX_RULES, OnMissing, Verification};
 
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
@@ -119,7 +119,9 @@ impl Workflow {
         };
         match &step.next {
             Next::End => Vec::new(),
-            Next::Following => self.steps.get(position.saturating_add(1)).map(|next| next.id.as_str()).into_iter().collect(),
+            Next::Following => {
+                self.steps.get(position.saturating_add(1)).map(|next| next.id.as_str()).into_iter().collect()
+            }
             Next::Step(id) => vec![id],
             Next::Branches(branches) => branches.iter().map(|branch| branch.goto.as_str()).collect(),
         }

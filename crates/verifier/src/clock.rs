@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proofmark_receipt::{ReceiptId, Timestamp};
 
 /// The time, in milliseconds, as receipts carry it.
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

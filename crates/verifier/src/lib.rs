@@ -9,9 +9,11 @@
 //! - [`Sealer`] turns them into receipts: signed, chained and on disk.
 //! - [`Keyring`] keeps keys in files.
 
+mod accept;
 mod clock;
 mod keyfile;
 mod keyring;
+mod presented;
 mod project;
 mod run;
 mod seal;
@@ -19,11 +21,15 @@ mod trust;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError};
+pub use proofmark_contract as contract;
 pub use proofmark_sandbox::{Host, Level, Runtime};
-pub use proofmark_store::{Cursor, Filter, Page, Store, StoreError};
+pub use proofmark_store::{Cursor, Filter, Page, StepRun, Store, StoreError};
 
+pub use accept::{AcceptError, Acceptance, Attempt, MAX_RUN_NAME, accept, chain_name, kept_state};
+pub use clock::now;
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
+pub use presented::PresentedError;
 pub use project::{ProjectError, ProjectRequest, project_request};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head};

@@ -12,7 +12,7 @@ use proofmark_sandbox::{Host, Worker};
 use crate::clock;
 
 /// The software named in `metadata.verifier`.
-const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
+pub(crate) const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
 
 /// A request that was run and judged, not yet sealed.
 #[derive(Clone, Debug)]

@@ -75,11 +75,9 @@ pub(super) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
     match source.kind {
         Kind::Require => match &boundary.require.get(source.index)?.demand {
             Demand::Receipt(demand) => demand.max_age_millis,
-            Demand::Approval(demand) => demand.max_age_millis,
-            Demand::Fact(_) | Demand::ToolCall(_) => None,
+            Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
-        Kind::Deny => boundary.deny.get(source.index)?.unless.as_ref()?.max_age_millis,
-        Kind::Class | Kind::Match | Kind::When | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+        Kind::Class | Kind::Match | Kind::When | Kind::Deny | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
     }
 }
 

@@ -65,8 +65,7 @@ pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         finding.standing = Standing::Unknown;
         finding.missing = described(&missing);
         let detail = format!("It can not be ruled out: {}.", finding.missing.join(", "));
-        finding.reason =
-            finding.reason.map(|reason| Reason { cause: Some("unknown"), detail: Some(detail), ..reason });
+        finding.reason = finding.reason.map(|reason| Reason { cause: Some("unknown"), detail: Some(detail), ..reason });
     }
     judge.findings.push(finding);
 }
@@ -186,12 +185,12 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, demand: &ReceiptDemand)
     let (evidence, now) = (judge.world.evidence, &judge.world.moment.now);
     match evidence::receipt(demand, &wanted, evidence, now) {
         Found::Met(document) => {
-            finding.evidence.push(document_item(&finding.rule, false, document, None, demand.single_use));
+            finding.evidence.push(document_item(&finding.rule, None, document, None, demand.single_use));
             Met::Yes
         }
         Found::Refused(refused) => {
             let nearest = refused.first().copied();
-            name_refused(finding, false, &refused);
+            name_refused(finding, None, &refused);
             refusal_met(nearest, format!("No receipt over {output} was presented."))
         }
     }
@@ -202,12 +201,13 @@ fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -
     let world = judge.world;
     let action = world.request.action_hash();
     let found = evidence::approvals(world.policy, demand, action, world.evidence, &world.moment.now);
+    let role = Shared::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
-        finding.evidence.push(document_item(&finding.rule, true, document, None, true));
+        finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
     }
     if !enough {
-        name_refused(finding, true, &found.refused);
+        name_refused(finding, Some(&role), &found.refused);
     }
     enough
 }
@@ -279,23 +279,29 @@ fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
     }
 }
 
-fn name_refused(finding: &mut Finding, approval: bool, refused: &[(&ReceiptFact, Refusal)]) {
+fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&ReceiptFact, Refusal)]) {
     if refused.is_empty() {
-        finding.evidence.push(Item::NoDocument { rule: finding.rule.clone(), approval });
+        finding.evidence.push(Item::NoDocument { rule: finding.rule.clone(), role: role.cloned() });
     }
     for (document, refusal) in refused {
-        finding.evidence.push(document_item(&finding.rule, approval, document, Some(*refusal), false));
+        finding.evidence.push(document_item(&finding.rule, role, document, Some(*refusal), false));
     }
 }
 
 fn document_item(
     rule: &Shared,
-    approval: bool,
+    role: Option<&Shared>,
     document: &ReceiptFact,
     refusal: Option<Refusal>,
     single_use: bool,
 ) -> Item {
-    Item::Document { rule: rule.clone(), approval, document: Box::new(document.clone()), refusal, single_use }
+    Item::Document {
+        rule: rule.clone(),
+        role: role.cloned(),
+        document: Box::new(document.clone()),
+        refusal,
+        single_use,
+    }
 }
 
 fn default_wording(demand: &Demand) -> Wording {

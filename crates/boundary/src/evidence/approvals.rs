@@ -27,12 +27,8 @@ pub(crate) fn approvals<'e>(
 ) -> Approvals<'e> {
     let keys = policy.role_keys(&demand.role);
     let of_role = |fact: &&ReceiptFact| fact.approval.as_ref().is_some_and(|approval| approval.role == demand.role);
-    let judged: Vec<_> = evidence
-        .documents()
-        .iter()
-        .filter(of_role)
-        .map(|fact| (fact, check(keys, demand.max_age_millis, action, fact, now).err()))
-        .collect();
+    let judged: Vec<_> =
+        evidence.documents().iter().filter(of_role).map(|fact| (fact, check(keys, action, fact, now).err())).collect();
     let mut good: Vec<_> = judged.iter().filter(|(_, refusal)| refusal.is_none()).map(|(fact, _)| *fact).collect();
     good.sort_by_key(|fact| (fact.verified_at.unix_millis(), fact.content));
     let mut counted: Vec<&ReceiptFact> = Vec::new();
@@ -45,19 +41,13 @@ pub(crate) fn approvals<'e>(
     Approvals { counted, refused: nearest(judged) }
 }
 
-/// Whether an approval counts for this action, whatever its age.
+/// Whether an approval counts for this action.
 pub(crate) fn usable(policy: &Policy, action: Sha256Digest, fact: &ReceiptFact, now: &Timestamp) -> bool {
     let keys = fact.approval.as_ref().and_then(|approval| policy.role_keys(&approval.role));
-    check(keys, None, action, fact, now).is_ok()
+    check(keys, action, fact, now).is_ok()
 }
 
-fn check(
-    keys: Option<&[SignerId]>,
-    max_age_millis: Option<i64>,
-    action: Sha256Digest,
-    fact: &ReceiptFact,
-    now: &Timestamp,
-) -> Result<(), Refusal> {
+fn check(keys: Option<&[SignerId]>, action: Sha256Digest, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
     let Some(approval) = &fact.approval else { return Err(Refusal::OtherOutput) };
     let trusted = match keys {
         Some(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
@@ -69,7 +59,6 @@ fn check(
     refuse(fact.verdict != Verdict::Pass, Refusal::Verdict)?;
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
-    refuse(fact.older_than(max_age_millis, now), Refusal::TooOld)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
     refuse(fact.spent, Refusal::Spent)
 }

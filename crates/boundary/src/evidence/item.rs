@@ -50,8 +50,8 @@ pub enum Item {
     Document {
         /// The rule.
         rule: Arc<str>,
-        /// Whether the rule asks for an approval.
-        approval: bool,
+        /// The role an approval is asked of; `None` when a receipt is asked for.
+        role: Option<Arc<str>>,
         /// The document.
         document: Box<ReceiptFact>,
         /// Why it was refused; `None` when it was used.
@@ -63,8 +63,8 @@ pub enum Item {
     NoDocument {
         /// The rule.
         rule: Arc<str>,
-        /// Whether the rule asks for an approval.
-        approval: bool,
+        /// The role an approval is asked of; `None` when a receipt is asked for.
+        role: Option<Arc<str>>,
     },
     /// A call of the run.
     ToolCall {

@@ -44,12 +44,7 @@ pub(super) fn nearest<'e>(judged: Vec<(&'e ReceiptFact, Option<Refusal>)>) -> Ve
 }
 
 /// The checks, in the order of [`Refusal`]: the later one fails, the nearer it was.
-fn check(
-    demand: &ReceiptDemand,
-    wanted: &Wanted<'_>,
-    fact: &ReceiptFact,
-    now: &Timestamp,
-) -> Result<(), Refusal> {
+fn check(demand: &ReceiptDemand, wanted: &Wanted<'_>, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
     let trusted = match &demand.signer {
         SignerDemand::Trusted => fact.trust == Trust::Trusted,
         SignerDemand::Keys(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
@@ -63,7 +58,6 @@ fn check(
     refuse(!demand.tiers.contains(&fact.tier), Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(fact.older_than(demand.max_age_millis, now), Refusal::TooOld)?;
-    // What was spent is spent: a receipt that allowed one action for good is no evidence for another.
     refuse(demand.single_use && fact.spent, Refusal::Spent)
 }
 

@@ -43,11 +43,13 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
     for rule in &boundary.require {
         match &rule.demand {
             Demand::Receipt(demand) if !demand.single_use && demand.max_age_millis.is_none() => {
-                let message = "one receipt allows this action again and again for ever; write `single_use` or `max_age`";
+                let message =
+                    "one receipt allows this action again and again for ever; write `single_use` or `max_age`";
                 warn(&rule.at, "receipt_without_end", message.to_owned());
             }
             Demand::Approval(demand) if policy.role_keys(&demand.role).is_none() => {
-                let message = format!("any trusted signer can claim the role `{}`; pin its keys in `roles`", demand.role);
+                let message =
+                    format!("any trusted signer can claim the role `{}`; pin its keys in `roles`", demand.role);
                 warn(&rule.at, "role_without_keys", message);
             }
             Demand::Approval(demand) if demand.distinct && too_few_keys(policy, &demand.role, demand.count) => {

@@ -237,7 +237,9 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
         let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
         match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
             true => Ok(path),
-            false => Err(field.error(Cause::InvalidValue, "only arguments can be left out; write it as in `args.note`")),
+            false => {
+                Err(field.error(Cause::InvalidValue, "only arguments can be left out; write it as in `args.note`"))
+            }
         }
     };
     field.items()?.into_iter().map(path).collect()
@@ -254,9 +256,8 @@ pub(super) fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
-    let key = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")))
-    };
+    let key =
+        |field: Field<'_>| field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")));
     items.into_iter().map(key).collect()
 }
 

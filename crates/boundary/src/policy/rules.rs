@@ -62,7 +62,6 @@ pub(crate) struct ApprovalDemand {
     pub(crate) count: usize,
     /// Whether they have to be of as many people.
     pub(crate) distinct: bool,
-    pub(crate) max_age_millis: Option<i64>,
 }
 
 /// A call earlier in the run.

@@ -55,9 +55,10 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
         action.insert("class", "memory_write");
     }
     action.insert("boundary", boundary);
-    fields.need("class", "name the class, as in `record_mutation`").map(drop).or_else(|error| {
-        if boundary == "memory_write" { Ok(()) } else { Err(error) }
-    })?;
+    fields
+        .need("class", "name the class, as in `record_mutation`")
+        .map(drop)
+        .or_else(|error| if boundary == "memory_write" { Ok(()) } else { Err(error) })?;
     let args = fields.get("args").map_or_else(|| Json::Object(Object::new()), |field| field.json.clone());
     action.insert("args", args);
     if let Some(field) = fields.get("crossing") {
@@ -120,7 +121,9 @@ fn list(
 /// Refuses lists that are too long.
 pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentError> {
     match found > MAX_ENTRIES {
-        true => Err(field.error(Cause::TooMany, format!("{found} entries are more than {MAX_ENTRIES}; send the latest"))),
+        true => {
+            Err(field.error(Cause::TooMany, format!("{found} entries are more than {MAX_ENTRIES}; send the latest")))
+        }
         false => Ok(()),
     }
 }
@@ -129,7 +132,9 @@ pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentErro
 pub(super) fn name_text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
     match text.len() > MAX_NAME_BYTES {
-        true => Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_NAME_BYTES} bytes; shorten it"))),
+        true => {
+            Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_NAME_BYTES} bytes; shorten it")))
+        }
         false => Ok(text),
     }
 }

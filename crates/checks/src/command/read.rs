@@ -3,7 +3,7 @@
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
-use super::{Command, MAX_WORDS, OWN_REPORT, ProjectFile, files};
+use super::{Command, MAX_WORDS, OWN_REPORT, ProjectFile, TAP_REPORTER, files};
 use crate::job::Language;
 use crate::request::{Reveal, asked_limits};
 
@@ -98,7 +98,7 @@ fn with_report(mut arguments: Vec<String>, asked: Option<String>) -> (Vec<String
     }
     let node_test = arguments.iter().any(|word| word == "--test");
     if node_test && !arguments.iter().any(|word| word.starts_with("--test-reporter")) {
-        arguments.insert(0, "--test-reporter=tap".to_owned());
+        arguments.insert(0, TAP_REPORTER.to_owned());
     }
     (arguments, None)
 }

@@ -3,8 +3,8 @@
 use proofmark_predicate::{Missing, Predicate, Truth};
 use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::{Detail, Status};
-use serde_json_path::JsonPath;
 
+use super::path::Path;
 use super::rule::{Comparison, Op, Rule, Unit};
 use super::subject::Subject;
 use super::{Constraint, schema};
@@ -82,20 +82,25 @@ fn in_tree(subject: &Subject<'_>, rule: impl FnOnce(&serde_json::Value) -> Met) 
     }
 }
 
-fn exists(path: &JsonPath, tree: &serde_json::Value) -> Met {
-    match path.query(tree).is_empty() {
-        false => Met::Yes,
-        true => no("the path leads to nothing in the output"),
+fn exists(path: &Path, tree: &serde_json::Value) -> Met {
+    match path.nodes(tree).as_deref() {
+        Some([]) => no("the path leads to nothing in the output"),
+        Some(_) => Met::Yes,
+        None => too_much(),
     }
 }
 
+fn too_much() -> Met {
+    Met::Missing("the output is too large for this path; write one with fewer `..`, `$` and `,`".to_owned())
+}
+
 /// All of what the path leads to, and there must be something.
-fn compare(path: &JsonPath, comparison: &Comparison, tree: &serde_json::Value) -> Met {
-    let nodes = path.query(tree);
+fn compare(path: &Path, comparison: &Comparison, tree: &serde_json::Value) -> Met {
+    let Some(nodes) = path.nodes(tree) else { return too_much() };
     if nodes.is_empty() {
         return Met::Missing("the path leads to nothing in the output".to_owned());
     }
-    for node in nodes.iter() {
+    for node in nodes {
         match comparison.truth(node) {
             Truth::True => {}
             Truth::False => return Met::No { actual: Some(node.to_string()), message: None },

@@ -5,9 +5,9 @@ use std::fmt;
 use proofmark_predicate::Predicate;
 use proofmark_receipt::json::Json;
 use regex::{Regex, RegexBuilder};
-use serde_json_path::JsonPath;
 
 use super::MAX_PATTERN_BYTES;
+use super::path::Path;
 use super::subject::fact;
 
 /// What a text must meet.
@@ -15,9 +15,9 @@ pub(super) enum Rule {
     JsonParse,
     YamlParse,
     /// The path leads to something.
-    Exists(JsonPath),
+    Exists(Path),
     /// Everything the path leads to compares so with the value.
-    Compare(JsonPath, Comparison),
+    Compare(Path, Comparison),
     /// So many characters, lines or words.
     Count(Unit, Op, u64),
     Regex(Regex),
@@ -131,8 +131,8 @@ fn regex(pattern: &str) -> Result<Rule, BadConstraint> {
 
 /// `<path> exists`, or `<path> <op> <JSON value>`.
 fn path(text: &str) -> Result<Rule, BadConstraint> {
-    if let Some(path) = text.strip_suffix("exists") {
-        return Ok(Rule::Exists(json_path(path.trim_end())?));
+    if let Some(path) = text.strip_suffix("exists").filter(|path| path.ends_with(char::is_whitespace)) {
+        return Ok(Rule::Exists(Path::new(path.trim_end())?));
     }
     // A path may hold comparisons in its filters, so the last that leaves a path and a value counts.
     let starts = text.char_indices().rev().map(|(at, _)| at);
@@ -140,21 +140,17 @@ fn path(text: &str) -> Result<Rule, BadConstraint> {
         let Some(op) = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str())) else { continue };
         let value = rest.get(op.as_str().len()..).unwrap_or_default().trim();
         let Ok(wanted) = Json::parse(value.as_bytes()) else { continue };
-        if let Ok(path) = json_path(path.trim_end()) {
+        if let Ok(path) = Path::new(path.trim_end()) {
             return compare(path, op, wanted);
         }
     }
-    json_path(text)?;
-    Err(bad("the path is followed by neither `exists` nor a comparison; write `exists`, or as in `>= 18`"))
+    Path::new(text)?;
+    Err(bad("the path is followed by neither `exists` nor a comparison with a JSON value; write as in `$.age >= 18`"))
 }
 
-fn compare(path: JsonPath, op: Op, wanted: Json) -> Result<Rule, BadConstraint> {
+fn compare(path: Path, op: Op, wanted: Json) -> Result<Rule, BadConstraint> {
     let predicate = Predicate::compile(&format!("found {} wanted", op.as_str())).map_err(bad)?;
     Ok(Rule::Compare(path, Comparison { wanted, predicate }))
-}
-
-fn json_path(text: &str) -> Result<JsonPath, BadConstraint> {
-    JsonPath::parse(text).map_err(|error| bad(format!("`{text}` is no JSONPath: {error}; write one as in `$.items[*].name`")))
 }
 
 /// `length`, `lines` or `words`, an operator and a number.

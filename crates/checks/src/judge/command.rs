@@ -24,9 +24,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option
         return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.to_owned())))];
     };
     let mut checks = match &case.end {
-        End::Ran { status, output, errors, report } => {
-            ran(command, *status, output, errors, report.as_deref())
-        }
+        End::Ran { status, output, errors, report } => ran(command, *status, output, errors, report.as_deref()),
         End::Unavailable(why) => return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.clone())))],
         other => vec![one(Status::Error, Some(message_of(other)))],
     };
@@ -41,8 +39,9 @@ fn ran(command: &Command, status: i32, output: &[u8], errors: &[u8], report: Opt
             let why = format!("the command left no report `{path}`; {}", last_words(output, errors));
             return vec![one(Status::Error, Some(why))];
         }
-        (Some(_), Some(bytes)) => Some(report::junit(bytes)),
-        (None, _) => report::tap(output),
+        (Some(_), Some(bytes)) => Some(report::read(bytes)),
+        (None, _) if command.prints_report() => Some(report::read(output)),
+        (None, _) => report::found(output),
     };
     match reported {
         Some(Ok(details)) => agreeing(details, status),

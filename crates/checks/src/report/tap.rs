@@ -5,73 +5,150 @@ use proofmark_receipt::Status;
 
 use super::{BadReport, Reported, bad};
 
+/// Whether the text holds TAP: its first line, or a plan.
+pub(super) fn begins(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
+}
+
 pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
-    let mut tests: Vec<Reported> = Vec::new();
-    let mut plan: Option<usize> = None;
-    let mut in_block = false;
-    for line in text.lines() {
-        let indented = line.starts_with(' ') || line.starts_with('\t');
-        let trimmed = line.trim();
-        // A block of YAML belongs to the test before it.
-        match (in_block, trimmed) {
-            (false, "---") if indented => in_block = true,
-            (true, "...") => in_block = false,
-            (true, _) => note(&mut tests, trimmed),
-            (false, _) if indented => {}
-            (false, _) => {
-                if let Some(why) = trimmed.strip_prefix("Bail out!") {
-                    return Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>())));
-                }
-                if let Some(count) = trimmed.strip_prefix("1..") {
-                    let digits = count.split_whitespace().next().unwrap_or_default();
-                    let count = digits.parse().map_err(|_| bad("the plan of the report is no number"))?;
-                    if plan.replace(count).is_some() {
-                        return Err(bad("the report contradicts itself: it has two plans"));
-                    }
-                }
-                tests.extend(test(trimmed));
-            }
-        }
-    }
-    match plan {
+    let mut reader = Reader::default();
+    text.lines().try_for_each(|line| reader.line(line))?;
+    let (planned, tests) = (reader.planned, reader.tests);
+    match planned {
         None => Err(bad("the report is cut: it has no plan (`1..n`)")),
-        Some(plan) if plan != tests.len() => {
-            Err(bad(format!("the report is cut or contradicts itself: it plans {plan} tests and holds {}", tests.len())))
-        }
+        Some(planned) if planned != tests.len() => Err(bad(format!(
+            "the report is cut or contradicts itself: it plans {planned} tests and holds {}",
+            tests.len()
+        ))),
         Some(_) => Ok(tests),
     }
 }
 
-fn test(line: &str) -> Option<Reported> {
+#[derive(Default)]
+struct Reader {
+    tests: Vec<Reported>,
+    planned: Option<usize>,
+    /// Whether the line before reported a test of the outermost level.
+    after_test: bool,
+    block: Option<Block>,
+}
+
+/// A block of YAML, which belongs to the test before it.
+struct Block {
+    indent: usize,
+    /// Whether that is a test of the outermost level.
+    of_outermost: bool,
+    /// Whether the message goes on in deeper lines.
+    in_message: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<(), BadReport> {
+        let after_test = std::mem::take(&mut self.after_test);
+        let trimmed = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if let Some(block) = &mut self.block {
+            match (trimmed, indent == block.indent) {
+                ("...", true) => self.block = None,
+                _ if block.of_outermost => self.tests.iter_mut().last().into_iter().for_each(|test| note(test, block, line)),
+                _ => {}
+            }
+        } else if indent > 0 {
+            let block = || Block { indent, of_outermost: after_test, in_message: false };
+            self.block = (trimmed == "---").then(block);
+        } else {
+            self.outermost(trimmed)?;
+        }
+        Ok(())
+    }
+
+    fn outermost(&mut self, line: &str) -> Result<(), BadReport> {
+        if let Some(why) = line.strip_prefix("Bail out!") {
+            return Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>())));
+        }
+        if let Some(count) = plan(line)
+            && self.planned.replace(count).is_some()
+        {
+            return Err(bad("the report contradicts itself: it has two plans"));
+        }
+        let test = test(line, self.tests.len() + 1)?;
+        self.after_test = test.is_some();
+        self.tests.extend(test);
+        Ok(())
+    }
+}
+
+/// The number of tests in a line `1..n`, which a comment may follow.
+fn plan(line: &str) -> Option<usize> {
+    line.strip_prefix("1..")?.split('#').next()?.trim().parse().ok()
+}
+
+/// The test a line reports, which must have the number that is due where it has one.
+fn test(line: &str, due: usize) -> Result<Option<Reported>, BadReport> {
     let (ok, rest) = match (line.strip_prefix("ok"), line.strip_prefix("not ok")) {
         (Some(rest), _) => (true, rest),
         (None, Some(rest)) => (false, rest),
-        (None, None) => return None,
+        (None, None) => return Ok(None),
     };
     if !(rest.is_empty() || rest.starts_with(' ')) {
-        return None;
+        return Ok(None);
     }
-    let (description, directive) = rest.split_once(" # ").unwrap_or((rest, ""));
-    let name = description.trim().trim_start_matches(|c: char| c.is_ascii_digit()).trim().trim_start_matches("- ");
-    let directive = directive.trim().to_ascii_lowercase();
-    let left_out = directive.starts_with("skip") || directive.starts_with("todo");
-    let (status, message) = match (ok, left_out) {
-        (_, true) => (Status::Error, Some(format!("skipped: {directive}"))),
-        (true, false) => (Status::Pass, None),
-        (false, false) => (Status::Fail, None),
+    let (described, directive) = directive(rest);
+    let described = described.trim();
+    let (number, name) = described.split_once(' ').unwrap_or((described, ""));
+    let name = match number.parse::<usize>() {
+        Ok(number) if number == due => name.trim_start(),
+        Ok(number) => {
+            return Err(bad(format!("the report contradicts itself: test {due} has the number {number}")));
+        }
+        Err(_) => described,
     };
-    Some(Reported { name: name.to_owned(), status, message, elapsed_ms: None })
+    let name = name.strip_prefix("- ").unwrap_or(name);
+    let (status, message) = match (ok, directive) {
+        (_, Some(why)) => (Status::Error, Some(format!("skipped: {why}"))),
+        (true, None) => (Status::Pass, None),
+        (false, None) => (Status::Fail, None),
+    };
+    Ok(Some(Reported { name: unescaped(name), status, message, elapsed_ms: None }))
+}
+
+/// Takes `# SKIP why` or `# TODO why` off the end of a line.
+fn directive(line: &str) -> (&str, Option<&str>) {
+    let hashes = line.match_indices('#').filter(|(at, _)| !line.get(..*at).is_some_and(|before| before.ends_with('\\')));
+    for (at, _) in hashes {
+        let (before, said) = line.split_at(at);
+        let said = said.trim_start_matches('#').trim();
+        let word = said.get(..4).unwrap_or_default();
+        if word.eq_ignore_ascii_case("skip") || word.eq_ignore_ascii_case("todo") {
+            return (before, Some(said));
+        }
+    }
+    (line, None)
+}
+
+fn unescaped(name: &str) -> String {
+    name.replace("\\#", "#").replace("\\\\", "\\")
 }
 
 /// Takes the time and the error from a line of a test's block.
-fn note(tests: &mut [Reported], line: &str) {
-    let Some(test) = tests.last_mut() else { return };
-    let Some((key, value)) = line.split_once(':') else { return };
-    let value = value.trim().trim_matches(['\'', '"']);
-    match key.trim() {
+fn note(test: &mut Reported, block: &mut Block, line: &str) {
+    let trimmed = line.trim();
+    if line.len() - line.trim_start().len() > block.indent {
+        if let Some(message) = test.message.as_mut().filter(|_| block.in_message) {
+            message.push_str(if message.is_empty() { "" } else { "\n" });
+            message.push_str(trimmed);
+        }
+        return;
+    }
+    block.in_message &= trimmed.is_empty();
+    let Some((key, value)) = trimmed.split_once(':') else { return };
+    let value = value.trim();
+    match key {
         "duration_ms" => test.elapsed_ms = value.parse::<f64>().ok().map(|time| time.clamp(0.0, 1e12) as u64),
-        "error" | "message" if test.message.is_none() && test.status == Status::Fail && !value.is_empty() => {
-            test.message = Some(value.to_owned());
+        "error" | "message" if test.message.is_none() && test.status == Status::Fail => {
+            block.in_message = value.starts_with(['|', '>']);
+            let said = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };
+            test.message = Some(said.to_owned());
         }
         _ => {}
     }

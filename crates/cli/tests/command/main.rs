@@ -7,6 +7,7 @@
     reason = "helpers of tests"
 )]
 
+mod accept;
 mod bad_input;
 mod batch;
 mod chain;

@@ -10,6 +10,9 @@ use crate::tools::ToolClasses;
 use crate::trace::{Call, CallStatus, Trace};
 use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
 
+/// What is said of a call whose numbers can not be held exactly.
+const INEXACT: &str = "it holds a number that is too long to compare";
+
 /// The calls each rule counts, looked up once.
 pub(super) struct Looked<'a> {
     trace: Option<&'a Trace>,
@@ -22,6 +25,8 @@ struct LookedRule<'a> {
     fitting: Vec<&'a Call>,
     /// Those of them that are in order too.
     counted: Vec<&'a Call>,
+    /// How many calls would fit, had they a result that can be relied on: they prove nothing, but may have happened.
+    possible: usize,
     /// The calls of the tool that do not fit, and why not.
     near: Vec<(&'a Call, String)>,
 }
@@ -36,8 +41,12 @@ impl<'a> Looked<'a> {
     pub(super) fn up(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts) -> Self {
         let calls = trace.map_or(&[][..], |trace| &trace.calls);
         let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| look_up(rule, calls, facts)).collect();
-        let counted: Vec<_> =
-            verification.tool_calls.iter().zip(&rules).map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls)).collect();
+        let counted: Vec<_> = verification
+            .tool_calls
+            .iter()
+            .zip(&rules)
+            .map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls))
+            .collect();
         for (looked, counted) in rules.iter_mut().zip(counted) {
             looked.counted = counted;
         }
@@ -52,7 +61,8 @@ impl<'a> Looked<'a> {
     /// That no call changed anything but those the rules count. A call that failed changed nothing; one without a
     /// result may have.
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
-        let listed: Vec<usize> = self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
+        let listed: Vec<usize> =
+            self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
             id: "noOtherMutations".to_owned(),
             kind: Kind::NoOtherMutations,
@@ -65,7 +75,13 @@ impl<'a> Looked<'a> {
         };
         let Some(trace) = self.trace else {
             let missing = vec![MissingFact::absent("trace".to_owned())];
-            return result(Outcome::Unknown, Standing::Absent, "no calls were recorded".to_owned(), missing, Vec::new());
+            return result(
+                Outcome::Unknown,
+                Standing::Absent,
+                "no calls were recorded".to_owned(),
+                missing,
+                Vec::new(),
+            );
         };
         let others = trace.calls.iter().filter(|call| {
             call.status != CallStatus::Failed
@@ -74,7 +90,13 @@ impl<'a> Looked<'a> {
         });
         let others: Vec<&Call> = others.collect();
         match others.is_empty() {
-            true => result(Outcome::Met, Standing::Observed, "no other call changed anything".to_owned(), Vec::new(), Vec::new()),
+            true => result(
+                Outcome::Met,
+                Standing::Observed,
+                "no other call changed anything".to_owned(),
+                Vec::new(),
+                Vec::new(),
+            ),
             false => {
                 let message = format!("also called: {}", self.describe_others(&others, verification, tools));
                 let calls = others.iter().map(|call| call.index).collect();
@@ -85,7 +107,8 @@ impl<'a> Looked<'a> {
 
     fn describe_others(&self, others: &[&Call], verification: &Verification, tools: &ToolClasses) -> String {
         const MAX_SHOWN: usize = 5;
-        let mut words: Vec<_> = others.iter().take(MAX_SHOWN).map(|call| self.describe_other(call, verification, tools)).collect();
+        let mut words: Vec<_> =
+            others.iter().take(MAX_SHOWN).map(|call| self.describe_other(call, verification, tools)).collect();
         if others.len() > MAX_SHOWN {
             words.push(format!("{} more", others.len() - MAX_SHOWN));
         }
@@ -118,7 +141,9 @@ impl<'a> Looked<'a> {
             calls: looked.counted.iter().map(|call| call.index).collect(),
         };
         match (&looked.applies, self.trace) {
-            (Applies::No, _) => result(Outcome::Met, Standing::Absent, "its condition does not hold".to_owned(), Vec::new()),
+            (Applies::No, _) => {
+                result(Outcome::Met, Standing::Absent, "its condition does not hold".to_owned(), Vec::new())
+            }
             (Applies::Unknown(missing), _) => {
                 let message = said(rule, "whether it applies is unknown".to_owned());
                 result(Outcome::Unknown, Standing::Absent, message, missing.clone())
@@ -139,15 +164,19 @@ impl<'a> Looked<'a> {
     ) -> RuleResult {
         let found = looked.counted.len() as u64;
         let status = if found == 0 { Standing::Absent } else { Standing::Observed };
-        let too_many = rule.count.max.is_some_and(|max| found > max);
+        let possible = found.saturating_add(looked.possible as u64);
+        let too_many = rule.count.max.is_some_and(|max| possible > max);
         if found < rule.count.min {
             let how = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(looked));
-            let missing = vec![MissingFact::new(format!("calls.{}", rule.name), &format!("was found {found} times, expected {}", rule.count.min))];
+            let missing = vec![MissingFact::new(
+                format!("calls.{}", rule.name),
+                &format!("was found {found} times, expected {}", rule.count.min),
+            )];
             return result(Outcome::Unmet, status, said(rule, how), missing);
         }
         match (too_many, rule.count.max) {
             (true, Some(max)) => {
-                let how = format!("{found} calls of `{}`, and {max} are allowed", rule.name);
+                let how = format!("{possible} calls of `{}`, and {max} are allowed", rule.name);
                 result(Outcome::Unmet, status, said(rule, how), Vec::new())
             }
             _ => result(Outcome::Met, status, format!("{found} calls of `{}`", rule.name), Vec::new()),
@@ -164,55 +193,56 @@ fn look_up<'a>(rule: &ToolRule, calls: &'a [Call], facts: &Facts) -> LookedRule<
             Applies::Unknown(facts.collect())
         }
     };
-    let mut looked = LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), near: Vec::new() };
+    let mut looked = LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), possible: 0, near: Vec::new() };
     if !matches!(looked.applies, Applies::Yes) {
         return looked;
     }
     for call in calls.iter().filter(|call| glob::matches(&rule.name, &call.name)) {
-        match misfit(rule, call, facts) {
-            None => looked.fitting.push(call),
-            Some(why) => looked.near.push((call, why)),
+        let misfit = arguments_misfit(rule, call, facts).or_else(|| result_misfit(rule, call, facts));
+        match (misfit, status_misfit(rule, call)) {
+            (None, None) => looked.fitting.push(call),
+            (None, Some(status)) => {
+                looked.possible += usize::from(call.status != CallStatus::Failed);
+                looked.near.push((call, status.to_owned()));
+            }
+            (Some(why), _) => looked.near.push((call, why)),
         }
     }
     looked
 }
 
-/// Why a call of the tool does not count for the rule.
-fn misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
+/// Why the end of a call does not count for the rule.
+fn status_misfit(rule: &ToolRule, call: &Call) -> Option<&'static str> {
     match (rule.status, call.status) {
-        (CountedStatus::Any, _) | (CountedStatus::Succeeded, CallStatus::Succeeded) => {}
-        (CountedStatus::Succeeded, CallStatus::Failed) => return Some("its result is an error".to_owned()),
-        (CountedStatus::Succeeded, CallStatus::Doubtful) => return Some("its result reads like an error".to_owned()),
-        (CountedStatus::Succeeded, CallStatus::Pending) => return Some("it has no result".to_owned()),
+        (CountedStatus::Any, _) | (CountedStatus::Succeeded, CallStatus::Succeeded) => None,
+        (CountedStatus::Succeeded, CallStatus::Failed) => Some("its result is an error"),
+        (CountedStatus::Succeeded, CallStatus::Doubtful) => Some("its result reads like an error"),
+        (CountedStatus::Succeeded, CallStatus::Pending) => Some("it has no result"),
     }
-    // Numbers that can not be held exactly are compared with nothing.
-    let held = |json: Option<&_>| json.map_or(Some(Value::Null), |json| condition::value(json).ok());
-    let inexact = || "it holds a number that is too long to compare".to_owned();
-    if let Some(exact) = &rule.exact_args {
-        let wanted = condition::value(exact).ok();
-        let given = condition::value(&call.arguments).ok();
-        let same = wanted.zip(given).is_some_and(|(wanted, given)| condition::same(&wanted, &given));
-        if !same {
-            return Some(format!("the arguments are {}", brief_json(&call.arguments)));
+}
+
+fn arguments_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
+    let Ok(given) = condition::value(&call.arguments) else {
+        return Some(INEXACT.to_owned());
+    };
+    let exact = rule.exact_args.as_ref().map(condition::value);
+    match exact {
+        Some(Ok(wanted)) if !condition::same(&wanted, &given) => {
+            Some(format!("the arguments are {}", brief_json(&call.arguments)))
         }
+        Some(Err(_)) => Some(INEXACT.to_owned()),
+        Some(Ok(_)) | None => parts_misfit(&rule.args, &given, facts, "args."),
     }
-    if !rule.args.is_empty() {
-        let Some(arguments) = held(Some(&call.arguments)) else {
-            return Some(inexact());
-        };
-        parts_misfit(&rule.args, &arguments, facts, "args.")?;
-    }
-    None.or_else(|| result_misfit(rule, call, facts))
 }
 
 fn result_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
     if rule.result.is_empty() {
         return None;
     }
-    let result = call.result.as_ref().map_or(Some(Value::Null), |json| condition::value(json).ok());
+    let result = call.result.as_ref().map_or(Ok(Value::Null), condition::value);
     match result {
-        Some(result) => parts_misfit(&rule.result, &result, facts, "result."),
-        None => Some("it holds a number that is too long to compare".to_owned()),
+        Ok(result) => parts_misfit(&rule.result, &result, facts, "result."),
+        Err(_) => Some(INEXACT.to_owned()),
     }
 }
 
@@ -236,18 +266,13 @@ fn in_order<'a>(
     let (later, earlier) = (named(&rule.before), named(&rule.after));
     let fits = |call: &Call| {
         let first = later.as_ref().and_then(|later| later.iter().map(|other| other.began).min());
-        let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first) || later_alone(call, first));
+        let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first));
         let after = earlier.as_ref().is_none_or(|earlier| {
             !earlier.is_empty() && earlier.iter().all(|other| other.ended.is_some_and(|ended| ended < call.began))
         });
         before && after
     };
     looked.fitting.iter().copied().filter(|call| fits(call)).collect()
-}
-
-/// Plain records have one place per call, so a call ends where it began.
-fn later_alone(call: &Call, first: usize) -> bool {
-    call.ended.is_none() && call.began < first && call.status == CallStatus::Failed
 }
 
 /// The calls a `before` or `after` means: those that fit the rule of that name, or all of the tool.
@@ -284,7 +309,8 @@ fn describe(rule: &ToolRule) -> String {
     let parts = |place: &str, parts: &[Part]| -> String {
         parts.iter().map(|part| format!(", {place}.{} {}", part.path.text(), part.expect.describe())).collect()
     };
-    let order = |word: &str, name: &Option<String>| name.as_ref().map(|name| format!(", {word} {name}")).unwrap_or_default();
+    let order =
+        |word: &str, name: &Option<String>| name.as_ref().map(|name| format!(", {word} {name}")).unwrap_or_default();
     let when = rule.when.as_ref().map(|when| format!(", when {}", when.source())).unwrap_or_default();
     format!(
         "at least {} calls of {}{max}{exact}{}{}{}{}{when}",

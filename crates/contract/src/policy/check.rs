@@ -94,7 +94,9 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
             mend: "add a rule under `toolCalls` that asks for a call, or one under `receipts`".to_owned(),
         });
     }
-    let asked = |tool: &String| verification.tool_calls.iter().any(|rule| rule.count.min > 0 && glob::matches(tool, &rule.name));
+    let asked = |tool: &String| {
+        verification.tool_calls.iter().any(|rule| rule.count.min > 0 && glob::matches(tool, &rule.name))
+    };
     found.extend(demands.tool_calls.iter().filter(|tool| !asked(tool)).map(|tool| Violation {
         code: "tool-call-required",
         demand: Demand::ToolCalls,
@@ -159,7 +161,8 @@ fn retry_violations(on_failure: &OnFailure, demands: &Demands, at: &str) -> Vec<
             mend: format!("write `maxAttempts: {ceiling}` or less"),
         });
     }
-    if let Some(ceiling) = demands.max_delay_ms.filter(|ceiling| crate::state::longest_delay_ms(on_failure) > *ceiling) {
+    if let Some(ceiling) = demands.max_delay_ms.filter(|ceiling| crate::state::longest_delay_ms(on_failure) > *ceiling)
+    {
         found.push(Violation {
             code: "delay-too-long",
             demand: Demand::MaxDelayMs,

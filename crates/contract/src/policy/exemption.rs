@@ -71,7 +71,8 @@ fn read_end(field: &Field<'_>) -> Result<i64, DocumentError> {
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().map(|day| day.unix_millis().saturating_add(DAY_MS));
     let point = text.parse::<Timestamp>().map(|point| point.unix_millis());
     point.or_else(|_| day()).map_err(|_| {
-        let message = format!("`{}` is no day and no UTC time; write `2030-12-31` or `2030-12-31T12:00:00Z`", shown(text));
+        let message =
+            format!("`{}` is no day and no UTC time; write `2030-12-31` or `2030-12-31T12:00:00Z`", shown(text));
         field.error(Cause::InvalidValue, message)
     })
 }

@@ -28,13 +28,21 @@ pub(super) fn message(
         return Err(record.malformed("this message has no `role`"));
     }
     match message.get("content") {
-        Some(Json::Array(blocks)) => blocks.iter().try_for_each(|block| self::block(calls, record, position, block, at)),
+        Some(Json::Array(blocks)) => {
+            blocks.iter().try_for_each(|block| self::block(calls, record, position, block, at))
+        }
         Some(Json::String(_)) => Ok(()),
         Some(_) | None => Err(record.malformed("the `content` of this message is neither text nor a list")),
     }
 }
 
-fn block(calls: &mut Calls, record: &Record, position: usize, block: &Json, at: Option<&str>) -> Result<(), TraceError> {
+fn block(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    block: &Json,
+    at: Option<&str>,
+) -> Result<(), TraceError> {
     let block = block.as_object().ok_or_else(|| record.malformed("a block of this message is no object"))?;
     let kind = block.get("type").and_then(Json::as_str);
     let kind = kind.ok_or_else(|| record.malformed("a block of this message has no `type`"))?;

@@ -36,9 +36,7 @@ pub(super) fn of_records(records: &[Record]) -> Result<Form, TraceError> {
             }
         }
     }
-    let fits = |form: &Form| {
-        !messages || matches!(form, Form::OpenAiChat | Form::OpenAiResponses | Form::Anthropic)
-    };
+    let fits = |form: &Form| !messages || matches!(form, Form::OpenAiChat | Form::OpenAiResponses | Form::Anthropic);
     match form {
         Some(form) if fits(&form) => Ok(form),
         Some(form) => Err(TraceError::whole(TraceFault::MixedForms { form: form.as_str(), found: "messages" })),
@@ -81,16 +79,18 @@ fn is_transcript_entry(object: &Object) -> bool {
     let identified = ["sessionId", "session_id", "uuid", "leafUuid"].iter().any(|name| object.contains(name));
     match kind {
         Some("user" | "assistant") => object.get("message").is_some_and(|message| message.as_object().is_some()),
-        Some("summary" | "system" | "result" | "progress" | "attachment" | "file-history-snapshot" | "queue-operation") => {
-            identified || object.contains("summary") || object.contains("snapshot") || object.contains("operation")
-        }
+        Some(
+            "summary" | "system" | "result" | "progress" | "attachment" | "file-history-snapshot" | "queue-operation",
+        ) => identified || object.contains("summary") || object.contains("snapshot") || object.contains("operation"),
         Some(_) => identified,
         None => false,
     }
 }
 
 fn is_response_item(kind: &str) -> bool {
-    kind.ends_with("_call") || kind.ends_with("_call_output") || matches!(kind, "message" | "reasoning" | "item_reference")
+    kind.ends_with("_call")
+        || kind.ends_with("_call_output")
+        || matches!(kind, "message" | "reasoning" | "item_reference")
 }
 
 fn message(object: &Object) -> Sign {

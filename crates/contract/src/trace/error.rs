@@ -53,7 +53,9 @@ pub enum TraceFault {
     #[error("the trace can not be read: {0}")]
     NotJson(String),
     /// Of no known form.
-    #[error("this is no record of a known form; record OpenAI, Anthropic or MCP messages, GenAI spans, or `{{\"name\", \"args\", \"result\"}}` lines")]
+    #[error(
+        "this is no record of a known form; record OpenAI, Anthropic or MCP messages, GenAI spans, or `{{\"name\", \"args\", \"result\"}}` lines"
+    )]
     UnknownForm,
     /// Of two forms at once.
     #[error("this is a record of the form `{found}` in a trace of the form `{form}`; record one form per file")]

@@ -98,7 +98,8 @@ impl Session {
 
 fn is_tool_result(result: &Json) -> bool {
     result.as_object().is_some_and(|result| {
-        result.get("content").is_some_and(|content| content.as_array().is_some()) || result.contains("structuredContent")
+        result.get("content").is_some_and(|content| content.as_array().is_some())
+            || result.contains("structuredContent")
     })
 }
 

@@ -23,7 +23,8 @@ fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> R
         return text("role").map(|_| ()).ok_or_else(|| record.malformed("this item has no `type`"));
     };
     if let Some(call) = kind.strip_suffix("_output").filter(|kind| kind.ends_with("_call")) {
-        let id = text("call_id").ok_or_else(|| record.malformed(format!("this output of a `{call}` has no `call_id`")))?;
+        let id =
+            text("call_id").ok_or_else(|| record.malformed(format!("this output of a `{call}` has no `call_id`")))?;
         let output = item.get("output").ok_or_else(|| record.malformed("this item has no `output`"))?;
         let mark = if text("status") == Some("incomplete") { Mark::Error } else { Mark::Unknown };
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use proofmark_predicate::Timestamp;
 use proofmark_receipt::{Json, Object};
 
+use super::Call;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
-use super::Call;
 
 /// How deep the values of attributes are unwrapped.
 const MAX_VALUE_DEPTH: usize = 32;
@@ -53,6 +53,10 @@ pub(super) fn spans_of(record: &Record) -> Result<Vec<&Object>, TraceError> {
         }
     }
     Ok(spans)
+}
+
+fn list<'j>(record: &Record, json: &'j Json) -> Result<&'j [Json], TraceError> {
+    json.as_array().ok_or_else(|| record.malformed("the spans are in no list"))
 }
 
 struct Span<'r> {
@@ -126,7 +130,8 @@ fn refuse_twins(spans: &[Span<'_>]) -> Result<(), TraceError> {
 
 fn span_id(span: &Object) -> Option<String> {
     let context = span.get("context").and_then(Json::as_object);
-    let id = |object: &Object, names: [&str; 2]| names.iter().find_map(|name| object.get(name)?.as_str().map(str::to_owned));
+    let id =
+        |object: &Object, names: [&str; 2]| names.iter().find_map(|name| object.get(name)?.as_str().map(str::to_owned));
     let own = id(span, ["spanId", "span_id"]).or_else(|| id(context?, ["span_id", "spanId"]))?;
     let trace = id(span, ["traceId", "trace_id"]).or_else(|| id(context?, ["trace_id", "traceId"]));
     Some(format!("{}/{own}", trace.unwrap_or_default()))

@@ -22,12 +22,7 @@ pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
 }
 
 /// Notes the call of a record; the status it says itself.
-fn call(
-    calls: &mut Calls,
-    record: &Record,
-    position: usize,
-    entry: &Object,
-) -> Result<Option<CallStatus>, TraceError> {
+fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> Result<Option<CallStatus>, TraceError> {
     let field = |one: &str, other: &str| entry.get(one).or_else(|| entry.get(other));
     let name = field("name", "tool").and_then(Json::as_str);
     let name = name.ok_or_else(|| record.malformed("this call has no `name`"))?;
@@ -57,6 +52,8 @@ fn status(record: &Record, entry: &Object) -> Result<Option<CallStatus>, TraceEr
         Some("succeeded" | "success" | "ok" | "completed") => Ok(Some(CallStatus::Succeeded)),
         Some("failed" | "error") => Ok(Some(CallStatus::Failed)),
         Some("pending" | "running") => Ok(Some(CallStatus::Pending)),
-        Some(_) | None => Err(record.malformed("the `status` of this call is none of `succeeded`, `failed`, `pending`")),
+        Some(_) | None => {
+            Err(record.malformed("the `status` of this call is none of `succeeded`, `failed`, `pending`"))
+        }
     }
 }

@@ -16,9 +16,9 @@ pub(super) struct Record {
 impl Record {
     /// The object the record is.
     pub(super) fn object(&self) -> Result<&Object, TraceError> {
-        self.json.as_object().ok_or_else(|| {
-            self.malformed(format!("this record is {} and not an object", self.json.type_name()))
-        })
+        self.json
+            .as_object()
+            .ok_or_else(|| self.malformed(format!("this record is {} and not an object", self.json.type_name())))
     }
 
     pub(super) fn malformed(&self, what: impl Into<String>) -> TraceError {

@@ -140,7 +140,10 @@ impl OnFailure {
         match read.initial_delay_ms > read.max_delay_ms {
             true => Err(field.error(
                 Cause::ConflictingFields,
-                format!("`initialDelayMs` {} is above `maxDelayMs` {}; raise the one or lower the other", read.initial_delay_ms, read.max_delay_ms),
+                format!(
+                    "`initialDelayMs` {} is above `maxDelayMs` {}; raise the one or lower the other",
+                    read.initial_delay_ms, read.max_delay_ms
+                ),
             )),
             false => Ok(read),
         }
@@ -194,7 +197,8 @@ fn read_jitter(field: &Field<'_>) -> Result<Jitter, DocumentError> {
 fn read_action(field: &Field<'_>) -> Result<Action, DocumentError> {
     let text = field.text()?;
     Action::from_text(text).ok_or_else(|| {
-        let message = format!("`{}` is no action; write `abort`, `retry`, `continue` or `goto:` and a step", shown(text));
+        let message =
+            format!("`{}` is no action; write `abort`, `retry`, `continue` or `goto:` and a step", shown(text));
         field.error(Cause::InvalidValue, message)
     })
 }

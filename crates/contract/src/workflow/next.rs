@@ -9,6 +9,9 @@ use crate::condition::Condition;
 use crate::tools;
 use crate::vocabulary;
 
+/// The most ways on a step may have.
+pub const MAX_BRANCHES: usize = 50;
+
 /// The `goto` that ends the workflow without success.
 pub const ABORT: &str = "abort";
 
@@ -53,9 +56,10 @@ impl Next {
         let next = fields.either("next", "goto")?;
         let end = fields.get("terminal").map(|field| Ok((field.boolean()?, field))).transpose()?;
         match (next, end) {
-            (Some(next), Some((true, _))) => {
-                Err(next.error(Cause::ConflictingFields, "a step with `terminal: true` leads nowhere; leave one of the two out"))
-            }
+            (Some(next), Some((true, _))) => Err(next.error(
+                Cause::ConflictingFields,
+                "a step with `terminal: true` leads nowhere; leave one of the two out",
+            )),
             (None, Some((true, _))) => Ok(Self::End),
             (None, Some((false, _)) | None) => Ok(Self::Following),
             (Some(next), Some((false, _)) | None) => read_ways(&next, facts),
@@ -68,6 +72,10 @@ fn read_ways(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
         Json::String(_) => Ok(Next::Step(tools::word(field)?)),
         Json::Array(items) if items.is_empty() => {
             Err(field.error(Cause::Empty, "there is no way on; write one, or `terminal: true`"))
+        }
+        Json::Array(items) if items.len() > MAX_BRANCHES => {
+            let message = format!("{} ways on are more than the {MAX_BRANCHES} a step may have", items.len());
+            Err(field.error(Cause::TooMany, format!("{message}; split the step")))
         }
         Json::Array(_) => {
             let facts = with(facts, RETRIES_EXHAUSTED, FieldType::Bool);

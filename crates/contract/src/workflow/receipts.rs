@@ -111,7 +111,8 @@ fn read_binding(field: &Field<'_>) -> Result<Binding, DocumentError> {
         return Ok(Binding::Payload(read_path(field, path)?));
     }
     text.parse().map(Binding::Digest).map_err(|_| {
-        let message = format!("`{}` names no bytes; write `payload.` and a path, or `sha256:` and a digest", shown(text));
+        let message =
+            format!("`{}` names no bytes; write `payload.` and a path, or `sha256:` and a digest", shown(text));
         field.error(Cause::InvalidValue, message)
     })
 }

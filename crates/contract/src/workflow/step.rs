@@ -3,10 +3,10 @@
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{DocumentError, Field};
 
+use super::Class;
 use super::failure::OnFailure;
 use super::next::Next;
 use super::verification::Verification;
-use super::Class;
 use crate::tools;
 use crate::vocabulary;
 

@@ -81,7 +81,9 @@ impl Verification {
         let facts_and_value = with(facts, "value", FieldType::Any);
         let mut names = Names::default();
         Ok(Self {
-            on_missing: fields.get("onMissingEvidence").map_or(Ok(OnMissing::RejectAndRetry), |field| on_missing(&field))?,
+            on_missing: fields
+                .get("onMissingEvidence")
+                .map_or(Ok(OnMissing::RejectAndRetry), |field| on_missing(&field))?,
             retry_prompt: fields.get("retryPrompt").map(|field| tools::word(&field)).transpose()?,
             evidence: list(&fields, "evidence", |item| EvidenceRule::read(item, &facts_and_value, &mut names))?,
             tool_calls: list(&fields, "toolCalls", |item| ToolRule::read(item, facts, &facts_and_value, &mut names))?,

@@ -141,13 +141,12 @@ fn signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
 
 fn approval(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["role", "count", "distinct", "max_age"])?;
+    fields.only(&["role", "count", "distinct"])?;
     let count = fields.get("count").map(|field| count(&field)).transpose()?.unwrap_or(1);
     Ok(ApprovalDemand {
         role: text(&fields.need("role", "say whose approval it takes")?)?.to_owned(),
         count,
         distinct: fields.get("distinct").map(|field| field.boolean()).transpose()?.unwrap_or(true),
-        max_age_millis: fields.get("max_age").map(|field| duration(&field)).transpose()?,
     })
 }
 

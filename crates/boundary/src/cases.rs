@@ -1,0 +1,249 @@
+//! Cases for a policy: requests, what is presented with them, and what is expected.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+
+use crate::decide::{Decision, History, Moment, decide};
+use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact};
+use crate::policy::Policy;
+use crate::request::Request;
+use crate::ruling::{Outcome, Ruling};
+
+/// The most cases of one file.
+const MAX_CASES: usize = 10_000;
+/// The present, where a case does not say.
+const DEFAULT_NOW_MILLIS: i64 = 1_767_225_600_000;
+/// How long an approval of a case counts, in milliseconds.
+const APPROVED_FOR_MILLIS: i64 = 3_600_000;
+
+/// The cases of one file.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    /// The file of the policy they are for, where they name one.
+    pub policy: Option<String>,
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its name, the only one of its kind.
+    pub name: String,
+    /// What is asked.
+    pub request: Request,
+    /// When, and after what.
+    pub moment: Moment,
+    receipts: Vec<ReceiptFact>,
+    approvals: Vec<(String, u8)>,
+    expect: Expect,
+}
+
+#[derive(Clone, Debug)]
+struct Expect {
+    outcome: Outcome,
+    mode: Option<&'static str>,
+    reasons: Option<Vec<String>>,
+}
+
+/// What a case came to.
+#[derive(Clone, Debug)]
+pub struct CaseResult {
+    /// Its name.
+    pub name: String,
+    /// The decision.
+    pub decision: Decision,
+    /// Where it is not what was expected; none when the case passed.
+    pub differences: Vec<String>,
+}
+
+impl Cases {
+    /// Reads cases.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names the field and the mend.
+    pub fn read(document: &Json) -> Result<Self, DocumentError> {
+        let fields = Field::root(document).fields()?;
+        fields.only(&["policy", "cases"])?;
+        let field = fields.need("cases", "write at least one")?;
+        let items = field.items()?;
+        if items.is_empty() || items.len() > MAX_CASES {
+            return Err(field.error(Cause::Empty, format!("write 1 to {MAX_CASES} cases")));
+        }
+        let mut cases: Vec<Case> = Vec::new();
+        for item in &items {
+            let case = case(item)?;
+            if cases.iter().any(|other| other.name == case.name) {
+                let message = format!("there is another case `{}`; give each its own name", shown(&case.name));
+                return Err(item.error(Cause::DuplicateName, message));
+            }
+            cases.push(case);
+        }
+        let policy = fields.get("policy").map(|field| field.text().map(str::to_owned)).transpose()?;
+        Ok(Self { policy, cases })
+    }
+}
+
+impl Case {
+    /// Decides the case and compares.
+    #[must_use]
+    pub fn run(&self, policy: &Policy) -> CaseResult {
+        let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
+        CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
+    }
+
+    /// The documents of the case; its approvals are of exactly its action.
+    fn evidence(&self, policy: &Policy) -> Evidence {
+        let action = self.request.action_hash();
+        let mut documents = self.receipts.clone();
+        for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
+            let pinned = policy.role_keys(role).and_then(|keys| keys.get(usize::from(*reviewer)));
+            let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
+            documents.push(ReceiptFact {
+                tier: HUMAN_TIER,
+                output: action,
+                signer: Some(pinned.copied().unwrap_or_else(|| SignerId::from_bytes([*reviewer; 32]))),
+                approval: Some(ApprovalFact {
+                    role: role.clone(),
+                    action_hash: action,
+                    expires_at: Timestamp::from_unix_millis(expires),
+                }),
+                ..document(&format!("approval {number}"), &self.moment.now)
+            });
+        }
+        Evidence::new(documents)
+    }
+}
+
+impl Expect {
+    fn differences(&self, decision: &Decision) -> Vec<String> {
+        let mut differences = Vec::new();
+        if decision.outcome() != self.outcome {
+            differences.push(format!("outcome is `{}`, expected `{}`", decision.outcome(), self.outcome));
+        }
+        if let Some(mode) = self.mode.filter(|mode| *mode != decision.ruling().mode()) {
+            differences.push(format!("disposition is `{}`, expected `{mode}`", decision.ruling().mode()));
+        }
+        let found: Vec<_> = decision.reasons().map(|reason| reason.code.to_string()).collect();
+        if let Some(expected) = self.reasons.as_ref().filter(|expected| **expected != found) {
+            differences.push(format!("reasons are [{}], expected [{}]", found.join(", "), expected.join(", ")));
+        }
+        differences
+    }
+}
+
+fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["name", "request", "now", "denied", "receipts", "approvals", "expect"])?;
+    let now = match fields.get("now") {
+        Some(field) => time(&field)?,
+        None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
+    };
+    let request = fields.need("request", "write what is asked, in either form")?;
+    let place = |error: DocumentError| request.error(Cause::InvalidValue, error.to_string());
+    let receipts = items(&fields, "receipts")?;
+    let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
+    Ok(Case {
+        name: fields.need("name", "name the case")?.text()?.to_owned(),
+        request: Request::read(request.json).map_err(place)?,
+        receipts: receipts.collect::<Result<_, _>>()?,
+        approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
+        expect: expect(&fields.need("expect", "say what it comes to, as in `{outcome: allow}`")?)?,
+        moment: Moment {
+            history: History { denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0) },
+            now,
+        },
+    })
+}
+
+fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, DocumentError> {
+    fields.get(name).map_or_else(|| Ok(Vec::new()), |field| field.items())
+}
+
+/// A receipt as it would be found: valid, of a trusted signer and not spent, unless the case says otherwise.
+fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["of", "output", "verdict", "tier", "verified_at", "valid", "trusted", "spent", "signer"])?;
+    let flag = |name: &str, default| fields.get(name).map_or(Ok(default), |field| field.boolean());
+    let output = match (fields.get("of"), fields.get("output")) {
+        (Some(text), None) => Sha256Digest::of(text.text()?.as_bytes()),
+        (None, Some(digest)) => parsed(&digest)?,
+        (Some(_), Some(_)) | (None, None) => {
+            let message = "write either the verified text as `of`, or its digest as `output`";
+            return Err(field.error(Cause::ConflictingFields, message));
+        }
+    };
+    let tier = fields.get("tier").map(|field| tier(&field)).transpose()?.unwrap_or(0);
+    Ok(ReceiptFact {
+        output,
+        tier,
+        verdict: fields.get("verdict").map(|field| parsed(&field)).transpose()?.unwrap_or(Verdict::Pass),
+        signer: fields.get("signer").map(|field| parsed(&field)).transpose()?,
+        valid: flag("valid", true)?,
+        trust: if flag("trusted", true)? { Trust::Trusted } else { Trust::Untrusted },
+        spent: flag("spent", false)?,
+        verified_at: fields.get("verified_at").map(|field| time(&field)).transpose()?.unwrap_or_else(|| now.clone()),
+        ..document(&format!("receipt {number}"), now)
+    })
+}
+
+fn tier(field: &Field<'_>) -> Result<u8, DocumentError> {
+    let tier = field.json.as_number().and_then(|number| number.as_u64()).filter(|tier| *tier <= 3);
+    tier.map(|tier| tier as u8).ok_or_else(|| field.error(Cause::InvalidValue, "a tier is 0, 1, 2 or 3"))
+}
+
+fn approval(field: &Field<'_>) -> Result<(String, u8), DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["role", "reviewer"])?;
+    let role = fields.need("role", "say in which role")?.text()?.to_owned();
+    let reviewer = fields.get("reviewer").map(|field| Ok((field.clone(), field.positive()?))).transpose()?;
+    match reviewer {
+        None => Ok((role, 0)),
+        Some((field, number)) => match u8::try_from(number - 1) {
+            Ok(number) => Ok((role, number)),
+            Err(_) => Err(field.error(Cause::TooMany, "reviewers are numbered from 1 to 256")),
+        },
+    }
+}
+
+fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["outcome", "disposition", "reasons"])?;
+    let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
+    let outcome = fields.need("outcome", "say which outcome")?;
+    let outcome = outcome.choice(&outcomes.map(|outcome| (outcome.as_str(), outcome)))?;
+    let modes = Ruling::ALL.map(|ruling| (ruling.mode(), ruling.mode()));
+    let reasons = |field: Field<'_>| {
+        field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Expect {
+        outcome,
+        mode: fields.get("disposition").map(|field| field.choice(&modes)).transpose()?,
+        reasons: fields.get("reasons").map(reasons).transpose()?,
+    })
+}
+
+fn time(field: &Field<'_>) -> Result<Timestamp, DocumentError> {
+    parsed(field)
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(field: &Field<'_>) -> Result<T, DocumentError> {
+    field.text()?.parse().map_err(|error: T::Err| field.error(Cause::InvalidValue, error.to_string()))
+}
+
+fn document(name: &str, now: &Timestamp) -> ReceiptFact {
+    ReceiptFact {
+        receipt_id: name.to_owned(),
+        content: Sha256Digest::of(name.as_bytes()),
+        verdict: Verdict::Pass,
+        tier: 0,
+        output: Sha256Digest::of(b""),
+        specification: Sha256Digest::of(b""),
+        verified_at: now.clone(),
+        signer: None,
+        valid: true,
+        trust: Trust::Trusted,
+        spent: false,
+        approval: None,
+    }
+}

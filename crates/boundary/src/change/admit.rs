@@ -1,0 +1,134 @@
+//! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
+
+use proofmark_predicate::{Predicate, Truth, Value};
+use proofmark_receipt::{Json, SignerId};
+
+use crate::decide::Moment;
+use crate::evidence::{Evidence, ReceiptFact, usable};
+use crate::policy::Policy;
+use crate::receipt::DecisionReceipt;
+use crate::request::Request;
+use crate::ruling::Ruling;
+
+/// The most conditions that are read.
+const MAX_CONDITIONS: usize = 64;
+
+/// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The conditions hold.
+    Admitted,
+    /// Some do not.
+    ConditionsUnmet(Vec<String>),
+    /// There is nothing to wait for, for this reason.
+    Refused {
+        /// A short stable name.
+        code: &'static str,
+        /// Why, for people.
+        message: &'static str,
+    },
+}
+
+/// Whether a retry that resumes from `resumed` may be asked for. Its signature is the caller's to check.
+#[must_use]
+pub fn admits(
+    resumed: &DecisionReceipt,
+    policy: &Policy,
+    request: &Request,
+    evidence: &Evidence,
+    moment: &Moment,
+) -> Admission {
+    let refused = |code, message| Admission::Refused { code, message };
+    match resumed.ruling() {
+        Ruling::Allow | Ruling::AllowWithWarning => {
+            return refused("not_blocked", "the receipt allowed its action; there is nothing to resume");
+        }
+        Ruling::TerminalBlock => return refused("terminal", "the receipt ended its path; start another one"),
+        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {}
+    }
+    if resumed.text("action_class") != request.action_class() {
+        return refused("other_action", "the request is for an action of another class than the receipt");
+    }
+    let Some(conditions) = conditions(resumed) else {
+        return refused("unreadable_conditions", "the receipt's `resume_contract.conditions` can not be read");
+    };
+    let policy_hash = resumed.member("binding", "policy_hash").and_then(Json::as_str);
+    if conditions.is_empty() {
+        // What no fact can change, another policy can.
+        return match policy_hash == Some(policy.hash().to_string().as_str()) {
+            true => refused("nothing_would_change", "nothing but another policy would change the decision"),
+            false => Admission::Admitted,
+        };
+    }
+    let facts = facts(policy, request, evidence, moment);
+    let unmet = conditions.into_iter().filter(|condition| !holds(condition, &facts));
+    let unmet: Vec<_> = unmet.map(str::to_owned).collect();
+    if unmet.is_empty() { Admission::Admitted } else { Admission::ConditionsUnmet(unmet) }
+}
+
+fn conditions(resumed: &DecisionReceipt) -> Option<Vec<&str>> {
+    let conditions = resumed.member("resume_contract", "conditions")?.as_array()?;
+    if conditions.len() > MAX_CONDITIONS {
+        return None;
+    }
+    conditions.iter().map(|condition| condition.as_object()?.get("predicate")?.as_str()).collect()
+}
+
+fn holds(condition: &str, facts: &Value) -> bool {
+    Predicate::compile(condition).is_ok_and(|predicate| predicate.truth(facts) == Truth::True)
+}
+
+/// The facts of the request, and the documents presented with it.
+pub(super) fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
+    let action = request.action_hash();
+    let usable = |fact: &ReceiptFact| usable(policy, action, fact, &moment.now);
+    let (approvals, receipts): (Vec<_>, Vec<_>) = evidence.documents().iter().partition(|fact| fact.approval.is_some());
+    let with = [
+        ("receipts", receipts.iter().map(|fact| receipt_value(fact)).collect::<Vec<_>>().into()),
+        ("approvals", approvals.iter().map(|fact| approval_value(fact, usable(fact))).collect::<Vec<_>>().into()),
+        ("approvers", approvers(approvals.into_iter().filter(|fact| usable(fact)))),
+    ];
+    let facts = request.value_at(moment.now.as_str());
+    let Value::Map(map) = &facts else { return facts };
+    let own = map.entries().iter().filter_map(|(key, value)| match key {
+        proofmark_predicate::Key::String(name) => Some((name.clone(), value.clone())),
+        _ => None,
+    });
+    own.chain(with.into_iter().map(|(name, value)| (name.into(), value))).collect()
+}
+
+fn receipt_value(fact: &ReceiptFact) -> Value {
+    let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
+    [
+        ("output", Value::from(fact.output.to_string())),
+        ("specification", Value::from(fact.specification.to_string())),
+        ("verdict", Value::from(fact.verdict.as_str())),
+        ("tier", Value::from(i64::from(fact.tier))),
+        ("verified_at", Value::from(fact.verified_at.as_str())),
+        ("signer", signer),
+        ("valid", Value::from(fact.valid)),
+        ("trusted", Value::from(fact.trust == proofmark_receipt::Trust::Trusted)),
+        ("spent", Value::from(fact.spent)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn approval_value(fact: &ReceiptFact, usable: bool) -> Value {
+    let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
+    [("role", Value::from(role)), ("usable", Value::from(usable))].into_iter().collect()
+}
+
+/// How many different reviewers have approved the action, by role.
+fn approvers<'a>(approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
+    let mut roles: Vec<(&str, Vec<Option<SignerId>>)> = Vec::new();
+    for fact in approvals {
+        let Some(approval) = &fact.approval else { continue };
+        match roles.iter_mut().find(|(role, _)| *role == approval.role) {
+            Some((_, signers)) if signers.contains(&fact.signer) => {}
+            Some((_, signers)) => signers.push(fact.signer),
+            None => roles.push((&approval.role, vec![fact.signer])),
+        }
+    }
+    roles.into_iter().map(|(role, signers)| (role, Value::from(signers.len() as i64))).collect()
+}

@@ -1,0 +1,79 @@
+//! Which rules of a policy cases reach.
+
+use std::collections::BTreeMap;
+
+use crate::decide::{Decision, Standing};
+use crate::policy::Policy;
+
+/// How often each rule was reached, in policy order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    rules: Vec<RuleHits>,
+}
+
+/// How often one rule was reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleHits {
+    /// Its place in the policy; a boundary's is how often it was about an action.
+    pub rule: String,
+    /// The boundary it belongs to.
+    pub boundary: String,
+    /// How often it held.
+    pub held: u64,
+    /// How often it did not, or could not be told: how often it had an effect.
+    pub hit: u64,
+}
+
+impl Coverage {
+    /// No rule reached yet.
+    #[must_use]
+    pub fn new(policy: &Policy) -> Self {
+        let mut rules = Vec::new();
+        for boundary in &policy.boundaries {
+            let mut add = |rule: &str| {
+                let boundary = boundary.id.to_string();
+                rules.push(RuleHits { rule: rule.to_owned(), boundary, held: 0, hit: 0 });
+            };
+            add(&boundary.at);
+            boundary.deny.iter().for_each(|rule| add(&rule.at));
+            boundary.require.iter().for_each(|rule| add(&rule.at));
+            boundary.warn.iter().for_each(|rule| add(&rule.at));
+        }
+        Self { rules }
+    }
+
+    /// Counts what one decision reached.
+    pub fn add(&mut self, decision: &Decision) {
+        let at: BTreeMap<&str, usize> =
+            self.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
+        let reached: Vec<_> = decision
+            .findings()
+            .iter()
+            .filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.standing)))
+            .collect();
+        for (index, standing) in reached {
+            let Some(rule) = self.rules.get_mut(index) else { continue };
+            match standing {
+                Standing::Holds => rule.held += 1,
+                Standing::Fails | Standing::Unknown => rule.hit += 1,
+                Standing::NotApplicable => {}
+            }
+        }
+    }
+
+    /// All rules, in policy order.
+    #[must_use]
+    pub fn rules(&self) -> &[RuleHits] {
+        &self.rules
+    }
+
+    /// The rules no case was about: those of boundaries that never matched.
+    pub fn never_reached(&self) -> impl Iterator<Item = &RuleHits> {
+        self.rules.iter().filter(|rule| rule.held == 0 && rule.hit == 0)
+    }
+
+    /// The rules that never had an effect: denials that never hit, requirements that were always met.
+    pub fn never_hit(&self) -> impl Iterator<Item = &RuleHits> {
+        self.rules.iter().filter(|rule| rule.hit == 0 && rule.rule.matches('.').count() > 0)
+    }
+}

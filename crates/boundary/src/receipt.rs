@@ -1,0 +1,201 @@
+//! The decision receipt: every field of the format, all of them following from one ruling.
+
+mod evidence;
+mod guidance;
+mod read;
+mod routing;
+
+use proofmark_receipt::{
+    ChainTip, Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification, sign_document,
+    verify_document,
+};
+
+pub(crate) use evidence::documents;
+pub use read::NotADecision;
+
+use crate::decide::{Decision, Reason};
+use crate::request::Request;
+use crate::ruling::Ruling;
+
+/// What `receipt_type` always is.
+pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
+
+/// The receipt of one decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecisionReceipt {
+    document: Object,
+    ruling: Ruling,
+}
+
+impl DecisionReceipt {
+    /// The receipt of a decision, not signed, appended to the chain that ends in `tip`; `None` starts one.
+    #[must_use]
+    pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
+        let mut receipt = Self::unchained(decision, request, &id.to_string());
+        if let Some(Json::Object(metadata)) = receipt.document.get_mut("metadata") {
+            metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
+            if let Some(tip) = tip {
+                metadata.insert("previous_receipt", tip.receipt_id.to_string());
+                metadata.insert("previous_receipt_hash", tip.hash.to_string());
+            }
+        }
+        receipt
+    }
+
+    /// Signs it as VRF receipts are signed.
+    ///
+    /// # Errors
+    /// [`SignError`] when it is too large.
+    pub fn sign(mut self, key: &SigningKey) -> Result<Self, SignError> {
+        sign_document(&mut self.document, key)?;
+        Ok(self)
+    }
+
+    /// Verifies its signature.
+    #[must_use]
+    pub fn verify(&self, trusted: &[SignerId]) -> Verification {
+        verify_document(&self.document, trusted)
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document(&self) -> &Object {
+        &self.document
+    }
+
+    /// The document on one line.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        Json::Object(self.document.clone()).to_text()
+    }
+
+    /// What the decision came to.
+    #[must_use]
+    pub fn ruling(&self) -> Ruling {
+        self.ruling
+    }
+
+    /// This receipt as the end of its chain.
+    #[must_use]
+    pub fn tip(&self) -> Option<ChainTip> {
+        let receipt_id = self.text("decision_id")?.parse().ok()?;
+        let position = self.member("metadata", "chain_position")?.as_number()?.as_u64()?;
+        let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
+        Some(ChainTip { receipt_id, hash, position })
+    }
+
+    /// A text at the top.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.document.get(name)?.as_str()
+    }
+
+    /// A member of an object at the top.
+    pub(crate) fn member(&self, object: &str, name: &str) -> Option<&Json> {
+        self.document.get(object)?.as_object()?.get(name)
+    }
+
+    /// The receipt without the members of a chain.
+    pub(crate) fn unchained(decision: &Decision, request: &Request, id: &str) -> Self {
+        let ruling = decision.ruling;
+        let must_not_retry = decision.must_not_retry_same_action();
+        let mut document = Object::new();
+        document.insert("receipt_type", RECEIPT_TYPE);
+        document.insert("decision_id", id);
+        document.insert("outcome", ruling.outcome().as_str());
+        document.insert("action_class", request.action_class().map_or(Json::Null, Json::from));
+        document.insert("safe_to_execute", ruling.allows());
+        document.insert("human_review_terminal", ruling == Ruling::HumanReview);
+        document.insert("must_not_retry_same_action", must_not_retry);
+        document.insert("reasons", reasons(decision));
+        let steps = guidance::safe_next_steps(decision);
+        document.insert("safe_next_steps", steps.clone());
+        document.insert("viewer_guidance", guidance::viewer_guidance(decision));
+        document.insert("what_would_change_this", texts(decision.changes.iter().map(|change| change.words())));
+        document.insert("disposition", disposition(ruling));
+        document.insert("routing", routing::routing(ruling, request));
+        document.insert("resume_contract", resume_contract(decision, &steps));
+        document.insert("runtime_loopback", guidance::loopback(decision, &steps));
+        document.insert("metadata", metadata(decision));
+        document.insert("binding", binding(decision));
+        document.insert("evidence", decision.evidence().map(evidence::item).collect::<Vec<_>>());
+        Self { document, ruling }
+    }
+}
+
+fn disposition(ruling: Ruling) -> Object {
+    let mut disposition = Object::new();
+    disposition.insert("mode", ruling.mode());
+    disposition.insert("downstream_allowed", ruling.allows());
+    disposition.insert("local_replan_recommended", ruling == Ruling::LocalReplan);
+    disposition.insert("upstream_replan_required", ruling == Ruling::UpstreamReplan);
+    disposition
+}
+
+fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
+    let upstream = decision.ruling == Ruling::UpstreamReplan;
+    let retry = decision.ruling.replans() && !decision.must_not_retry_same_action();
+    let resume_when = match decision.changes.is_empty() {
+        true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
+        false => texts(decision.changes.iter().map(|change| change.words())),
+    };
+    let mut contract = Object::new();
+    contract.insert("retry_this_node", retry);
+    contract.insert("pass_receipt_upstream", upstream);
+    contract.insert("pass_new_upstream_context_on_retry", upstream && retry);
+    contract.insert("resume_when", resume_when);
+    contract.insert("conditions", decision.changes.iter().map(|change| change.condition()).collect::<Vec<_>>());
+    contract
+}
+
+fn binding(decision: &Decision) -> Object {
+    let mut binding = Object::new();
+    binding.insert("action_hash", decision.action_hash.to_string());
+    binding.insert("policy_hash", decision.policy_hash.to_string());
+    binding.insert("facts_hash", decision.facts_hash.to_string());
+    binding.insert("fingerprint", decision.fingerprint.to_string());
+    binding.insert("engine", crate::ENGINE);
+    binding.insert("steps", decision.steps);
+    binding.insert("denied_before", decision.denied_before);
+    binding.insert("decided_at", decision.decided_at.as_str());
+    binding.insert("expires_at", decision.expires_at.as_str());
+    binding
+}
+
+fn metadata(decision: &Decision) -> Object {
+    let mut metadata = Object::new();
+    if let Some(ruling) = decision.shadowed {
+        let mut shadow = Object::new();
+        shadow.insert("outcome", ruling.outcome().as_str());
+        shadow.insert("mode", ruling.mode());
+        metadata.insert("shadow", shadow);
+    }
+    metadata
+}
+
+fn reasons(decision: &Decision) -> Vec<Json> {
+    decision.reasons().map(|reason| Json::Object(reason_object(reason))).collect()
+}
+
+fn reason_object(reason: &Reason) -> Object {
+    let mut object = coded(&reason.code, &reason.message);
+    object.insert("rule", &*reason.rule);
+    if let Some(cause) = reason.cause {
+        object.insert("cause", cause);
+    }
+    if let Some(detail) = &reason.detail {
+        object.insert("detail", detail.as_str());
+    }
+    object
+}
+
+/// `{code, message}`.
+fn coded(code: &str, message: &str) -> Object {
+    let mut object = Object::new();
+    object.insert("code", code);
+    object.insert("message", message);
+    object
+}
+
+fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Json> {
+    texts.map(Json::from).collect()
+}

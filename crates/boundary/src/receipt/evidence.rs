@@ -1,0 +1,121 @@
+//! `evidence[]`, written and read back.
+
+use proofmark_receipt::{Json, Object, Trust};
+
+use crate::evidence::{ApprovalFact, Item, ReceiptFact};
+
+/// One entry.
+pub(super) fn item(item: &Item) -> Json {
+    let mut entry = Object::new();
+    match item {
+        Item::Fact { rule, predicate, truth, missing, .. } => {
+            start(&mut entry, "fact", rule, item);
+            entry.insert("predicate", shortened(predicate));
+            entry.insert("truth", *truth);
+            entry.insert("missing", missing.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>());
+        }
+        Item::Document { rule, role, document, refusal, single_use } => {
+            start(&mut entry, kind(role.is_some()), rule, item);
+            if let Some(role) = role {
+                entry.insert("role", &**role);
+            }
+            entry.insert("used", refusal.is_none());
+            if let Some(refusal) = refusal {
+                entry.insert("refused", refusal.code());
+            }
+            entry.insert("single_use", *single_use);
+            entry.insert("document", fact_object(document));
+        }
+        Item::NoDocument { rule, role } => {
+            start(&mut entry, kind(role.is_some()), rule, item);
+            if let Some(role) = role {
+                entry.insert("role", &**role);
+            }
+            entry.insert("used", false);
+        }
+        Item::ToolCall { rule, tool, index } => {
+            start(&mut entry, "tool_call", rule, item);
+            entry.insert("tool", tool.as_str());
+            entry.insert("call", index.map_or(Json::Null, |index| Json::from(index as u64)));
+        }
+    }
+    Json::Object(entry)
+}
+
+/// The documents among the entries, as they were when the decision was made.
+pub(crate) fn documents(evidence: &[Json]) -> Option<Vec<ReceiptFact>> {
+    let with_document = evidence.iter().filter_map(|entry| entry.as_object()?.get("document"));
+    with_document.map(|document| fact(document.as_object()?)).collect()
+}
+
+fn kind(approval: bool) -> &'static str {
+    if approval { "approval" } else { "receipt" }
+}
+
+fn start(entry: &mut Object, kind: &str, rule: &str, item: &Item) {
+    entry.insert("kind", kind);
+    entry.insert("rule", rule);
+    entry.insert("status", item.status().as_str());
+}
+
+fn shortened(predicate: &str) -> String {
+    const MAX_CHARS: usize = 512;
+    match predicate.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", predicate.get(..end).unwrap_or_default()),
+        None => predicate.to_owned(),
+    }
+}
+
+fn fact_object(fact: &ReceiptFact) -> Object {
+    let mut object = Object::new();
+    object.insert("receipt_id", fact.receipt_id.as_str());
+    object.insert("content", fact.content.to_string());
+    object.insert("verdict", fact.verdict.as_str());
+    object.insert("tier", u64::from(fact.tier));
+    object.insert("output", fact.output.to_string());
+    object.insert("specification", fact.specification.to_string());
+    object.insert("verified_at", fact.verified_at.as_str());
+    object.insert("signer", fact.signer.map_or(Json::Null, |signer| Json::from(signer.to_string())));
+    object.insert("valid", fact.valid);
+    object.insert("trust", fact.trust.as_str());
+    object.insert("spent", fact.spent);
+    if let Some(approval) = &fact.approval {
+        let mut said = Object::new();
+        said.insert("role", approval.role.as_str());
+        said.insert("action_hash", approval.action_hash.to_string());
+        said.insert("expires_at", approval.expires_at.as_str());
+        object.insert("approval", said);
+    }
+    object
+}
+
+fn fact(object: &Object) -> Option<ReceiptFact> {
+    let text = |name: &str| object.get(name)?.as_str();
+    let flag = |name: &str| object.get(name)?.as_bool();
+    let signer = match object.get("signer")? {
+        Json::Null => None,
+        signer => Some(signer.as_str()?.parse().ok()?),
+    };
+    let approval = match object.get("approval") {
+        Some(approval) => Some(ApprovalFact::read(approval)?),
+        None => None,
+    };
+    Some(ReceiptFact {
+        receipt_id: text("receipt_id")?.to_owned(),
+        content: text("content")?.parse().ok()?,
+        verdict: text("verdict")?.parse().ok()?,
+        tier: u8::try_from(object.get("tier")?.as_number()?.as_u64()?).ok()?,
+        output: text("output")?.parse().ok()?,
+        specification: text("specification")?.parse().ok()?,
+        verified_at: text("verified_at")?.parse().ok()?,
+        signer,
+        valid: flag("valid")?,
+        trust: trust(text("trust")?)?,
+        spent: flag("spent")?,
+        approval,
+    })
+}
+
+fn trust(word: &str) -> Option<Trust> {
+    [Trust::Trusted, Trust::Untrusted, Trust::Unknown].into_iter().find(|trust| trust.as_str() == word)
+}

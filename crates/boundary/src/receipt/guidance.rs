@@ -1,0 +1,139 @@
+//! What a receipt says to agents and to people: next steps, guidance, and the result a blocked tool gives.
+
+use proofmark_receipt::{Json, Object};
+
+use super::{coded, reasons, texts};
+use crate::decide::{Decision, Finding, Kind, Standing};
+use crate::evidence::Item;
+use crate::ruling::Ruling;
+
+/// `safe_next_steps`: none when the action may execute, and none on a path that ends.
+pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
+    match decision.ruling {
+        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => return Vec::new(),
+        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {}
+    }
+    let mut steps: Vec<Json> = Vec::new();
+    for finding in decision.findings.iter().filter(|finding| finding.blocks.is_some()) {
+        let step = match &finding.next {
+            Some((code, message)) => Json::Object(coded(code, message)),
+            None => Json::Object(default_step(finding)),
+        };
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps
+}
+
+fn default_step(finding: &Finding) -> Object {
+    let first = finding.evidence.first();
+    match (finding.source.kind, first) {
+        (_, _) if finding.hard => {
+            coded("report_to_operator", "Tell whoever runs this: the policy or the request needs mending.")
+        }
+        (Kind::Require, Some(Item::Document { role: None, .. } | Item::NoDocument { role: None, .. })) => {
+            coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt.")
+        }
+        (Kind::Require, Some(Item::Document { role: Some(role), .. } | Item::NoDocument { role: Some(role), .. })) => {
+            coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again."))
+        }
+        (Kind::Require, Some(Item::ToolCall { tool, .. })) => {
+            coded("take_required_step", &format!("Call {tool} first, then ask again."))
+        }
+        (Kind::Match | Kind::When, _) | (Kind::Require | Kind::Deny, Some(Item::Fact { truth: "unknown", .. })) => {
+            coded("supply_facts", "Supply the facts that are missing, then ask again.")
+        }
+        (Kind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
+        (Kind::Class | Kind::Unmatched, _) => {
+            coded("go_on_without", "Go on towards the same goal without this action; no rule is about it.")
+        }
+        (Kind::Require | Kind::Deny | Kind::Warn, _) => {
+            coded("go_on_without", "Go on towards the same goal without this action.")
+        }
+    }
+}
+
+/// `viewer_guidance`: what a reviewer should look at.
+pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(ruling) = decision.shadowed {
+        lines.push(format!(
+            "Shadow mode: enforced, this would have been {} ({}).",
+            ruling.outcome().as_str(),
+            ruling.mode()
+        ));
+    }
+    for finding in &decision.findings {
+        if let Some(reason) = &finding.reason {
+            let detail = reason.detail.as_ref().map_or(String::new(), |detail| format!(" {detail}"));
+            lines.push(format!("{}: {}{detail}", finding.rule, reason.message));
+        }
+        if decision.ruling == Ruling::TerminalBlock {
+            lines.extend(finding.next.iter().map(|(_, message)| message.to_string()));
+        }
+    }
+    match decision.ruling {
+        Ruling::Allow | Ruling::AllowWithWarning | Ruling::LocalReplan => {}
+        Ruling::UpstreamReplan => lines.push("The parent has to supply what is missing before a retry.".to_owned()),
+        Ruling::HumanReview => {
+            lines.push("`proofmark approve` signs an approval of exactly this action.".to_owned());
+        }
+        Ruling::TerminalBlock => lines.push("This path ends here: report the failure as it is.".to_owned()),
+    }
+    texts(lines.iter().map(String::as_str))
+}
+
+/// `runtime_loopback`: what the blocked tool answers; `null` when it may execute.
+pub(super) fn loopback(decision: &Decision, steps: &[Json]) -> Json {
+    let ruling = decision.ruling;
+    if ruling.allows() {
+        return Json::Null;
+    }
+    let terminal = ruling == Ruling::TerminalBlock;
+    let mut loopback = Object::new();
+    loopback.insert("ok", false);
+    loopback.insert("blocked", true);
+    loopback.insert("boundary_outcome", ruling.outcome().as_str());
+    loopback.insert("step_status", "not_executed");
+    loopback.insert("side_effect_executed", false);
+    loopback.insert("must_not_claim_success", true);
+    loopback.insert("same_goal_state", !terminal);
+    loopback.insert("retryability", retryability(decision));
+    loopback.insert("human_review_terminal", ruling == Ruling::HumanReview);
+    loopback.insert("must_not_retry_same_action", decision.must_not_retry_same_action());
+    loopback.insert("safe_next_steps", steps.to_vec());
+    loopback.insert("reasons", reasons(decision));
+    loopback.insert("missing_support", gaps(decision, false));
+    loopback.insert("authorization_gaps", gaps(decision, true));
+    loopback.insert("forbidden_action_fingerprint", decision.fingerprint.to_string());
+    Json::Object(loopback)
+}
+
+fn retryability(decision: &Decision) -> &'static str {
+    match (decision.ruling, decision.must_not_retry_same_action()) {
+        (Ruling::LocalReplan | Ruling::UpstreamReplan, false) => "replan",
+        (Ruling::LocalReplan | Ruling::UpstreamReplan, true) => "different_action",
+        (Ruling::HumanReview, _) => "after_review",
+        (Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock, _) => "none",
+    }
+}
+
+/// What is missing: approvals, or everything else.
+fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
+    let of_approval =
+        |item: &Item| matches!(item, Item::Document { role: Some(_), .. } | Item::NoDocument { role: Some(_), .. });
+    let missing = |finding: &&Finding| match finding.source.kind {
+        Kind::Require => true,
+        Kind::Match | Kind::When | Kind::Deny => finding.standing == Standing::Unknown,
+        Kind::Class | Kind::Warn | Kind::Unmatched | Kind::Repeat => false,
+    };
+    let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
+    let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);
+    let gap = |finding: &Finding| {
+        let reason = finding.reason.as_ref()?;
+        let message = reason.detail.as_deref().unwrap_or(&reason.message);
+        Some(Json::Object(coded(&reason.code, message)))
+    };
+    chosen.filter_map(gap).collect()
+}

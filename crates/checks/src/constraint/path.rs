@@ -1,0 +1,104 @@
+//! JSONPath (RFC 9535) that can not be made to walk a document more often than it is worth.
+
+use proofmark_predicate::limits::{MAX_PATH_BYTES, MAX_PATH_NESTING};
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use super::rule::BadConstraint;
+
+/// The most visits of nodes one path may take.
+const MAX_VISITS: u64 = 1 << 24;
+
+/// A path and what bounds the cost of a walk.
+pub(super) struct Path {
+    path: JsonPath,
+    marks: Marks,
+}
+
+impl Path {
+    pub(super) fn new(text: &str) -> Result<Path, BadConstraint> {
+        let bad = |why: &str| BadConstraint(format!("`{text}` is no JSONPath: {why}; write one as in `$.items[*].name`"));
+        // What is longer or nests deeper is never given to the parser, which recurses.
+        if text.len() > MAX_PATH_BYTES {
+            let why = format!("a path of more than {MAX_PATH_BYTES} bytes is no JSONPath here; shorten it");
+            return Err(BadConstraint(why));
+        }
+        let marks = Marks::of(text);
+        if marks.nesting > MAX_PATH_NESTING {
+            return Err(bad("it has too many open brackets"));
+        }
+        let path = JsonPath::parse(text).map_err(|error| bad(&error.to_string()))?;
+        Ok(Path { path, marks })
+    }
+
+    /// The nodes the path leads to; `None` where finding them would take too long.
+    pub(super) fn nodes<'a>(&self, tree: &'a Value) -> Option<Vec<&'a Value>> {
+        let (nodes, depth) = size(tree);
+        let visits = nodes
+            .checked_pow(self.marks.roots)?
+            .checked_mul(depth.checked_pow(self.marks.descents)?)?
+            .checked_mul(self.marks.repeats)?;
+        (visits <= MAX_VISITS).then(|| self.path.query(tree).all())
+    }
+}
+
+/// What multiplies the visits of a walk.
+struct Marks {
+    /// `$`: each begins a walk of its own, in a filter one for each node.
+    roots: u32,
+    /// `..`: each visits a node once for each of the nodes above it.
+    descents: u32,
+    /// In how many ways unions and filters visit the same node.
+    repeats: u64,
+    /// The most brackets open at once.
+    nesting: usize,
+}
+
+impl Marks {
+    /// Counts generously: a mark that is none in its place only lowers what is walked.
+    fn of(text: &str) -> Marks {
+        let mut marks = Marks { roots: 0, descents: 0, repeats: 1, nesting: 0 };
+        let mut open: Vec<u64> = Vec::new();
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '\'' | '"' => skip_string(&mut characters, character),
+                '$' => marks.roots += 1,
+                '.' if characters.peek() == Some(&'.') => marks.descents += 1,
+                '@' => marks.repeats = marks.repeats.saturating_add(1),
+                ',' => open.iter_mut().last().into_iter().for_each(|commas| *commas += 1),
+                '[' | '(' => {
+                    open.push(1);
+                    marks.nesting = marks.nesting.max(open.len());
+                }
+                ']' | ')' => marks.repeats = marks.repeats.saturating_mul(open.pop().unwrap_or(1)),
+                _ => {}
+            }
+        }
+        marks
+    }
+}
+
+fn skip_string(characters: &mut impl Iterator<Item = char>, quote: char) {
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            character if character == quote => return,
+            _ => {}
+        }
+    }
+}
+
+/// How many nodes there are, and how deep they nest; the depth of what was read is bounded.
+fn size(tree: &Value) -> (u64, u64) {
+    let inner: (u64, u64) = match tree {
+        Value::Array(items) => items.iter().map(size).fold((0, 0), larger),
+        Value::Object(members) => members.values().map(size).fold((0, 0), larger),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (0, 0),
+    };
+    (inner.0 + 1, inner.1 + 1)
+}
+
+fn larger(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0 + other.0, one.1.max(other.1))
+}

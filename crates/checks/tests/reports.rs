@@ -1,0 +1,419 @@
+//! Reports of test runners: what they say, and that those that are cut, empty or contradict themselves say nothing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop anywhere")]
+
+use std::time::Duration;
+
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request};
+use proofmark_receipt::{Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
+use proptest::prelude::*;
+use serde_json::json;
+
+const PYTEST: &[&str] = &["pytest", "-q"];
+const NODE: &[&str] = &["node", "--test"];
+const BASH: &[&str] = &["bash", "run.sh"];
+
+fn request(command: &[&str], reveal: &str) -> Request {
+    let verification = json!({"kind": "test_suite", "mode": "command", "command": command, "reveal": reveal});
+    let text = json!({"output": {"files": {"a.py": ""}}, "verification": verification}).to_string();
+    Request::read(text.as_bytes(), Format::Json, None).unwrap()
+}
+
+fn outcome(end: End) -> Outcome {
+    let case = CaseOutcome { end, elapsed: Duration::from_millis(7) };
+    Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases: vec![case] }
+}
+
+fn ran(status: i32, output: &[u8], report: Option<&[u8]>) -> End {
+    End::Ran { status, output: output.to_vec(), errors: Vec::new(), report: report.map(<[u8]>::to_vec) }
+}
+
+fn judge(command: &[&str], end: End) -> Judgment {
+    request(command, "all").judge(Some(&outcome(end)), None)
+}
+
+fn junit(status: i32, report: &str) -> Judgment {
+    judge(PYTEST, ran(status, b"", Some(report.as_bytes())))
+}
+
+fn tap(status: i32, output: &str) -> Judgment {
+    judge(NODE, ran(status, output.as_bytes(), None))
+}
+
+/// Names and states, with the message where there is one.
+fn said(judgment: &Judgment) -> Vec<(String, Status, String)> {
+    let details = judgment.results.details.iter();
+    details.map(|detail| (detail.name.clone(), detail.status, detail.message.clone().unwrap_or_default())).collect()
+}
+
+/// The one check of what is no report.
+fn unanswered(judgment: &Judgment, words: &str) {
+    let said = said(judgment);
+    assert_eq!((said.len(), judgment.verdict, judgment.fault), (1, Verdict::Fail, Some(Fault::Submission)), "{said:?}");
+    assert!(said[0].0 == "command" && said[0].1 == Status::Error && said[0].2.contains(words), "{said:?} lacks {words}");
+}
+
+fn suite(counts: &str, cases: &str) -> String {
+    format!(r#"<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="a" {counts}>{cases}</testsuite></testsuites>"#)
+}
+
+const ONE: &str = r#"<testcase classname="t" name="one" time="0.25" />"#;
+const FAILED: &str = r#"<testcase name="bad"><failure message="assert 1 == 2">long</failure></testcase>"#;
+const BROKEN: &str = r#"<testcase name="worse"><error>no <![CDATA[<setup>]]></error></testcase>"#;
+const SKIPPED: &str = r#"<testcase name="later"><skipped type="pytest.skip" message="why">x</skipped></testcase>"#;
+
+#[test]
+fn a_report_of_pytest_is_one_check_for_each_test() {
+    let report = format!(
+        r#"<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1"
+        failures="1" skipped="1" tests="4" time="0.075" hostname="vm">{ONE}{FAILED}{BROKEN}{SKIPPED}</testsuite></testsuites>"#
+    );
+    let judgment = junit(1, &report);
+    let due = [
+        ("t::one", Status::Pass, ""),
+        ("bad", Status::Fail, "assert 1 == 2"),
+        ("worse", Status::Error, "no <setup>"),
+        ("later", Status::Error, "skipped: why"),
+    ];
+    assert_eq!(said(&judgment), due.map(|(name, status, message)| (name.to_owned(), status, message.to_owned())));
+    assert_eq!(judgment.results.details[0].elapsed_ms, Some(250));
+    assert_eq!((judgment.verdict, judgment.fault), (Verdict::Partial, Some(Fault::Submission)));
+}
+
+#[test]
+fn the_verdict_is_that_of_the_tests() {
+    let table = [
+        (0, suite(r#"tests="1" failures="0""#, ONE), Verdict::Pass, None),
+        (1, suite(r#"tests="1" failures="1""#, FAILED), Verdict::Fail, None),
+        (1, suite(r#"tests="2" failures="1""#, &format!("{ONE}{FAILED}")), Verdict::Partial, None),
+        (0, suite(r#"tests="2" skipped="1""#, &format!("{ONE}{SKIPPED}")), Verdict::Partial, Some(Fault::Submission)),
+        (0, suite(r#"tests="1""#, SKIPPED), Verdict::Fail, Some(Fault::Submission)),
+        (0, suite("", ONE), Verdict::Pass, None),
+        (0, format!("<testsuite tests='1'>{ONE}</testsuite>"), Verdict::Pass, None),
+        (0, format!("\n\u{feff}<testsuite tests='1'>{ONE}</testsuite>"), Verdict::Pass, None),
+        (0, format!("<testsuite tests='2'>{ONE}<testsuite tests='1'>{ONE}</testsuite></testsuite>"), Verdict::Pass, None),
+        (0, format!("<!-- <a <b --><testsuite><properties><property name='x' value='>'/></properties>{ONE}</testsuite>"), Verdict::Pass, None),
+    ];
+    for (status, report, verdict, fault) in table {
+        let judgment = junit(status, &report);
+        assert_eq!((judgment.verdict, judgment.fault), (verdict, fault), "{report}: {:?}", said(&judgment));
+    }
+}
+
+/// pytest counts subtests, and errors of a teardown beside the test.
+#[test]
+fn the_counts_of_pytest_are_understood() {
+    let pytest = |counts: &str, cases: &str| format!(r#"<testsuites><testsuite name="pytest" {counts}>{cases}</testsuite></testsuites>"#);
+    let twice = r#"<testcase name="a"><failure>x</failure></testcase><testcase name="a"><error>y</error></testcase>"#;
+    let subtests = r#"<testcase name="a"><failure>x</failure><failure>y</failure></testcase>"#;
+    let table = [
+        (0, pytest(r#"tests="5" failures="0" errors="0""#, ONE), Verdict::Pass),
+        (1, pytest(r#"tests="1" failures="1" errors="1""#, twice), Verdict::Fail),
+        (1, pytest(r#"tests="2" failures="0" errors="1""#, BROKEN), Verdict::Fail),
+        (1, pytest(r#"tests="4" failures="2" errors="0""#, subtests), Verdict::Fail),
+    ];
+    for (status, report, verdict) in table {
+        let judgment = junit(status, &report);
+        assert!(judgment.verdict == verdict && judgment.results.details[0].name != "command", "{report}: {judgment:?}");
+    }
+    unanswered(&junit(0, &pytest(r#"tests="0""#, ONE)), "contradicts itself");
+    unanswered(&junit(0, &pytest(r#"tests="3""#, "")), "contradicts itself");
+    unanswered(&junit(0, &pytest(r#"tests="1""#, &format!("{ONE}{ONE}"))), "contradicts itself");
+}
+
+#[test]
+fn an_xml_report_that_is_no_answer_is_an_error() {
+    let whole = suite(r#"tests="2""#, &format!("{ONE}{ONE}"));
+    let bomb = r#"<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><testsuite tests="1"><testcase name="&b;"/></testsuite>"#;
+    let outside = r#"<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&x;"/></testsuite>"#;
+    let table = [
+        ("", "cut"),
+        ("<", "cut"),
+        ("hello", "neither"),
+        (&whole[..whole.len() - 20], "cut"),
+        (&whole[..60], "cut"),
+        (bomb, "neither"),
+        (outside, "no XML"),
+        ("<testsuites/>", "no tests"),
+        (&suite(r#"tests="0""#, ""), "no tests"),
+        (&suite(r#"tests="3""#, &format!("{ONE}{ONE}")), "says `3` tests and holds 2"),
+        (&suite(r#"tests="1""#, &format!("{ONE}{ONE}")), "contradicts itself"),
+        (&suite(r#"tests="-1""#, ONE), "contradicts itself"),
+        (&suite(r#"tests="many""#, ONE), "contradicts itself"),
+        (&suite(r#"tests="1" failures="1""#, ONE), "failures"),
+        (&suite(r#"tests="1" errors="1""#, ONE), "errors"),
+        (&suite(r#"tests="1" failures="0""#, FAILED), "failures"),
+        (&format!("<testsuites tests='2'><testsuite tests='1'>{ONE}</testsuite></testsuites>"), "contradicts itself"),
+        ("<?xml version='1.0'?><html><testcase name='x'/></html>", "no JUnit XML"),
+        (&format!("<testsuite>{ONE}</testsuite><testsuite>{ONE}</testsuite>"), "no XML"),
+        ("<testsuite><testcase name='a' name='b'/></testsuite>", "no XML"),
+    ];
+    for (report, words) in table {
+        for status in [0, 1] {
+            unanswered(&junit(status, report), words);
+        }
+    }
+    unanswered(&judge(PYTEST, ran(0, b"1 passed", None)), "left no report");
+}
+
+#[test]
+fn reports_made_to_take_long_are_refused() {
+    let deep = format!("{}{}", "<testsuite>".repeat(200_000), "</testsuite>".repeat(200_000));
+    let attributes: String = (0..200_000).map(|index| format!(" a{index}=''")).collect();
+    let spaces: String = (0..200_000).map(|index| format!(" xmlns:a{index}='b'")).collect();
+    let table = [
+        deep,
+        format!("<testsuite{attributes}>{ONE}</testsuite>"),
+        format!("<testsuite{spaces}>{ONE}</testsuite>"),
+        format!("<testsuite>{}</testsuite>", "<testcase/>".repeat(MAX_TESTS + 1)),
+        format!("<testsuite>{}</testsuite>", "<a/>".repeat(2_000_000)),
+        format!("<testsuite{}", "<".repeat(1_000_000)),
+        format!("<testsuite {}", "'".repeat(1_000_001)),
+    ];
+    for report in table {
+        unanswered(&junit(0, &report), "report");
+    }
+}
+
+/// As node 20 writes it.
+const NODE_TAP: &str = r"TAP version 13
+# not ok 9 - printed by the test
+# Subtest: outer
+    # Subtest: inner \# one
+    ok 1 - inner \# one
+      ---
+      duration_ms: 3.265471
+      ...
+    # Subtest: inner two
+    not ok 2 - inner two
+      ---
+      duration_ms: 4.409715
+      error: |-
+        Expected values to be strictly equal:
+        ...
+        not ok 7
+      code: 'ERR_ASSERTION'
+      ...
+    1..2
+not ok 1 - outer \# 1
+  ---
+  duration_ms: 11.654078
+  failureType: 'subtestsFailed'
+  error: '1 subtest failed'
+  code: 'ERR_TEST_FAILURE'
+  stack: |-
+    error: none
+  ...
+# Subtest: top ok
+ok 2 - 3 top ok
+  ---
+  duration_ms: 20.193381
+  ...
+not ok 3 - many lines
+  ---
+  error: |-
+    Expected values to be strictly equal:
+
+    1 !== 2
+  expected: 2
+  ...
+# Subtest: suite
+    # Subtest: in suite
+    ok 1 - in suite
+      ---
+      duration_ms: 999
+      error: 'of another'
+      ...
+    1..1
+ok 4 - suite
+  ---
+  duration_ms: 0.574822
+  type: 'suite'
+  ...
+1..4
+# tests 7
+# pass 3
+";
+
+#[test]
+fn the_report_of_node_is_one_check_for_each_outermost_test() {
+    let judgment = tap(1, NODE_TAP);
+    let due = [
+        ("outer # 1", Status::Fail, "1 subtest failed"),
+        ("3 top ok", Status::Pass, ""),
+        ("many lines", Status::Fail, "Expected values to be strictly equal:\n\n1 !== 2"),
+        ("suite", Status::Pass, ""),
+    ];
+    assert_eq!(said(&judgment), due.map(|(name, status, message)| (name.to_owned(), status, message.to_owned())));
+    let times: Vec<_> = judgment.results.details.iter().map(|detail| detail.elapsed_ms).collect();
+    assert_eq!(times, [Some(11), Some(20), None, Some(0)]);
+    assert_eq!(judgment.verdict, Verdict::Partial);
+}
+
+#[test]
+fn tap_is_read_with_its_plan_at_either_end() {
+    use Status::{Error, Fail, Pass};
+    let table: [(i32, &str, &[(&str, Status)]); 8] = [
+        (0, "TAP version 14\n1..2\nok 1 - a\nok 2 - b\n", &[("a", Pass), ("b", Pass)]),
+        (0, "TAP version 13\r\nok 1 a\r\nok\r\n1..2 # all\r\n", &[("a", Pass), ("test 2", Pass)]),
+        (1, "1..2\nok - a\nnot ok - b\n", &[("a", Pass), ("b", Fail)]),
+        (0, "1..3\nok 1 - a # SKIP no\nok 2 - b # skip\nok 3 - c #todo\n", &[("a", Error), ("b", Error), ("c", Error)]),
+        (0, "1..2\nnot ok 1 - a # TODO soon\nok 2 - issue #42 # 3\n", &[("a", Error), ("issue #42 # 3", Pass)]),
+        (0, "chatter\nTAP version 14\npragma +strict\nokay\nok 1 - a\n1..1\nmore\n", &[("a", Pass)]),
+        (0, "TAP version 14\n1..1\n    1..1\n    not ok 1 - in\nok 1 - out\n", &[("out", Pass)]),
+        (0, "TAP version 14\n1..1\nok 1 - a\n  ---\n  text: |\n    not ok 2\n    ...\n  ...\n", &[("a", Pass)]),
+    ];
+    for (status, output, due) in table {
+        let judgment = tap(status, output);
+        let said: Vec<_> = judgment.results.details.iter().map(|detail| (detail.name.as_str(), detail.status)).collect();
+        assert_eq!(said, due, "{output}");
+    }
+}
+
+#[test]
+fn tap_that_is_no_answer_is_an_error() {
+    let table = [
+        ("TAP version 13\nok 1 - a\n", "no plan"),
+        ("TAP version 13\nok 1 - a\n1..2\n", "plans 2 tests and holds 1"),
+        ("TAP version 13\n1..1\nok 1 - a\nok 2 - b\n", "plans 1 tests and holds 2"),
+        ("1..1\nok 1 - a\n1..1\n", "two plans"),
+        ("1..2\nok 1 - a\nok 1 - a\n", "has the number 1"),
+        ("1..0\n", "no tests"),
+        ("1..0 # skipped all\n", "no tests"),
+        ("1..1\nBail out! no database\n", "no database"),
+        ("TAP version 13\n1..x\nok 1 - a\n", "no plan"),
+        ("TAP version 13\nok 1 - a\n  ---\n  duration_ms: 1\n1..1\n", "no plan"),
+        ("", "neither"),
+        ("all is well\n", "neither"),
+    ];
+    for (output, words) in table {
+        for status in [0, 1] {
+            unanswered(&tap(status, output), words);
+        }
+    }
+    for cut in 1..NODE_TAP.find("\n1..4").unwrap() {
+        unanswered(&tap(0, NODE_TAP.get(..cut).unwrap()), "report");
+    }
+}
+
+#[test]
+fn what_reports_nothing_is_judged_by_its_exit_status() {
+    let passed = judge(BASH, ran(0, b"fine, 1..2 and more\n1..many\n", None));
+    assert_eq!((said(&passed), passed.verdict), (vec![("command".to_owned(), Status::Pass, String::new())], Verdict::Pass));
+    assert_eq!(passed.results.details[0].elapsed_ms, Some(7));
+    let failed = judge(BASH, ran(3, b"went wrong\n", None));
+    assert_eq!((failed.verdict, failed.fault), (Verdict::Fail, None));
+    assert_eq!(failed.results.details[0].message.as_deref(), Some("exit status 3; it wrote: went wrong"));
+    let quiet = End::Ran { status: 1, output: b"out".to_vec(), errors: b" err\xff".to_vec(), report: None };
+    assert_eq!(judge(BASH, quiet).results.details[0].message.as_deref(), Some("exit status 1; it wrote:  err\u{fffd}"));
+    let from_output = judge(BASH, ran(0, suite("", ONE).as_bytes(), None));
+    assert_eq!(from_output.results.details[0].name, "t::one");
+}
+
+#[test]
+fn a_report_and_an_exit_status_that_contradict_each_other_are_an_error() {
+    let well = junit(1, &suite("", ONE));
+    assert_eq!((well.verdict, well.results.errors), (Verdict::Partial, 1));
+    assert!(said(&well)[1].2.contains("exit status is 1"));
+    let ill = junit(0, &suite("", FAILED));
+    assert_eq!((ill.verdict, ill.results.errors), (Verdict::Fail, 1));
+    assert!(said(&ill)[1].2.contains("exit status is 0"));
+    assert_eq!(tap(137, "1..1\nok 1 - a\n").verdict, Verdict::Partial);
+}
+
+#[test]
+fn a_command_that_gave_no_answer_is_the_fault_of_one_or_the_other() {
+    let table = [
+        (End::Timeout, Fault::Submission, "timeout"),
+        (End::OutputLimit, Fault::Submission, "output limit"),
+        (End::MemoryLimit, Fault::Submission, "memory limit"),
+        (End::Signal(9), Fault::Submission, "SIGKILL"),
+        (End::Unavailable("no python".to_owned()), Fault::Verifier, "no python"),
+    ];
+    for (end, fault, words) in table {
+        let judgment = judge(PYTEST, end);
+        let verdict = if fault == Fault::Verifier { Verdict::Error } else { Verdict::Fail };
+        assert_eq!((judgment.verdict, judgment.fault), (verdict, Some(fault)));
+        assert!(said(&judgment)[0].2.contains(words));
+    }
+    for nothing in [None, Some(Outcome { runtime: String::new(), isolation: vec![], cases: vec![] })] {
+        let judgment = request(PYTEST, "none").judge(nothing.as_ref(), None);
+        assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
+        assert!(said(&judgment)[0].2.contains("no answer"), "said even where all is hidden");
+    }
+}
+
+#[test]
+fn hidden_tests_show_their_names_and_states_alone() {
+    let end = ran(1, b"", Some(suite("", &format!("{ONE}{FAILED}")).as_bytes()));
+    let hidden = request(PYTEST, "none").judge(Some(&outcome(end)), None);
+    assert_eq!(hidden.verdict, Verdict::Partial);
+    assert!(hidden.results.details.iter().all(|detail| detail.message.is_none()));
+}
+
+fn sealed(judgment: &Judgment) -> String {
+    let hashes = request(PYTEST, "all").hashes;
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([7; 16]),
+        verified_at: Timestamp::from_unix_millis(0),
+        tier: judgment.tier,
+        verdict: judgment.verdict,
+        task: None,
+        results: judgment.results.clone(),
+        hashes,
+        metadata: Object::new(),
+    };
+    draft.unsigned().unwrap().to_text()
+}
+
+#[test]
+fn ten_thousand_tests_of_long_names_fit_into_a_receipt_with_whole_counts() {
+    for letter in ["x", "\u{10ffff}", "\\", "\u{2028}"] {
+        let name = |index: usize| format!("{index}{}", letter.repeat(300));
+        let mut cases: String = (1..MAX_TESTS).map(|index| format!("<testcase name='{}'/>", name(index))).collect();
+        cases.push_str(&format!("<testcase name='last'><failure message='{}'/></testcase>", letter.repeat(5_000)));
+        let judgment = junit(1, &suite("", &cases));
+        let text = sealed(&judgment);
+        assert!(text.len() <= json::MAX_BYTES, "{}", text.len());
+        let results = &judgment.results;
+        assert_eq!((results.total, results.passed, results.failed), (MAX_TESTS as u64, MAX_TESTS as u64 - 1, 1));
+        assert!(results.details.iter().any(|detail| detail.name == "last" && detail.status == Status::Fail));
+    }
+}
+
+#[test]
+fn control_characters_are_no_part_of_a_name() {
+    let judgment = tap(0, "1..1\nok 1 - a\u{1b}[2Jb\u{9b}\n");
+    assert_eq!(said(&judgment)[0].0, "a[2Jb");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_have_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..400), status in 0..3) {
+        for command in [PYTEST, NODE, BASH] {
+            let judgment = judge(command, ran(status, &bytes, Some(&bytes)));
+            prop_assert!(judgment.results.total > 0);
+            sealed(&judgment);
+        }
+    }
+
+    #[test]
+    fn any_text_like_a_report_has_an_answer(
+        words in prop::collection::vec(prop::sample::select(PIECES), 0..60),
+        status in 0..2,
+    ) {
+        let text = words.concat();
+        for judgment in [junit(status, &text), tap(status, &text)] {
+            prop_assert!(judgment.results.total > 0);
+            prop_assert!(judgment.verdict != Verdict::Pass || status == 0);
+            sealed(&judgment);
+        }
+    }
+}
+
+const PIECES: &[&str] = &[
+    "TAP version 14\n", "1..1", "1..2", "\n", "ok", "not ok", " 1", " - ", "a", "#", " # SKIP", "\\", "    ", "  ---\n",
+    "  ...\n", "  error: |-\n", "  duration_ms: 1e999\n", "Bail out!", "é", "\u{feff}", "<?xml", " version='1.0'?>",
+    "<testsuite", "<testsuites", "<testcase", " tests='1'", " failures='1'", " name='a'", ">", "/>", "</testcase>",
+    "</testsuite>", "</testsuites>", "<failure/>", "<![CDATA[", "]]>", "<!--", "-->", "&amp;", "&#0;", "'", "\"", "<",
+];

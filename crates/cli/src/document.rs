@@ -1,0 +1,72 @@
+//! Workflows and policies from files, with errors that show the line.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use proofmark_receipt::Json;
+use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
+use proofmark_verifier::contract::{Policy, Workflow};
+
+use crate::findings::Finding;
+use crate::input;
+
+/// A document with its text, which places are found in.
+pub(crate) struct Document {
+    pub(crate) label: String,
+    pub(crate) text: Vec<u8>,
+    pub(crate) json: Json,
+}
+
+impl Document {
+    /// Reads a document; its name says whether it is JSON or YAML.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Result<Document, Finding>> {
+        let label = path.display().to_string();
+        let text = input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?;
+        let json = path.extension().is_some_and(|extension| extension == "json");
+        let format = if json { Format::Json } else { Format::Yaml };
+        Ok(match document::parse(&text, format) {
+            Ok(json) => Ok(Document { label, text, json }),
+            Err(error) => Err(finding(&label, &text, &error)),
+        })
+    }
+
+    /// The finding that `error` is about this document.
+    pub(crate) fn finding(&self, error: &DocumentError) -> Finding {
+        finding(&self.label, &self.text, error)
+    }
+}
+
+fn finding(label: &str, text: &[u8], error: &DocumentError) -> Finding {
+    let (place, message) = match error.place() {
+        Place::Whole => (None, error.message().to_owned()),
+        Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
+        Place::Field(path) => (locate(text, path), error.to_string()),
+    };
+    Finding::at(label, text, place, error.code(), message)
+}
+
+/// Reads a workflow.
+pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
+    read_as(path, "workflow", Workflow::read)
+}
+
+/// Reads a policy for workflows.
+pub(crate) fn policy(path: &Path) -> anyhow::Result<Policy> {
+    read_as(path, "policy", Policy::read)
+}
+
+/// Reads a document of a kind; an error names file, line and column, and shows the place.
+pub(crate) fn read_as<T>(
+    path: &Path,
+    kind: &str,
+    read: impl FnOnce(&Json) -> Result<T, DocumentError>,
+) -> anyhow::Result<T> {
+    let found = match Document::read(path)? {
+        Ok(document) => read(&document.json).map_err(|error| document.finding(&error)),
+        Err(finding) => Err(finding),
+    };
+    found.map_err(|finding| {
+        let caret = finding.caret().map_or_else(String::new, |caret| format!("\n{caret}"));
+        anyhow!("read the {kind} {}: {}{caret}", finding.label(), finding.message)
+    })
+}

@@ -1,0 +1,264 @@
+//! Whether a workflow comes to an end, whatever happens.
+
+use std::collections::HashMap;
+
+use super::Finding;
+use crate::workflow::{ABORT, Action, Branch, Next, When, Workflow};
+
+/// The ways between the steps.
+struct Graph {
+    /// From each step.
+    out: Vec<Vec<Edge>>,
+    /// The steps that lead to each.
+    into: Vec<Vec<usize>>,
+}
+
+/// A way to a step.
+struct Edge {
+    to: usize,
+    /// Where it is written.
+    path: String,
+}
+
+pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let graph = graph(workflow, &mut findings);
+    findings.extend(reserved(workflow));
+    findings.extend(cycles(workflow, &graph));
+    findings.extend(root_findings(workflow, &graph));
+    findings.extend(endless(workflow, &graph));
+    for (position, step) in workflow.steps.iter().enumerate() {
+        if let Next::Branches(branches) = &step.next {
+            findings.extend(branch_findings(workflow, position, branches));
+        }
+    }
+    findings
+}
+
+/// For every step, those it can be reached from, itself left out unless it is on a cycle.
+pub(super) fn predecessors(workflow: &Workflow) -> Vec<Vec<bool>> {
+    let graph = graph(workflow, &mut Vec::new());
+    (0..workflow.steps.len()).map(|target| reaching(&graph, &[target])).collect()
+}
+
+fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
+    let steps = workflow.steps.iter().enumerate();
+    let positions: HashMap<&str, usize> = steps.map(|(position, step)| (step.id.as_str(), position)).collect();
+    let mut graph = Graph { out: Vec::new(), into: vec![Vec::new(); workflow.steps.len()] };
+    for (from, step) in workflow.steps.iter().enumerate() {
+        let mut ways = Vec::new();
+        for (goto, path) in targets(workflow, from) {
+            match positions.get(goto.as_str()).copied() {
+                _ if goto == ABORT => {}
+                Some(to) if to == from => findings.push(Finding::error(
+                    "self-goto",
+                    path,
+                    format!("step `{}` leads to itself", step.id),
+                    "let it lead to another step; attempts are repeated by `onFailure`".to_owned(),
+                )),
+                Some(to) => {
+                    graph.into.get_mut(to).into_iter().for_each(|into| into.push(from));
+                    ways.push(Edge { to, path });
+                }
+                None => findings.push(Finding::error(
+                    "unknown-step",
+                    path,
+                    format!("there is no step `{goto}`"),
+                    "name a step of this workflow".to_owned(),
+                )),
+            }
+        }
+        graph.out.push(ways);
+    }
+    graph
+}
+
+/// The ids a step names, and where.
+fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
+    let Some(step) = workflow.steps.get(from) else {
+        return Vec::new();
+    };
+    let at = |rest: &str| format!("steps[{from}]{rest}");
+    let mut targets: Vec<_> = match &step.next {
+        Next::End => Vec::new(),
+        Next::Following => workflow.ways_on(from).into_iter().map(|id| (id.to_owned(), at(""))).collect(),
+        Next::Step(id) => vec![(id.clone(), at(&format!(".{}", next_name(workflow, from))))],
+        Next::Branches(branches) => {
+            let name = next_name(workflow, from);
+            let path = |index: usize| at(&format!(".{name}[{index}].goto"));
+            branches.iter().enumerate().map(|(index, branch)| (branch.goto.clone(), path(index))).collect()
+        }
+    };
+    let (on_failure, place) = match (&step.on_failure, &workflow.on_failure) {
+        (Some(own), _) => (Some(own), at(".onFailure.action")),
+        (None, common) => (common.as_ref(), "onFailure.action".to_owned()),
+    };
+    if let Some(Action::Goto(id)) = on_failure.map(|on_failure| &on_failure.action) {
+        targets.push((id.clone(), place));
+    }
+    targets
+}
+
+/// Which of its two names the author used.
+fn next_name(workflow: &Workflow, position: usize) -> &'static str {
+    let steps = workflow.document.as_object().and_then(|workflow| workflow.get("steps")?.as_array());
+    let step = steps.and_then(|steps| steps.get(position)?.as_object());
+    if step.is_some_and(|step| step.contains("goto")) { "goto" } else { "next" }
+}
+
+fn reserved(workflow: &Workflow) -> Vec<Finding> {
+    let named = |name: &str| name == ABORT || name == "context";
+    let steps = workflow.steps.iter().enumerate().filter(|(_, step)| named(&step.id));
+    let findings = steps.map(|(position, step)| {
+        let message = format!("`{}` means something else where steps are named", step.id);
+        Finding::error(
+            "reserved-step-id",
+            format!("steps[{position}].id"),
+            message,
+            "give the step another id".to_owned(),
+        )
+    });
+    findings.collect()
+}
+
+/// The edges that lead back: those to a step the way came by, each cycle found once.
+fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let count = workflow.steps.len();
+    let mut marks = vec![Mark::New; count];
+    let mut findings = Vec::new();
+    for start in 0..count {
+        if marks.get(start) != Some(&Mark::New) {
+            continue;
+        }
+        // Each entry is a step and how many of its edges were followed; the walk is not recursive, chains are long.
+        let mut way = vec![(start, 0)];
+        while let Some((at, followed)) = way.last_mut() {
+            let at = *at;
+            if let Some(mark) = marks.get_mut(at) {
+                *mark = Mark::Open;
+            }
+            let Some(edge) = graph.out.get(at).and_then(|ways| ways.get(*followed)) else {
+                if let Some(mark) = marks.get_mut(at) {
+                    *mark = Mark::Done;
+                }
+                way.pop();
+                continue;
+            };
+            *followed += 1;
+            match marks.get(edge.to) {
+                Some(Mark::New) => way.push((edge.to, 0)),
+                Some(Mark::Open) => findings.push(cycle(workflow, edge, &way)),
+                Some(Mark::Done) | None => {}
+            }
+        }
+    }
+    findings
+}
+
+fn cycle(workflow: &Workflow, edge: &Edge, way: &[(usize, usize)]) -> Finding {
+    let around = way.iter().map(|(at, _)| *at).skip_while(|at| *at != edge.to);
+    let around: Vec<_> = around.map(|at| name(workflow, at)).collect();
+    Finding::error(
+        "cycle",
+        edge.path.clone(),
+        format!("the steps lead in a circle: {} → {}", around.join(" → "), name(workflow, edge.to)),
+        "let one of them lead on; attempts are repeated by `onFailure`".to_owned(),
+    )
+}
+
+/// The first step is the root, and everything follows from it.
+fn root_findings(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
+    if graph.into.iter().all(|into| !into.is_empty()) {
+        let message = "every step is led to by another, so none is the first".to_owned();
+        let mend = "let no step lead to the first one".to_owned();
+        return vec![Finding::error("no-root", "steps".to_owned(), message, mend)];
+    }
+    let ways = |at: usize| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect();
+    let reached = spread(graph, &[0], ways);
+    let lost = reached.iter().enumerate().filter(|(_, reached)| !**reached);
+    let findings = lost.map(|(position, _)| {
+        let message = format!("no way leads from the first step to `{}`", name(workflow, position));
+        let mend = "let a step lead to it, or remove it".to_owned();
+        Finding::error("unreachable-step", format!("steps[{position}]"), message, mend)
+    });
+    findings.collect()
+}
+
+fn endless(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
+    let ends: Vec<_> = (0..workflow.steps.len()).filter(|position| workflow.is_terminal(*position)).collect();
+    let reaching = reaching(graph, &ends);
+    let stuck =
+        reaching.iter().enumerate().filter(|(position, reaches)| !**reaches && !workflow.is_terminal(*position));
+    let findings = stuck.map(|(position, _)| {
+        let message = format!("no way leads from `{}` to a step the workflow ends with", name(workflow, position));
+        let mend = "let it lead to a step with `terminal: true`".to_owned();
+        Finding::error("no-terminal", format!("steps[{position}]"), message, mend)
+    });
+    findings.collect()
+}
+
+fn name(workflow: &Workflow, position: usize) -> &str {
+    workflow.steps.get(position).map_or("", |step| step.id.as_str())
+}
+
+fn branch_findings(workflow: &Workflow, position: usize, branches: &[Branch]) -> Vec<Finding> {
+    let at = format!("steps[{position}].{}", next_name(workflow, position));
+    let mut findings = Vec::new();
+    let conditional = branches.iter().any(|branch| matches!(branch.when, When::Condition(_)));
+    let step = workflow.steps.get(position);
+    let guarded = branches.iter().any(|branch| branch.when == When::RetriesExhausted && branch.goto == ABORT)
+        || step.and_then(|step| step.on_failure.as_ref()).is_some_and(|on_failure| on_failure.action == Action::Abort);
+    if conditional && !guarded {
+        findings.push(Finding::error(
+            "unguarded-goto",
+            at.clone(),
+            "the way on depends on a condition, and nothing ends the step once its attempts are used up".to_owned(),
+            "add `{when: retriesExhausted, goto: abort}`, or `onFailure: {action: abort}` to the step".to_owned(),
+        ));
+    }
+    let always = branches.iter().position(|branch| branch.when == When::Always);
+    match always {
+        None => findings.push(Finding::warning(
+            "no-otherwise",
+            at,
+            "no way is taken when none of the conditions holds".to_owned(),
+            "end the list with a `goto` without `when`",
+        )),
+        Some(always) => {
+            let dead = branches.iter().enumerate().skip(always.saturating_add(1));
+            // The guard is not a way on once the step is accepted, so its place does not matter.
+            let dead = dead.filter(|(_, branch)| branch.when != When::RetriesExhausted);
+            findings.extend(dead.map(|(index, _)| {
+                let message = "this way is never taken: one before it always is".to_owned();
+                Finding::warning("dead-branch", format!("{at}[{index}]"), message, "move it up, or remove it")
+            }));
+        }
+    }
+    findings
+}
+
+/// The steps from which one of `ends` can be reached; an end itself only over a way back to it.
+fn reaching(graph: &Graph, ends: &[usize]) -> Vec<bool> {
+    let before = |at: usize| graph.into.get(at).cloned().unwrap_or_default();
+    let first: Vec<_> = ends.iter().flat_map(|end| before(*end)).collect();
+    spread(graph, &first, before)
+}
+
+fn spread(graph: &Graph, start: &[usize], ways: impl Fn(usize) -> Vec<usize>) -> Vec<bool> {
+    let mut reached = vec![false; graph.out.len()];
+    let mut waiting = start.to_vec();
+    while let Some(at) = waiting.pop() {
+        match reached.get_mut(at) {
+            Some(seen) if !*seen => *seen = true,
+            _ => continue,
+        }
+        waiting.extend(ways(at));
+    }
+    reached
+}

@@ -1,0 +1,181 @@
+//! Rules that are dead, shadowed, duplicate or contradictory.
+
+use proofmark_predicate::{Truth, Value};
+use proofmark_receipt::Json;
+
+use super::Finding;
+use crate::condition;
+use crate::expect::Expect;
+use crate::glob;
+use crate::workflow::{EvidenceRule, ReceiptRule, ToolRule, Verification};
+
+pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
+    let mut findings = evidence(&verification.evidence, &format!("{at}.evidence"));
+    let calls = format!("{at}.toolCalls");
+    findings.extend(
+        verification.tool_calls.iter().enumerate().flat_map(|(index, rule)| dead(rule, &format!("{calls}[{index}]"))),
+    );
+    findings.extend(
+        pairs(&verification.tool_calls)
+            .filter_map(|(_, one, index, other)| tool_pair(one, other, &format!("{calls}[{index}]"))),
+    );
+    let receipts = format!("{at}.receipts");
+    findings.extend(pairs(&verification.receipts).filter_map(|(_, one, index, other)| {
+        let same = anonymous_receipt(one) == anonymous_receipt(other) && !one.single_use;
+        same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
+    }));
+    findings
+}
+
+/// All pairs of different rules, the earlier one first, with their places.
+fn pairs<T>(rules: &[T]) -> impl Iterator<Item = (usize, &T, usize, &T)> {
+    rules.iter().enumerate().flat_map(move |(one, rule)| {
+        let later = rules.iter().enumerate().skip(one.saturating_add(1));
+        later.map(move |(other, later)| (one, rule, other, later))
+    })
+}
+
+fn evidence(rules: &[EvidenceRule], at: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (first, one, second, other) in pairs(rules) {
+        let path = format!("{at}[{second}]");
+        if one.path.text() == other.path.text() && one.expect == other.expect {
+            findings.push(duplicate(path, &one.id));
+        } else if contradict(one, other) {
+            findings.push(contradiction(path, &one.id, "no payload meets both"));
+        } else if implies(one, other) {
+            findings.push(shadowed(path, &one.id));
+        } else if implies(other, one) {
+            findings.push(shadowed(format!("{at}[{first}]"), &other.id));
+        }
+    }
+    findings
+}
+
+fn contradict(one: &EvidenceRule, other: &EvidenceRule) -> bool {
+    let absent_around = |absent: &EvidenceRule, there: &EvidenceRule| {
+        absent.expect == Expect::Absent && asks_for_something(&there.expect) && there.path.is_within(&absent.path)
+    };
+    if absent_around(one, other) || absent_around(other, one) {
+        return true;
+    }
+    match (&one.expect, &other.expect) {
+        (Expect::Equals(one_value), Expect::Equals(other_value)) => {
+            one.path.text() == other.path.text() && !same(one_value, other_value)
+        }
+        (Expect::Equals(Json::Null), Expect::Present) | (Expect::Present, Expect::Equals(Json::Null)) => {
+            one.path.text() == other.path.text()
+        }
+        _ => false,
+    }
+}
+
+fn same(one: &Json, other: &Json) -> bool {
+    let values = condition::value(one).ok().zip(condition::value(other).ok());
+    values.is_some_and(|(one, other)| condition::same(&one, &other))
+}
+
+/// Whether a payload that meets `strict` always meets `loose`.
+fn implies(strict: &EvidenceRule, loose: &EvidenceRule) -> bool {
+    let same_place = strict.path.text() == loose.path.text();
+    match (&strict.expect, &loose.expect) {
+        // What has something in it is there itself.
+        (Expect::Equals(_) | Expect::Present, Expect::Present) if !same_place => {
+            asks_for_something(&strict.expect) && strict.path.is_within(&loose.path)
+        }
+        (Expect::Equals(value), Expect::Present) => !matches!(value, Json::Null) && *value != Json::from(""),
+        _ => false,
+    }
+}
+
+fn asks_for_something(expect: &Expect) -> bool {
+    !matches!(expect, Expect::Absent | Expect::Equals(Json::Null) | Expect::Predicate(_))
+}
+
+fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if rule.count.max.is_some_and(|max| max < rule.count.min) {
+        let message = format!("at least {} calls and at most {}", rule.count.min, rule.count.max.unwrap_or_default());
+        let mend = "raise `max` or lower `min`".to_owned();
+        findings.push(Finding::error("contradictory-rules", format!("{at}.max"), message, mend));
+    }
+    if rule.count.min == 0 && rule.count.max.is_none() {
+        let message = "any number of calls meets this rule".to_owned();
+        findings.push(Finding::warning(
+            "dead-rule",
+            format!("{at}.min"),
+            message,
+            "raise `min`, write `max`, or remove the rule",
+        ));
+    }
+    let constant = rule.when.as_ref().filter(|when| when.names().is_empty() && when.fault().is_none());
+    let never = constant.filter(|when| when.truth(&no_facts()) != Truth::True);
+    if never.is_some() {
+        let message = "the condition never holds, so the rule never applies".to_owned();
+        findings.push(Finding::warning(
+            "dead-rule",
+            format!("{at}.when"),
+            message,
+            "mend the condition, or remove the rule",
+        ));
+    }
+    findings
+}
+
+fn no_facts() -> Value {
+    Vec::<(String, Value)>::new().into_iter().collect()
+}
+
+fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
+    if anonymous(one) == anonymous(other) {
+        return Some(duplicate(path.to_owned(), &one.id));
+    }
+    if one.when.is_some() || other.when.is_some() {
+        return None;
+    }
+    let clash = |wide: &ToolRule, narrow: &ToolRule| {
+        is_wide(wide)
+            && glob::covers(&wide.name, &narrow.name)
+            && wide.count.max.is_some_and(|max| max < narrow.count.min)
+    };
+    if clash(one, other) || clash(other, one) {
+        return Some(contradiction(path.to_owned(), &one.id, "one asks for more calls than the other allows"));
+    }
+    let shadows = |strict: &ToolRule, loose: &ToolRule| {
+        is_wide(loose)
+            && loose.count.max.is_none()
+            && loose.status == strict.status
+            && glob::covers(&loose.name, &strict.name)
+            && loose.count.min <= strict.count.min
+    };
+    (shadows(one, other) || shadows(other, one)).then(|| shadowed(path.to_owned(), &one.id))
+}
+
+/// Whether a rule counts every call of its tool that ends well.
+fn is_wide(rule: &ToolRule) -> bool {
+    let unordered = rule.before.is_none() && rule.after.is_none();
+    unordered && rule.args.is_empty() && rule.exact_args.is_none() && rule.result.is_empty()
+}
+
+fn anonymous(rule: &ToolRule) -> ToolRule {
+    ToolRule { id: String::new(), reject_message: None, status: rule.status, ..rule.clone() }
+}
+
+fn anonymous_receipt(rule: &ReceiptRule) -> ReceiptRule {
+    ReceiptRule { id: String::new(), reject_message: None, ..rule.clone() }
+}
+
+fn duplicate(path: String, other: &str) -> Finding {
+    let message = format!("the rule says the same as `{other}`");
+    Finding::warning("duplicate-rule", path, message, "remove it; to ask for more calls, raise `min`")
+}
+
+fn shadowed(path: String, by: &str) -> Finding {
+    let message = format!("the rule and `{by}` ask for the same thing, and one of them for more");
+    Finding::warning("shadowed-rule", path, message, "remove the one that asks for less")
+}
+
+fn contradiction(path: String, other: &str, why: &str) -> Finding {
+    let message = format!("the rule contradicts `{other}`: {why}");
+    Finding::error("contradictory-rules", path, message, "remove one of the two".to_owned())
+}

@@ -12,7 +12,9 @@ pub use admit::{Admission, admits};
 use suppose::{Op, Supposed};
 
 use crate::decide::{Finding, Judged, Kind, RuleRef, World, judge};
+use crate::evidence::Evidence;
 use crate::policy::{Demand, Policy};
+use crate::request::Request;
 
 /// How often the decision is tried again: each round finds what the last one uncovered.
 const MAX_ROUNDS: usize = 6;
@@ -62,16 +64,25 @@ impl Change {
     }
 }
 
+/// A request and documents with which an action that was blocked is allowed.
+///
+/// The facts are examples: any others that fulfil the changes will do.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The request with the facts that would have to be there.
+    pub request: Request,
+    /// The documents, those that would have to be there among them.
+    pub evidence: Evidence,
+}
+
 /// The smallest set of changes found that makes the decision an allow; empty when none was.
-pub(crate) fn changes(world: &World<'_>, judged: &Judged) -> Vec<Change> {
-    [true, false]
-        .into_iter()
-        .find_map(|applies| search(world, judged, applies))
-        .map(|ops| minimal(world, ops))
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|op| condition::change(world, op))
-        .collect()
+pub(crate) fn changes(world: &World<'_>, judged: &Judged) -> (Vec<Change>, Option<Witness>) {
+    let found = [true, false].into_iter().find_map(|applies| search(world, judged, applies));
+    let Some(found) = found else { return (Vec::new(), None) };
+    let mut ops = minimal(world, found);
+    let changes = ops.iter().filter_map(|op| condition::change(world, op)).collect();
+    let witness = suppose::apply(world, &mut ops).filter(Supposed::is_by_facts);
+    (changes, witness.map(|supposed| Witness { request: supposed.request, evidence: supposed.evidence }))
 }
 
 /// Tries until the decision is an allow. `applies` is what a `when` that is unknown is taken to be.
@@ -144,7 +155,7 @@ fn minimal(world: &World<'_>, mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-fn allows(world: &World<'_>, ops: &mut Vec<Op>) -> bool {
+fn allows(world: &World<'_>, ops: &mut [Op]) -> bool {
     let allows = |supposed: Supposed| judge(&supposed.world(world)).ruling.allows();
     suppose::apply(world, ops).is_some_and(allows)
 }

@@ -15,7 +15,7 @@ pub(crate) use finding::{Kind, RuleRef};
 pub(crate) use judge::{Assumption, Judged, World, judge};
 pub(crate) use rules::call_words;
 
-use crate::change::{self, Change};
+use crate::change::{self, Change, Witness};
 use crate::evidence::{Evidence, Item};
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
@@ -54,6 +54,7 @@ pub struct Decision {
     pub(crate) findings: Vec<Finding>,
     pub(crate) spends: Vec<Spend>,
     pub(crate) changes: Vec<Change>,
+    pub(crate) witness: Option<Witness>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
     pub(crate) decided_at: Timestamp,
@@ -69,17 +70,18 @@ pub struct Decision {
 pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
     let world = World { policy, request, evidence, moment, assumed: &[] };
     let judged = judge(&world);
-    let changes = match judged.ruling {
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => Vec::new(),
-        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => change::changes(&world, &judged),
-    };
     let expires_at = expiry(&world, &judged);
     let (ruling, shadowed) = shadow(policy.mode, &judged);
+    let (changes, witness) = match ruling {
+        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => (Vec::new(), None),
+        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => change::changes(&world, &judged),
+    };
     Decision {
         ruling,
         shadowed,
         spends: if ruling.allows() && shadowed.is_none() { spends(&judged) } else { Vec::new() },
-        changes: if ruling.allows() { Vec::new() } else { changes },
+        changes,
+        witness,
         steps: judged.steps,
         denied_before: judged.denied_before,
         findings: judged.findings,
@@ -145,6 +147,12 @@ impl Decision {
         &self.changes
     }
 
+    /// What the changes are proven by: a request and documents with which it is an allow.
+    #[must_use]
+    pub fn witness(&self) -> Option<&Witness> {
+        self.witness.as_ref()
+    }
+
     /// The hash of the action, which approvals are bound to.
     #[must_use]
     pub fn action_hash(&self) -> Sha256Digest {
@@ -194,10 +202,10 @@ fn shadow(mode: Mode, judged: &Judged) -> (Ruling, Option<Ruling>) {
 fn spends(judged: &Judged) -> Vec<Spend> {
     let mut spends: Vec<Spend> = Vec::new();
     for item in judged.findings.iter().flat_map(|finding| &finding.evidence) {
-        if let Item::Document { document, refusal: None, single_use: true, .. } = item {
-            if !spends.iter().any(|spend| spend.content == document.content) {
-                spends.push(Spend { receipt_id: document.receipt_id.clone(), content: document.content });
-            }
+        if let Item::Document { document, refusal: None, single_use: true, .. } = item
+            && !spends.iter().any(|spend| spend.content == document.content)
+        {
+            spends.push(Spend { receipt_id: document.receipt_id.clone(), content: document.content });
         }
     }
     spends

@@ -42,7 +42,7 @@ mod ruling;
 
 pub use approval::{Approval, ApprovalError};
 pub use cases::{Case, CaseResult, Cases};
-pub use change::{Admission, Change, admits};
+pub use change::{Admission, Change, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
 pub use decide::{Decision, Finding, History, Moment, Reason, Spend, Standing, decide};
 pub use evidence::{ApprovalFact, Evidence, Item, ReceiptFact, Refusal, Status};

@@ -59,7 +59,7 @@ fn detail(index: usize, test: Reported) -> Detail {
         expected: None,
         actual: None,
         elapsed_ms: test.elapsed_ms,
-        message: test.message,
+        message: test.message.map(|message| message.trim_end().to_owned()),
         constraint: None,
     }
 }

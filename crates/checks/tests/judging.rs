@@ -48,7 +48,7 @@ fn raised(kind: &str, text: &str) -> End {
 /// Judges one test of a mode by one end; an expression's expected value is 1.
 fn judge(head: &str, end: End) -> Judgment {
     let expected = (head == EXPRESSION).then(|| outcome([value("1")]));
-    request(head, &one("a")).judge(&outcome([end]), expected.as_ref())
+    request(head, &one("a")).judge(Some(&outcome([end])), expected.as_ref())
 }
 
 fn message(judgment: &Judgment) -> &str {
@@ -123,7 +123,7 @@ fn an_expected_value_that_can_not_be_used_is_the_verifiers_error_whatever_the_su
     for (expected, says) in ends {
         for submission in [value("1"), raised("ValueError", ""), End::Timeout] {
             let judgment =
-                request(EXPRESSION, &one("a")).judge(&outcome([submission]), Some(&outcome([expected.clone()])));
+                request(EXPRESSION, &one("a")).judge(Some(&outcome([submission])), Some(&outcome([expected.clone()])));
             assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)), "{expected:?}");
             assert!(message(&judgment).contains(says), "{}", message(&judgment));
         }
@@ -152,7 +152,7 @@ fn the_verdict_counts_what_passed() {
             _ => End::Unavailable("no runtime".to_owned()),
         };
         let judgment =
-            request(CALL, &format!("{}, {}", one("a"), one("b"))).judge(&outcome(ends.chars().map(end)), None);
+            request(CALL, &format!("{}, {}", one("a"), one("b"))).judge(Some(&outcome(ends.chars().map(end))), None);
         assert_eq!((judgment.verdict, judgment.fault), (verdict, fault), "{ends}");
         let names: Vec<_> = judgment.results.details.iter().map(|detail| detail.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
@@ -175,14 +175,14 @@ fn outcomes_that_do_not_fit_the_jobs_are_a_broken_sandbox_and_never_a_pass() {
         (EXPRESSION, nameless(), Some(good())),
     ];
     for (head, submission, expected) in table {
-        let judgment = request(head, &two).judge(&submission, expected.as_ref());
+        let judgment = request(head, &two).judge(Some(&submission), expected.as_ref());
         assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
         assert_eq!((judgment.results.total, judgment.results.errors), (2, 2));
         assert!(message(&judgment).contains("run the request again"));
     }
     let missing = End::Unavailable("no node here".to_owned());
     let submission = Outcome { runtime: String::new(), ..outcome([missing.clone(), missing]) };
-    let judgment = request(CALL, &two).judge(&submission, None);
+    let judgment = request(CALL, &two).judge(Some(&submission), None);
     assert_eq!(message(&judgment), "no node here");
 }
 
@@ -190,7 +190,7 @@ fn outcomes_that_do_not_fit_the_jobs_are_a_broken_sandbox_and_never_a_pass() {
 fn answers_and_expectations_are_shown_as_the_language_writes_them() {
     let shown = |head: &str, end: End, expected: Option<End>| {
         let expected = expected.map(|end| outcome([end]));
-        let judgment = request(head, &one("a")).judge(&outcome([end]), expected.as_ref());
+        let judgment = request(head, &one("a")).judge(Some(&outcome([end])), expected.as_ref());
         let detail = judgment.results.details[0].clone();
         (detail.expected.unwrap_or_default(), detail.actual.unwrap_or_default(), detail.message.unwrap_or_default())
     };
@@ -240,7 +240,7 @@ fn hidden_tests_show_nothing_the_submission_or_the_suite_has_chosen() {
     let tests: Vec<_> = names.iter().map(|name| one(name)).collect();
     let judged = |reveal: &str| {
         let head = format!(r#"{CALL} "reveal": "{reveal}","#);
-        request(&head, &tests.join(", ")).judge(&outcome(ends()), None)
+        request(&head, &tests.join(", ")).judge(Some(&outcome(ends())), None)
     };
     let hidden = judged("none");
     assert!(!format!("{:?}", hidden.results).contains("77123"));
@@ -257,7 +257,7 @@ fn hidden_tests_show_nothing_the_submission_or_the_suite_has_chosen() {
     assert_eq!((hidden.verdict, hidden.fault), (all.verdict, all.fault));
     // The reason an expected expression is unusable may hold the expression.
     let head = format!(r#"{EXPRESSION} "reveal": "none","#);
-    let unusable = request(&head, &one("a")).judge(&outcome([value("1")]), Some(&outcome([raised("E", "77123")])));
+    let unusable = request(&head, &one("a")).judge(Some(&outcome([value("1")])), Some(&outcome([raised("E", "77123")])));
     assert!(!format!("{:?}", unusable.results).contains("77123"));
     assert_eq!(unusable.verdict, Verdict::Error);
 }
@@ -284,7 +284,7 @@ fn no_answers_can_be_so_long_that_there_is_no_receipt() {
     ] {
         let tests: Vec<_> = (0..count).map(|index| one(&format!("t{index}"))).collect();
         let request = request(STDIO, &tests.join(", "));
-        let judgment = request.judge(&outcome(vec![end; count]), None);
+        let judgment = request.judge(Some(&outcome(vec![end; count])), None);
         assert_eq!((judgment.verdict, judgment.results.total), (Verdict::Fail, count as u64));
         let draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([7; 16]),
@@ -329,7 +329,7 @@ fn hostile_answers_are_judged_without_a_hang_or_an_overflow() {
             (EXPRESSION, Some(outcome([value(&wire)]))),
             (r#""language": "js","#, Some(outcome([value(&wire)]))),
         ] {
-            let judgment = request(head, &one("a")).judge(&outcome([value(&wire)]), expected.as_ref());
+            let judgment = request(head, &one("a")).judge(Some(&outcome([value(&wire)])), expected.as_ref());
             let start = wire.get(..40).unwrap_or(&wire);
             if expected.is_none() {
                 assert_ne!(judgment.verdict, Verdict::Pass, "{start}");

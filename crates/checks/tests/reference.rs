@@ -37,6 +37,17 @@ fn the_limits_are_those_of_the_constants() {
         format!("longer than {MAX_SHOWN_CHARS} characters are cut"),
         format!("sets {MAX_SET_DEPTH} deep"),
         format!("A receipt has at most {} bytes", proofmark_receipt::json::MAX_BYTES),
+        format!("1 to {MAX_WORDS} words"),
+        format!("at most {MAX_PATH_BYTES} bytes, with `/`"),
+        format!("at most {MAX_FILES} files"),
+        format!(
+            "{DEFAULT_COMMAND_MEMORY_MB} MiB of memory, {DEFAULT_COMMAND_DISK_MB} MiB of disk and {} ms",
+            millis(DEFAULT_COMMAND_TIMEOUT)
+        ),
+        format!("at most {MAX_CONSTRAINT_BYTES} bytes, a request at\nmost {MAX_CONSTRAINTS} of them"),
+        format!("at most {MAX_PATTERN_BYTES}\nbytes compiled"),
+        format!("the first {MAX_VIOLATIONS} are listed"),
+        format!("A path has at most {} bytes", proofmark_predicate::limits::MAX_PATH_BYTES),
     ];
     for sentence in sentences {
         assert!(text.contains(&sentence), "{sentence}");
@@ -47,13 +58,29 @@ fn the_limits_are_those_of_the_constants() {
 fn every_example_can_be_read() {
     let text = reference();
     let examples: Vec<_> = text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    let read = |text: &str| Request::read(text.as_bytes(), Format::Json, None).unwrap();
-    read(examples[0]);
+    let read = |text: &str| drop(Request::read(text.as_bytes(), Format::Json, None).unwrap());
+    let (whole, tests): (Vec<&str>, Vec<&str>) = examples.iter().partition(|text| text.contains("verification"));
+    whole.iter().for_each(|text| read(text));
     let heads = [r#""language": "python", "entrypoint": "f""#, r#""language": "python""#, r#""language": "bash""#];
-    assert_eq!(examples.len(), 1 + heads.len());
-    for (head, example) in heads.into_iter().zip(&examples[1..]) {
+    assert_eq!((whole.len(), tests.len()), (4, heads.len()));
+    for (head, example) in heads.into_iter().zip(tests) {
         read(&format!(
             r#"{{"output": {{"content": ""}}, "verification": {{"kind": "test_suite", {head}, "tests": [{example}]}}}}"#
         ));
+    }
+}
+
+/// The last column of the table of constraints holds one of each form.
+#[test]
+fn every_example_of_a_constraint_can_be_read() {
+    let text = reference();
+    let table = text.split("| constraint | passes where").nth(1).unwrap().split("\n\n").next().unwrap();
+    let examples: Vec<_> = table.lines().skip(2).map(|row| row.split('`').rev().nth(1).unwrap()).collect();
+    assert_eq!(examples.len(), 11);
+    for example in examples.into_iter().filter(|example| *example != "json_schema") {
+        let request = format!(
+            r#"{{"output": {{"content": ""}}, "verification": {{"kind": "schema_check", "checks": [{{"name": "a", "constraint": "{example}"}}]}}}}"#
+        );
+        Request::read(request.as_bytes(), Format::Json, None).unwrap();
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proofmark_checks::{
-    Expected, Format, Language, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, Mode, Place, Request, RequestError,
-    Reveal, TextRule,
+    Checks, Expected, Format, Language, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, Mode, Place, Request, RequestError,
+    Reveal, Suite, TextRule,
 };
 use proofmark_receipt::{Json, Sha256Digest};
 
@@ -37,6 +37,14 @@ verification:
       timeout_ms: 5000
 "#;
 
+/// The suite of a request that has one.
+fn of(request: &Request) -> &Suite {
+    match &request.checks {
+        Checks::Suite(suite) => suite,
+        other => panic!("no suite: {other:?}"),
+    }
+}
+
 fn json(text: &str) -> Result<Request, RequestError> {
     Request::read(text.as_bytes(), Format::Json, None)
 }
@@ -63,12 +71,12 @@ fn the_example_is_read_in_both_notations() {
     assert_eq!(task.task_id.as_deref(), Some("acp-tx-789"));
     assert_eq!(task.task_type.as_deref(), Some("code_generation"));
     assert_eq!(task.description.as_deref(), Some("sort a list"));
-    assert_eq!(request.tier, 0);
+    assert_eq!(request.checks.tier(), 0);
     assert_eq!(request.output, "def sort_list(xs):\n    return sorted(xs)\n");
-    assert_eq!(request.suite.language, Language::Python);
-    assert_eq!(request.suite.mode, Mode::Call { entrypoint: "sort_list".to_owned() });
-    assert_eq!(request.suite.reveal, Reveal::All);
-    let test = &request.suite.tests[0];
+    assert_eq!(of(&request).language, Language::Python);
+    assert_eq!(of(&request).mode, Mode::Call { entrypoint: "sort_list".to_owned() });
+    assert_eq!(of(&request).reveal, Reveal::All);
+    let test = &of(&request).tests[0];
     assert_eq!((test.name.as_str(), test.input.as_str()), ("basic", "[[3,1,2]]"));
     assert_eq!(test.expected, Expected::Json(Json::parse(b"[1,2,3]").unwrap()));
     assert_eq!(test.timeout, Some(Duration::from_millis(5_000)));
@@ -103,11 +111,11 @@ fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
     )
     .unwrap();
     assert_eq!(request.task.unwrap().task_id.as_deref(), Some("t"));
-    assert_eq!(request.suite.runtime.as_deref(), Some("python3.11"));
-    assert_eq!(request.suite.reveal, Reveal::None);
-    assert_eq!(request.suite.mode, Mode::Expression);
-    assert_eq!(request.suite.tests[0].input, "f(1)");
-    assert_eq!(request.suite.tests[0].expected, Expected::Expression("1 + 1".to_owned()));
+    assert_eq!(of(&request).runtime.as_deref(), Some("python3.11"));
+    assert_eq!(of(&request).reveal, Reveal::None);
+    assert_eq!(of(&request).mode, Mode::Expression);
+    assert_eq!(of(&request).tests[0].input, "f(1)");
+    assert_eq!(of(&request).tests[0].expected, Expected::Expression("1 + 1".to_owned()));
 }
 
 #[test]
@@ -126,7 +134,7 @@ fn the_mode_follows_from_entrypoint_and_language() {
         (r#""language": "javascript", "mode": "stdio""#, Mode::Stdio),
     ];
     for (head, mode) in table {
-        assert_eq!(suite(&format!("{head}, {TESTS}")).unwrap().suite.mode, mode, "{head}");
+        assert_eq!(of(&suite(&format!("{head}, {TESTS}")).unwrap()).mode, mode, "{head}");
     }
 }
 
@@ -142,8 +150,8 @@ fn arguments_and_answers_are_json_or_strings_that_hold_it() {
     for (input, expected, read_input, read_expected) in table {
         let members = format!(r#""name": "a", "input": {input}, "expected_output": {expected}"#);
         let request = test(r#""entrypoint": "f","#, &members).unwrap();
-        assert_eq!(request.suite.tests[0].input, read_input);
-        let Expected::Json(json) = &request.suite.tests[0].expected else { panic!("{expected}") };
+        assert_eq!(of(&request).tests[0].input, read_input);
+        let Expected::Json(json) = &of(&request).tests[0].expected else { panic!("{expected}") };
         assert_eq!(json.to_text(), read_expected);
     }
 }
@@ -155,14 +163,14 @@ fn what_a_suite_says_holds_for_every_test_that_says_nothing() {
             {"name": "a", "input": "1", "expected_output": "1"},
             {"name": "b", "input": "1", "expected_output": "1", "tolerance": 0}]"#,
     );
-    let tolerances: Vec<_> = request.unwrap().suite.tests.iter().map(|test| test.tolerance).collect();
+    let tolerances: Vec<_> = of(&request.unwrap()).tests.iter().map(|test| test.tolerance).collect();
     assert_eq!(tolerances, [Some(0.5), Some(0.0)]);
     for (word, rule) in [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)] {
         let members = format!(
             r#""language": "bash", "compare": "{word}", "tests": [{{"name": "a", "input": "", "expected_output": "1"}}]"#
         );
         let request = suite(&members).unwrap();
-        assert_eq!(request.suite.tests[0].expected, Expected::Text("1".to_owned(), rule));
+        assert_eq!(of(&request).tests[0].expected, Expected::Text("1".to_owned(), rule));
     }
 }
 

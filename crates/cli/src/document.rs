@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
+use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
 use proofmark_verifier::contract::{Policy, Workflow};
 
 use crate::findings::Finding;
@@ -28,6 +29,16 @@ impl Document {
             Ok(json) => Ok(Document { label, text, json }),
             Err(error) => Err(finding(&label, &text, &error)),
         })
+    }
+
+    /// The finding that `error` is about this policy of boundaries.
+    pub(crate) fn boundary_finding(&self, error: &PolicyError) -> Finding {
+        match error {
+            PolicyError::Document(error) => self.finding(error),
+            PolicyError::Predicate { at, .. } => {
+                Finding::at(&self.label, &self.text, locate(&self.text, at), error.code(), error.to_string())
+            }
+        }
     }
 
     /// The finding that `error` is about this document.
@@ -55,6 +66,15 @@ pub(crate) fn policy(path: &Path) -> anyhow::Result<Policy> {
     read_as(path, "policy", Policy::read)
 }
 
+/// Reads a policy of boundaries.
+pub(crate) fn boundary(path: &Path) -> anyhow::Result<Boundaries> {
+    let document = match Document::read(path)? {
+        Ok(document) => document,
+        Err(finding) => return Err(failure("policy", &finding)),
+    };
+    Boundaries::read(&document.json).map_err(|error| failure("policy", &document.boundary_finding(&error)))
+}
+
 /// Reads a document of a kind; an error names file, line and column, and shows the place.
 pub(crate) fn read_as<T>(
     path: &Path,
@@ -65,8 +85,10 @@ pub(crate) fn read_as<T>(
         Ok(document) => read(&document.json).map_err(|error| document.finding(&error)),
         Err(finding) => Err(finding),
     };
-    found.map_err(|finding| {
-        let caret = finding.caret().map_or_else(String::new, |caret| format!("\n{caret}"));
-        anyhow!("read the {kind} {}: {}{caret}", finding.label(), finding.message)
-    })
+    found.map_err(|finding| failure(kind, &finding))
+}
+
+fn failure(kind: &str, finding: &Finding) -> anyhow::Error {
+    let caret = finding.caret().map_or_else(String::new, |caret| format!("\n{caret}"));
+    anyhow!("read the {kind} {}: {}{caret}", finding.label(), finding.message)
 }

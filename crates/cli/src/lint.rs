@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::document::locate;
+use proofmark_verifier::boundary::{Policy as Boundaries, Warning};
 use proofmark_verifier::contract::lint::{self, Document as About, Report, Severity, lint_policy};
 use proofmark_verifier::contract::{Policy, Workflow};
 use proofmark_verifier::now;
@@ -90,6 +91,9 @@ fn is_document(path: &Path) -> bool {
 
 /// What is wrong with a document, whose fields say what it is.
 fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+    if document.json.as_object().is_some_and(|object| object.contains("boundaries")) {
+        return check_boundaries(document);
+    }
     let has = |name: &str| document.json.as_object().is_some_and(|object| object.contains(name));
     let report = if has("steps") {
         Workflow::read(&document.json).map(|workflow| lint::lint(&workflow, policy, now_ms))
@@ -101,6 +105,20 @@ fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], n
         Ok(report) => report.findings.iter().map(|finding| placed(document, finding)).collect(),
         Err(error) => vec![document.finding(&error)],
     }
+}
+
+fn check_boundaries(document: &Document) -> Vec<Finding> {
+    let policy = match Boundaries::read(&document.json) {
+        Ok(policy) => policy,
+        Err(error) => return vec![document.boundary_finding(&error)],
+    };
+    let warnings = policy.warnings();
+    let finding = |warning: &Warning| {
+        let message = format!("`{}`: {}", warning.at, warning.message);
+        let place = locate(&document.text, &warning.at);
+        Finding { error: false, ..Finding::at(&document.label, &document.text, place, warning.code, message) }
+    };
+    warnings.iter().map(finding).collect()
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {

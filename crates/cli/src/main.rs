@@ -1,9 +1,11 @@
 //! The `proofmark` command: parse, call, print, exit.
 
 mod accept;
+mod approve;
 mod batch;
 mod completions;
 mod config;
+mod decide;
 mod doctor;
 mod document;
 mod exit;
@@ -12,6 +14,7 @@ mod input;
 mod key;
 mod lint;
 mod paint;
+mod policy;
 mod receipt;
 mod runs;
 mod summary;
@@ -48,6 +51,13 @@ enum Command {
     Verify(verify::Verify),
     /// Judge an agent's response to a workflow step by the step's contract
     Accept(accept::Accept),
+    /// Decide whether an action may execute now, and how to go on if not
+    Decide(decide::Decide),
+    /// Approve the action a decision receipt is about, as a human reviewer
+    Approve(approve::Approve),
+    /// Test, explain and measure policies of boundaries
+    #[command(subcommand)]
+    Policy(policy::Policy),
     /// Find what is wrong with workflows and policies before they run
     Lint(lint::Lint),
     /// Run a table of cases against workflows
@@ -73,6 +83,9 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Verify(command) => command.run(&config),
         Command::Accept(command) => command.run(&config),
+        Command::Decide(command) => command.run(&config),
+        Command::Approve(command) => command.run(&config),
+        Command::Policy(command) => command.run(),
         Command::Lint(command) => command.run(),
         Command::Test(command) => command.run(),
         Command::Runs(command) => command.run(&config),

@@ -7,6 +7,9 @@ use thiserror::Error;
 /// The longest response, in bytes (8 MiB).
 pub const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
+/// How many result blocks are counted at most.
+const MAX_BLOCKS: usize = 100;
+
 const OPEN_TAG: &str = "<result>";
 const CLOSE_TAG: &str = "</result>";
 
@@ -155,6 +158,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut lines = Lines { text, at: 0, number: 0 };
     while let Some(line) = lines.next() {
+        // Two are too many already; a line with thousands of them is not read to its end.
+        if found.len() == MAX_BLOCKS {
+            break;
+        }
         let number = lines.number;
         if let Some(fence) = Fence::opening(line) {
             let body = lines.until_closed(&fence);

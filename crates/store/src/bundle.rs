@@ -51,6 +51,8 @@ pub struct Decision {
     pub outcome: String,
     /// What identifies the action, but for how it is presented.
     pub fingerprint: String,
+    /// Its position in the store's chain of decisions; the first is 0.
+    pub position: u64,
     /// The decision receipt, as JSON.
     pub document: String,
 }
@@ -103,10 +105,14 @@ impl BundleRow {
                 return Ok(Some(StoreError::RunMoved { run: run.run.clone(), step: run.step.clone() }));
             }
         }
-        if let Some(new) = &self.bundle.decision
-            && decision(connection, &new.decision_id)?.is_some()
-        {
-            return Ok(Some(StoreError::DecisionKept(new.decision_id.clone())));
+        if let Some(new) = &self.bundle.decision {
+            if decision(connection, &new.decision_id)?.is_some() {
+                return Ok(Some(StoreError::DecisionKept(new.decision_id.clone())));
+            }
+            let next = last_decision(connection)?.map_or(0, |last| last.position + 1);
+            if new.position != next {
+                return Ok(Some(StoreError::DecisionMoved { next }));
+            }
         }
         for (index, id) in self.bundle.spends.iter().enumerate() {
             let twice = self.bundle.spends.iter().take(index).any(|earlier| earlier == id);
@@ -126,10 +132,11 @@ fn put_run(transaction: &Transaction<'_>, run: &StepRun, at: i64) -> rusqlite::R
 }
 
 fn put_decision(transaction: &Transaction<'_>, new: &Decision) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO decisions (decision_id, decided_at, outcome, fingerprint, document)
-               VALUES (?1, ?2, ?3, ?4, ?5)";
-    let mut statement = transaction.prepare_cached(sql)?;
-    statement.execute((&new.decision_id, new.decided_at, &new.outcome, &new.fingerprint, &new.document)).map(drop)
+    let sql = "INSERT INTO decisions (decision_id, decided_at, outcome, fingerprint, position, document)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let position = new.position.cast_signed();
+    let values = (&new.decision_id, new.decided_at, &new.outcome, &new.fingerprint, position, &new.document);
+    transaction.prepare_cached(sql)?.execute(values).map(drop)
 }
 
 pub(crate) fn is_spent(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<bool> {
@@ -165,7 +172,13 @@ pub(crate) fn decisions_on(connection: &Connection, fingerprint: &str) -> rusqli
     statement.query_map((fingerprint, MAX_LISTED as i64), read_decision)?.collect()
 }
 
-const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, document";
+/// The decision that was kept last.
+pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<Decision>> {
+    let sql = format!("SELECT {DECISION} FROM decisions ORDER BY position DESC LIMIT 1");
+    connection.prepare_cached(&sql)?.query_row([], read_decision).optional()
+}
+
+const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document";
 
 fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
     Ok(Decision {
@@ -173,6 +186,7 @@ fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         decided_at: row.get(1)?,
         outcome: row.get(2)?,
         fingerprint: row.get(3)?,
-        document: row.get(4)?,
+        position: row.get::<_, i64>(4)?.cast_unsigned(),
+        document: row.get(5)?,
     })
 }

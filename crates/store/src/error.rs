@@ -117,6 +117,12 @@ pub enum StoreError {
     /// A decision with this id is kept already.
     #[error("keep the decision `{0}`: one with this id is kept already; decide under a new id")]
     DecisionKept(String),
+    /// Another decision was kept first.
+    #[error("keep the decision: another was kept meanwhile, the next position is {next}; decide again")]
+    DecisionMoved {
+        /// The position the next decision must have.
+        next: u64,
+    },
     /// The text is not the beginning of a receipt's id.
     #[error("find receipts by `{0}`: write 4 to 32 hex digits of the receipt's id")]
     Prefix(String),

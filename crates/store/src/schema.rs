@@ -70,6 +70,7 @@ CREATE TABLE decisions (
     decided_at INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
+    position INTEGER NOT NULL UNIQUE,
     document TEXT NOT NULL
 ) STRICT;
 CREATE INDEX decisions_by_fingerprint ON decisions (fingerprint);

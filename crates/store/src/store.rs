@@ -93,6 +93,14 @@ impl Store {
         self.read(|connection| bundle::decision(connection, id))
     }
 
+    /// The decision that was kept last, which the next one links to.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn last_decision(&self) -> Result<Option<Decision>, StoreError> {
+        self.read(bundle::last_decision)
+    }
+
     /// Decisions on the action with this fingerprint, newest first; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors

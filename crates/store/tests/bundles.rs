@@ -28,6 +28,7 @@ fn decision(id: &str) -> Decision {
         decided_at: 1,
         outcome: "allow".to_owned(),
         fingerprint: "f".to_owned(),
+        position: 0,
         document: "{}".to_owned(),
     }
 }
@@ -79,6 +80,9 @@ fn a_receipt_is_spent_once_and_with_its_decision() {
     assert_eq!(store.decisions_on("f").unwrap(), [decision("d1")]);
     let again = Bundle { decision: Some(decision("d1")), ..Bundle::default() };
     assert_eq!(store.submit_bundle(again).wait(), Err(StoreError::DecisionKept("d1".to_owned())));
+    let gap = Decision { decision_id: "d3".to_owned(), position: 2, ..decision("d3") };
+    let gap = Bundle { decision: Some(gap), ..Bundle::default() };
+    assert_eq!(store.submit_bundle(gap).wait(), Err(StoreError::DecisionMoved { next: 1 }));
     let twice = Bundle { spends: vec![receipt(8).receipt_id(); 2], ..Bundle::default() };
     assert_eq!(store.submit_bundle(twice).wait(), Err(StoreError::Spent(receipt(8).receipt_id())));
 }

@@ -11,6 +11,7 @@
 
 mod accept;
 mod clock;
+mod decide;
 mod keyfile;
 mod keyring;
 mod presented;
@@ -20,6 +21,7 @@ mod seal;
 mod trust;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
+pub use proofmark_boundary as boundary;
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError};
 pub use proofmark_contract as contract;
 pub use proofmark_sandbox::{Host, Level, Runtime};
@@ -27,6 +29,7 @@ pub use proofmark_store::{Cursor, Filter, Page, StepRun, Store, StoreError};
 
 pub use accept::{AcceptError, Acceptance, Attempt, MAX_RUN_NAME, accept, chain_name, kept_state};
 pub use clock::now;
+pub use decide::{DecideError, Decided, Question, approve, decide, replay, resume};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
 pub use presented::PresentedError;

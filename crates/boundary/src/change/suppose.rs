@@ -55,6 +55,11 @@ pub(super) struct Supposed {
 }
 
 impl Supposed {
+    /// Whether no predicate's answer was merely supposed.
+    pub(super) fn is_by_facts(&self) -> bool {
+        self.assumed.is_empty()
+    }
+
     pub(super) fn world<'a>(&'a self, world: &World<'a>) -> World<'a> {
         World { request: &self.request, evidence: &self.evidence, assumed: &self.assumed, ..*world }
     }

@@ -21,14 +21,14 @@ pub(crate) enum Call {
 pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> Call {
     let Some(calls) = request.calls() else { return Call::Unknown(vec!["calls".to_owned()]) };
     let named = |globs: &Globs, call: &Json| text(call, "tool").is_some_and(|tool| globs.matches(tool));
+    // A call of a tool that is not known may be one of any.
+    let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
     let from = match &demand.after {
-        Some(globs) => match calls.iter().rposition(|call| named(globs, call)) {
-            Some(last) => last + 1,
-            None => return Call::No,
-        },
+        Some(globs) if !calls.iter().any(|call| named(globs, call)) => return Call::No,
+        Some(globs) => calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1),
         None => 0,
     };
-    let until = demand.before.as_ref().and_then(|globs| calls.iter().position(|call| named(globs, call)));
+    let until = demand.before.as_ref().and_then(|globs| calls.iter().position(|call| maybe(globs, call)));
     let until = until.unwrap_or(calls.len());
     let mut unknown = Vec::new();
     for (index, call) in calls.iter().enumerate().take(until).skip(from).rev() {

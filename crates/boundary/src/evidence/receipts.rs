@@ -35,7 +35,7 @@ pub(crate) fn receipt<'e>(
 }
 
 /// The refused documents that got furthest, a few of them.
-pub(super) fn nearest<'e>(judged: Vec<(&'e ReceiptFact, Option<Refusal>)>) -> Vec<(&'e ReceiptFact, Refusal)> {
+pub(super) fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
     let mut refused: Vec<_> =
         judged.into_iter().filter_map(|(fact, refusal)| refusal.map(|refusal| (fact, refusal))).collect();
     refused.sort_by(|left, right| (right.1, left.0.content).cmp(&(left.1, right.0.content)));

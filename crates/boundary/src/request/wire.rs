@@ -98,10 +98,9 @@ fn artifact(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(payload) = fields.get("normalized_payload") {
         fact.insert("payload", payload.json.clone());
     }
-    if let Some(lineage) = fields.get("source_lineage").filter(there) {
-        if let Some(source) = lineage.items()?.last() {
-            fact.insert("source", source.text()?);
-        }
+    let lineage = fields.get("source_lineage").filter(there).map(|lineage| lineage.items()).transpose()?;
+    if let Some(source) = lineage.as_ref().and_then(|lineage| lineage.last()) {
+        fact.insert("source", source.text()?);
     }
     copy_text(&fields, "timestamp", &mut fact, "at")?;
     Ok(Json::Object(fact))
@@ -126,6 +125,7 @@ fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
 fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     let fields = field.fields()?;
     let mut call = Object::new();
+    fields.need("raw_name", "name the tool that was called")?;
     copy_name(&fields, "raw_name", &mut call, "tool")?;
     if let Some(args) = fields.get("raw_args") {
         call.insert("args", args.json.clone());

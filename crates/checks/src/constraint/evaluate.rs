@@ -7,7 +7,7 @@ use proofmark_receipt::{Detail, Status};
 use super::path::Path;
 use super::rule::{Comparison, Op, Rule, Unit};
 use super::subject::Subject;
-use super::{Constraint, schema};
+use super::Constraint;
 
 /// How many missing facts a message lists.
 const MAX_MISSING: usize = 5;
@@ -61,9 +61,10 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Met {
         Rule::Regex(_) => no("the pattern matches nowhere in the output"),
         Rule::Contains(part) if subject.text.contains(part.as_str()) => Met::Yes,
         Rule::Contains(_) => no("the output does not contain the text"),
-        Rule::Schema(validator) => in_tree(subject, |tree| match schema::violations(validator, tree).as_slice() {
-            [] => Met::Yes,
-            violations => no(violations.join("\n")),
+        Rule::Schema(schema) => in_tree(subject, |tree| match schema.violations(tree).as_deref() {
+            Some([]) => Met::Yes,
+            Some(violations) => no(violations.join("\n")),
+            None => Met::Missing("the output is too large or too deep for this schema; write one with fewer ways to the same place".to_owned()),
         }),
         Rule::Predicate(predicate) => holds(predicate, subject),
     }

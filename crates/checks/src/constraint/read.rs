@@ -93,7 +93,7 @@ fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> 
     };
     let rule = schema::compile(schema).map_err(|error| invalid(field, &error))?;
     let digest = Sha256Digest::of(&schema.canonical_vrf());
-    Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(rule)) })
+    Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(Box::new(rule))) })
 }
 
 fn invalid(field: &Field<'_>, error: &BadConstraint) -> DocumentError {

@@ -8,6 +8,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::MAX_PATTERN_BYTES;
 use super::path::Path;
+use super::schema::Schema;
 use super::subject::fact;
 
 /// What a text must meet.
@@ -22,7 +23,7 @@ pub(super) enum Rule {
     Count(Unit, Op, u64),
     Regex(Regex),
     Contains(String),
-    Schema(Box<jsonschema::Validator>),
+    Schema(Box<Schema>),
     Predicate(Predicate),
 }
 

@@ -1,32 +1,55 @@
 //! JSON Schema, without a network: a reference that leads outside of the schema is an error.
 
+mod cost;
+
 use jsonschema::{PatternOptions, Validator};
 use proofmark_receipt::json::Json;
 
 use super::rule::BadConstraint;
 use super::subject::tree;
 use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+use cost::{Cost, Endless};
 
-/// Compiles a schema of the draft its `$schema` names, 2020-12 where it names none.
-pub(super) fn compile(schema: &Json) -> Result<Box<Validator>, BadConstraint> {
-    let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
-    let built = jsonschema::options().with_pattern_options(patterns).build(&tree(schema));
-    built.map(Box::new).map_err(|error| {
-        BadConstraint(format!("the schema can not be used, at `{}`: {error}; mend it", error.instance_path()))
-    })
+/// A schema that can be used.
+pub(super) struct Schema {
+    validator: Validator,
+    cost: Cost,
 }
 
-/// Every violation with the pointer to its place; the first ones where there are many.
-pub(super) fn violations(validator: &Validator, instance: &serde_json::Value) -> Vec<String> {
-    let mut found = Vec::new();
-    for error in validator.iter_errors(instance) {
-        if found.len() == MAX_VIOLATIONS {
-            found.push("and more".to_owned());
-            break;
+/// Compiles a schema of the draft its `$schema` names, 2020-12 where it names none.
+pub(super) fn compile(schema: &Json) -> Result<Schema, BadConstraint> {
+    let schema = tree(schema);
+    let cost = Cost::of(&schema).map_err(|endless| {
+        BadConstraint(match endless {
+            Endless::Circle => "the schema leads back to itself without going deeper; mend its references".to_owned(),
+            Endless::TooMany => "the schema applies too many schemas to one place; write it with fewer".to_owned(),
+        })
+    })?;
+    let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
+    let built = jsonschema::options().with_pattern_options(patterns).build(&schema);
+    let validator = built.map_err(|error| {
+        BadConstraint(format!("the schema can not be used, at `{}`: {error}; mend it", error.instance_path()))
+    })?;
+    Ok(Schema { validator, cost })
+}
+
+impl Schema {
+    /// Every violation with the pointer to its place, the first ones where there are many; `None` where finding them
+    /// would take too long.
+    pub(super) fn violations(&self, document: &serde_json::Value) -> Option<Vec<String>> {
+        if !self.cost.allows(document) {
+            return None;
         }
-        let pointer = error.instance_path().as_str();
-        let place = if pointer.is_empty() { "the document" } else { pointer };
-        found.push(format!("{place}: {}", error.masked()));
+        let mut found = Vec::new();
+        for error in self.validator.iter_errors(document) {
+            if found.len() == MAX_VIOLATIONS {
+                found.push("and more".to_owned());
+                break;
+            }
+            let pointer = error.instance_path().as_str();
+            let place = if pointer.is_empty() { "the document" } else { pointer };
+            found.push(format!("{place}: {}", error.masked()));
+        }
+        Some(found)
     }
-    found
 }

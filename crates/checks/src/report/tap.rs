@@ -133,14 +133,14 @@ fn unescaped(name: &str) -> String {
 /// Takes the time and the error from a line of a test's block.
 fn note(test: &mut Reported, block: &mut Block, line: &str) {
     let trimmed = line.trim();
-    if line.len() - line.trim_start().len() > block.indent {
+    if trimmed.is_empty() || line.len() - line.trim_start().len() > block.indent {
         if let Some(message) = test.message.as_mut().filter(|_| block.in_message) {
             message.push_str(if message.is_empty() { "" } else { "\n" });
             message.push_str(trimmed);
         }
         return;
     }
-    block.in_message &= trimmed.is_empty();
+    block.in_message = false;
     let Some((key, value)) = trimmed.split_once(':') else { return };
     let value = value.trim();
     match key {

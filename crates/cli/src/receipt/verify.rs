@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Object, Profile, Receipt, SignerId, Verification, verify, verify_chain,
+    Answer, ChainHead, Json, Object, Profile, Receipt, SignerId, Verification, verify, verify_chain, verify_document,
 };
 use proofmark_verifier::trusted_signers;
 
@@ -61,14 +61,24 @@ impl Verify {
         }
         let mut worst = Exit::Yes;
         for text in &texts {
-            let verification = verify(&text.bytes, self.profile, &trusted);
+            let (kind, verification) = self.check(&text.bytes, &trusted);
             worst = worst.max(Exit::from(&verification));
-            self.print(&text.label, "receipt", &verification)?;
+            self.print(&text.label, kind, &verification)?;
         }
         if self.chain {
             worst = worst.max(self.check_chain(&texts, &trusted)?);
         }
         Ok(worst)
+    }
+
+    /// Decision receipts are signed as VRF receipts are, but are documents of their own.
+    fn check(&self, bytes: &[u8], trusted: &[SignerId]) -> (&'static str, Verification) {
+        match Json::parse(bytes) {
+            Ok(Json::Object(object)) if object.contains("receipt_type") => {
+                ("decision_receipt", verify_document(&object, trusted))
+            }
+            Ok(_) | Err(_) => ("receipt", verify(bytes, self.profile, trusted)),
+        }
     }
 
     fn trusted(&self) -> anyhow::Result<Vec<SignerId>> {

@@ -105,8 +105,8 @@ fn bad_documents_are_shown_with_their_line() {
     let good = std::fs::read_to_string(example("workflow.yaml")).unwrap();
     let response = example("attempt2.md");
     for (name, text, words) in [
-        ("unknown", good.replace("retryPrompt", "retryPromt"), &["bad.yaml:14:", "retryPrompt", "^"][..]),
-        ("twice", good.replace("      evidence:", "      retryPrompt: x\n      evidence:"), &["bad.yaml:15:", "^"]),
+        ("unknown", good.replace("retryPrompt", "retryPromt"), &["bad.yaml:12:", "retryPrompt", "^"][..]),
+        ("twice", good.replace("      evidence:", "      retryPrompt: x\n      evidence:"), &["bad.yaml:13:", "^"]),
         ("boolean", good.replace("expect: true", "expect: yes"), &["yes"]),
         ("cut", good[..good.len() / 2].to_owned() + "{", &["bad.yaml:"]),
     ] {

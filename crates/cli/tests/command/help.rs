@@ -3,6 +3,11 @@ use crate::run::Place;
 const COMMANDS: &[&[&str]] = &[
     &[],
     &["verify"],
+    &["accept"],
+    &["lint"],
+    &["test"],
+    &["runs", "list"],
+    &["runs", "show"],
     &["receipt", "verify"],
     &["receipt", "show"],
     &["receipt", "list"],

@@ -13,6 +13,8 @@ mod batch;
 mod chain;
 mod help;
 mod key;
+mod lint;
+mod project;
 mod receipt;
 mod run;
 mod verify;

@@ -78,7 +78,9 @@ fn is_transcript_entry(object: &Object) -> bool {
     let kind = object.get("type").and_then(Json::as_str);
     let identified = ["sessionId", "session_id", "uuid", "leafUuid"].iter().any(|name| object.contains(name));
     match kind {
-        Some("user" | "assistant") => object.get("message").is_some_and(|message| message.as_object().is_some()),
+        Some("user" | "assistant") => {
+            identified || object.get("message").is_some_and(|message| message.as_object().is_some())
+        }
         Some(
             "summary" | "system" | "result" | "progress" | "attachment" | "file-history-snapshot" | "queue-operation",
         ) => identified || object.contains("summary") || object.contains("snapshot") || object.contains("operation"),

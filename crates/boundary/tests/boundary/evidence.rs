@@ -1,0 +1,165 @@
+//! Which receipts and approvals count.
+
+use proofmark_boundary::{ReceiptFact, Request, Ruling, Spend};
+use proofmark_receipt::{Sha256Digest, Trust, Verdict};
+
+use crate::support::{approval, causes, decided, policy, receipt, request, reviewer};
+
+const RECEIPT: &str = "version: 1
+boundaries:
+  - id: b
+    match: {}
+    require:
+      - receipt: {verdict: pass, tier: 0, output: 'sha256(action.args.patch)', max_age: 1h, single_use: true}
+";
+
+fn patching(patch: &str) -> Request {
+    request(&format!("action: {{tool: apply, class: system_change, args: {{patch: {patch}}}}}"))
+}
+
+#[test]
+fn a_receipt_counts_only_if_everything_about_it_is_right() {
+    let policy = policy(RECEIPT);
+    let request = patching("diff");
+    let good = || receipt("r", "diff");
+    let at = |time: &str| time.parse().unwrap();
+    let bad: Vec<(ReceiptFact, &str)> = vec![
+        (receipt("r", "other bytes"), "other_output"),
+        (ReceiptFact { valid: false, trust: Trust::Unknown, ..good() }, "not_valid"),
+        (ReceiptFact { trust: Trust::Untrusted, ..good() }, "signer_not_trusted"),
+        (ReceiptFact { trust: Trust::Unknown, ..good() }, "signer_not_trusted"),
+        (ReceiptFact { verdict: Verdict::Partial, ..good() }, "other_verdict"),
+        (ReceiptFact { tier: 1, ..good() }, "other_tier"),
+        (ReceiptFact { verified_at: at("2026-03-01T10:59:59Z"), ..good() }, "too_old"),
+        (ReceiptFact { verified_at: at("2026-03-01T12:01:01Z"), ..good() }, "dated_in_the_future"),
+        (ReceiptFact { spent: true, ..good() }, "spent"),
+    ];
+    for (fact, cause) in bad {
+        let decision = decided(&policy, &request, vec![fact]);
+        assert_eq!((decision.ruling(), causes(&decision)), (Ruling::LocalReplan, vec![cause]));
+    }
+    let none = decided(&policy, &request, Vec::new());
+    assert_eq!(causes(&none), ["absent"]);
+    let met = decided(&policy, &request, vec![good(), receipt("another", "other bytes")]);
+    assert_eq!(met.ruling(), Ruling::Allow);
+    assert_eq!(met.spends(), [Spend { receipt_id: "r".to_owned(), content: Sha256Digest::of(b"r") }]);
+}
+
+#[test]
+fn the_nearest_refused_receipt_is_named() {
+    let request = patching("diff");
+    let documents = vec![
+        receipt("elsewhere", "other bytes"),
+        ReceiptFact { spent: true, ..receipt("used", "diff") },
+        ReceiptFact { trust: Trust::Untrusted, ..receipt("stranger", "diff") },
+    ];
+    let decision = decided(&policy(RECEIPT), &request, documents);
+    assert_eq!(causes(&decision), ["spent"]);
+    assert!(decision.reasons().next().unwrap().detail.as_ref().unwrap().contains("used"));
+}
+
+#[test]
+fn one_document_spelt_twice_is_one_document() {
+    let twice = vec![
+        ReceiptFact { spent: true, valid: false, trust: Trust::Unknown, ..receipt("r", "diff") },
+        receipt("r", "diff"),
+    ];
+    let decision = decided(&policy(RECEIPT), &patching("diff"), twice);
+    assert_eq!(causes(&decision), ["spent"]);
+}
+
+#[test]
+fn a_policy_can_pin_keys_and_specifications() {
+    let pinned = policy(&format!(
+        "version: 1
+boundaries:
+  - id: b
+    match: {{}}
+    require:
+      - receipt: {{output: 'sha256(action.args.patch)', specification: 'sha256(\"spec\")', signer: ['{}'], single_use: true}}
+",
+        reviewer(7)
+    ));
+    let request = patching("diff");
+    let by = |number, spec: &[u8]| ReceiptFact {
+        signer: Some(reviewer(number)),
+        trust: Trust::Unknown,
+        specification: Sha256Digest::of(spec),
+        ..receipt("r", "diff")
+    };
+    assert_eq!(decided(&pinned, &request, vec![by(7, b"spec")]).ruling(), Ruling::Allow);
+    assert_eq!(causes(&decided(&pinned, &request, vec![by(8, b"spec")])), ["signer_not_trusted"]);
+    assert_eq!(causes(&decided(&pinned, &request, vec![by(7, b"another")])), ["other_specification"]);
+}
+
+#[test]
+fn bytes_that_are_not_there_have_no_receipt() {
+    let decision =
+        decided(&policy(RECEIPT), &request("action: {tool: apply, class: system_change}"), vec![receipt("r", "")]);
+    assert_eq!(causes(&decision), ["unknown"]);
+}
+
+const APPROVAL: &str = "version: 1
+boundaries:
+  - id: b
+    match: {}
+    require:
+      - approval: {role: manager, count: 2}
+";
+
+#[test]
+fn approvals_are_of_exactly_this_action_by_different_people() {
+    let policy = policy(APPROVAL);
+    let action = patching("diff");
+    let (one, two) = (approval(1, "manager", &action), approval(2, "manager", &action));
+    let second = |change: fn(&mut ReceiptFact)| {
+        let mut fact = two.clone();
+        change(&mut fact);
+        fact
+    };
+    let bad: Vec<(ReceiptFact, &str)> = vec![
+        (approval(2, "manager", &patching("changed")), "other_output"),
+        (approval(2, "intern", &action), "absent"),
+        (ReceiptFact { content: Sha256Digest::of(b"again"), ..one.clone() }, "absent"),
+        (second(|fact| fact.valid = false), "not_valid"),
+        (second(|fact| fact.trust = Trust::Untrusted), "signer_not_trusted"),
+        (second(|fact| fact.tier = 0), "other_tier"),
+        (second(|fact| fact.verdict = Verdict::Fail), "other_verdict"),
+        (second(|fact| fact.spent = true), "spent"),
+        (second(|fact| fact.output = Sha256Digest::of(b"")), "other_output"),
+        (
+            second(|fact| {
+                if let Some(approval) = &mut fact.approval {
+                    approval.expires_at = "2026-03-01T12:00:00Z".parse().unwrap();
+                }
+            }),
+            "expired",
+        ),
+    ];
+    for (fact, cause) in bad {
+        let decision = decided(&policy, &action, vec![one.clone(), fact]);
+        assert_eq!((decision.ruling(), causes(&decision)), (Ruling::HumanReview, vec![cause]));
+    }
+    let met = decided(&policy, &action, vec![one, two]);
+    assert_eq!(met.ruling(), Ruling::Allow);
+    assert_eq!(met.spends().len(), 2);
+    assert_eq!(met.expires_at().as_str(), "2026-03-01T12:05:00.000Z");
+}
+
+#[test]
+fn pinned_roles_can_not_be_claimed() {
+    let policy = policy(&format!("{APPROVAL}roles: {{manager: ['{}', '{}']}}\n", reviewer(1), reviewer(2)));
+    let action = patching("diff");
+    let by = |number| approval(number, "manager", &action);
+    assert_eq!(decided(&policy, &action, vec![by(1), by(2)]).ruling(), Ruling::Allow);
+    assert_eq!(causes(&decided(&policy, &action, vec![by(1), by(3)])), ["signer_not_trusted"]);
+}
+
+#[test]
+fn a_receipt_is_no_approval_and_an_approval_no_receipt() {
+    let action = patching("diff");
+    let as_receipt = ReceiptFact { output: Sha256Digest::of(b"diff"), tier: 0, ..approval(1, "manager", &action) };
+    assert_eq!(causes(&decided(&policy(RECEIPT), &action, vec![as_receipt])), ["absent"]);
+    let as_approval = ReceiptFact { output: action.action_hash(), tier: 3, ..receipt("r", "") };
+    assert_eq!(causes(&decided(&policy(APPROVAL), &action, vec![as_approval])), ["absent"]);
+}

@@ -1,0 +1,12 @@
+//! The boundary room as its users meet it.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail by panicking")]
+
+mod bad_input;
+mod cases;
+mod consistency;
+mod evidence;
+mod properties;
+mod resume;
+mod rules;
+mod support;
+mod wire;

@@ -1,0 +1,161 @@
+//! Receipts signed and chained, retries admitted, decisions replayed.
+
+use proofmark_boundary::{
+    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Replay, Ruling, admits, decide,
+    explain_decision, explain_policy, replay,
+};
+use proofmark_receipt::{Answer, Json, Profile, ReceiptId, SigningKey, Trust, verify_receipt};
+
+use crate::rules::{POLICY, REQUEST};
+use crate::support::{approval, moment, now, policy, receipt, request};
+
+fn id(number: u8) -> ReceiptId {
+    ReceiptId::from_random_bytes([number; 16])
+}
+
+#[test]
+fn blocked_then_verified_then_approved_then_allowed_then_spent() {
+    let policy = policy(POLICY.replace("count: 2", "count: 1").as_str());
+    let request = request(REQUEST);
+    let key = SigningKey::from_seed([1; 32]);
+    let reviewer = SigningKey::from_seed([2; 32]);
+    let blocked = decide(&policy, &request, &Evidence::default(), &moment(0));
+    let first = DecisionReceipt::draft(&blocked, &request, id(1), None).sign(&key).unwrap();
+    assert_eq!(first.ruling(), Ruling::HumanReview);
+    assert_eq!(first.verify(&[key.signer()]).trust, Trust::Trusted);
+
+    assert_eq!(Approval::roles_asked(first.document()), ["release-manager"]);
+    let said = Approval {
+        role: "release-manager".to_owned(),
+        note: "checked".to_owned(),
+        expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
+    };
+    let signed = said.draft(first.document(), id(2), now()).unwrap().sign(&reviewer).unwrap();
+    let verified = verify_receipt(&signed, Profile::Vrf, &[reviewer.signer()]);
+    assert_eq!(verified.answer, Answer::Valid);
+    let approved = ReceiptFact::new(&signed, &verified, false);
+
+    let only_receipt = Evidence::new(vec![receipt("r", "diff")]);
+    let unmet = admits(&first, &policy, &request, &only_receipt, &moment(1));
+    assert!(matches!(unmet, Admission::ConditionsUnmet(unmet) if unmet.len() == 1));
+
+    let both = Evidence::new(vec![receipt("r", "diff"), approved.clone()]);
+    assert_eq!(admits(&first, &policy, &request, &both, &moment(1)), Admission::Admitted);
+    let allowed = decide(&policy, &request, &both, &moment(1));
+    assert_eq!(allowed.ruling(), Ruling::Allow);
+    let tip = first.tip();
+    let second = DecisionReceipt::draft(&allowed, &request, id(3), tip.as_ref()).sign(&key).unwrap();
+    assert_eq!(second.tip().unwrap().position, 1);
+
+    let spent = Evidence::new(vec![receipt("r", "diff"), approved].into_iter().map(spend).collect());
+    let again = decide(&policy, &request, &spent, &moment(1));
+    assert_eq!(again.ruling(), Ruling::HumanReview);
+    assert!(matches!(
+        admits(&second, &policy, &request, &spent, &moment(1)),
+        Admission::Refused { code: "not_blocked", .. }
+    ));
+    for receipt in [&first, &second] {
+        assert_eq!(replay(receipt, &request, &policy, spent.documents()), Replay::Same);
+    }
+}
+
+fn spend(fact: ReceiptFact) -> ReceiptFact {
+    ReceiptFact { spent: true, ..fact }
+}
+
+#[test]
+fn a_replay_says_where_it_differs() {
+    let policy = policy(POLICY);
+    let request = request(REQUEST);
+    let decision = decide(&policy, &request, &Evidence::new(vec![receipt("r", "diff")]), &moment(0));
+    let receipt_of = DecisionReceipt::draft(&decision, &request, id(1), None);
+    let differences = |replayed: Replay| match replayed {
+        Replay::Differs(differences) => differences.into_iter().map(|difference| difference.at).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let changed = crate::support::request(&REQUEST.replace("id: a1", "id: a2"));
+    assert_eq!(differences(replay(&receipt_of, &changed, &policy, &[])), ["binding.facts_hash"]);
+    let stricter = crate::support::policy(&POLICY.replace("max_age: 1h", "max_age: 10m"));
+    assert!(differences(replay(&receipt_of, &request, &stricter, &[])).contains(&"binding.policy_hash".to_owned()));
+    let forged = ReceiptFact { tier: 1, ..receipt("r", "diff") };
+    assert_eq!(differences(replay(&receipt_of, &request, &policy, &[forged])), ["evidence of r"]);
+    let mut tampered = receipt_of.document().clone();
+    tampered.insert("what_would_change_this", Vec::new());
+    let tampered = DecisionReceipt::from_document(Json::Object(tampered)).unwrap();
+    assert_eq!(differences(replay(&tampered, &request, &policy, &[])), ["what_would_change_this"]);
+}
+
+#[test]
+fn contradictory_receipts_are_not_read() {
+    let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
+    let good = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
+    for (name, value, code) in [
+        ("outcome", Json::from("Allow"), "contradiction"),
+        ("outcome", Json::from("allow"), "contradiction"),
+        ("safe_to_execute", Json::Bool(true), "contradiction"),
+        ("human_review_terminal", Json::Bool(false), "contradiction"),
+        ("receipt_type", Json::from("other"), "not_a_decision"),
+        ("decision_id", Json::Null, "missing_field"),
+    ] {
+        let mut document = good.document().clone();
+        document.insert(name, value);
+        let error = DecisionReceipt::from_document(Json::Object(document)).unwrap_err();
+        assert_eq!(error.code(), code, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_admitted_that_could_not_be_allowed() {
+    let request = request("action: {tool: t, class: upload}\nfacts: []\n");
+    let blocked_by = |text: &str| {
+        let policy = policy(text);
+        let decision = decide(&policy, &request, &Evidence::default(), &moment(0));
+        let receipt = DecisionReceipt::draft(&decision, &request, id(1), None);
+        (policy, receipt)
+    };
+    let (unmatched, receipt) = blocked_by("version: 1\nboundaries: []\n");
+    let admission = admits(&receipt, &unmatched, &request, &Evidence::default(), &moment(1));
+    assert!(matches!(admission, Admission::Refused { code: "nothing_would_change", .. }));
+    let (other, _) = blocked_by("version: 1\nboundaries: [{id: b, match: {}}]\n");
+    assert_eq!(admits(&receipt, &other, &request, &Evidence::default(), &moment(1)), Admission::Admitted);
+    let (ended, receipt) = blocked_by("version: 1\nboundaries: []\nunmatched: goal_fail_terminal\n");
+    let admission = admits(&receipt, &ended, &request, &Evidence::default(), &moment(1));
+    assert!(matches!(admission, Admission::Refused { code: "terminal", .. }));
+}
+
+#[test]
+fn the_changes_are_the_smallest_and_in_words() {
+    let policy = policy(POLICY);
+    let request = request(&REQUEST.replace(
+        "facts: [{type: ticket, payload: {ticket_id: T-17, approved_by: lead}, source: lookup}]",
+        "facts: []",
+    ));
+    let documents = vec![approval(1, "release-manager", &request)];
+    let decision = decide(&policy, &request, &Evidence::new(documents), &moment(0));
+    let kinds: Vec<_> = decision.changes().iter().map(|change| change.kind()).collect();
+    assert_eq!(kinds, ["fact", "receipt", "approval"]);
+    assert!(decision.changes().iter().all(|change| !change.is_supposed()));
+    assert!(decision.changes()[0].words().starts_with("Ask the lead to approve the ticket, then retry."));
+    assert!(decision.changes()[1].words().contains("sha256:"));
+    let explained = explain_decision(&policy, &decision);
+    assert!(explained.contains("It would be allowed if:"), "{explained}");
+    assert!(explain_policy(&policy).contains("requires a call of run_tests that succeeded after the last edit_file"));
+}
+
+#[test]
+fn approvals_need_a_decision_a_role_a_note_and_time() {
+    let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
+    let receipt = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
+    let said = |role: &str, note: &str, until: &str| Approval {
+        role: role.to_owned(),
+        note: note.to_owned(),
+        expires_at: until.parse().unwrap(),
+    };
+    let late = "2026-03-01T13:00:00Z";
+    let tried = |said: Approval| said.draft(receipt.document(), id(2), now()).unwrap_err();
+    assert_eq!(tried(said("r", " ", late)), ApprovalError::Note);
+    assert_eq!(tried(said("", "n", late)), ApprovalError::Role);
+    assert_eq!(tried(said("r", "n", "2026-03-01T11:00:00Z")), ApprovalError::Expired);
+    let other = said("r", "n", late).draft(&proofmark_receipt::Object::new(), id(2), now());
+    assert_eq!(other.unwrap_err(), ApprovalError::NotADecision("decision_id"));
+}

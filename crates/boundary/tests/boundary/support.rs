@@ -1,0 +1,76 @@
+//! What the tests build their worlds of.
+
+use proofmark_boundary::{ApprovalFact, Decision, Evidence, History, Moment, Policy, ReceiptFact, Request, decide};
+use proofmark_receipt::document::{Format, parse};
+use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+
+pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
+
+pub(crate) fn yaml(text: &str) -> Json {
+    parse(text.as_bytes(), Format::Yaml).unwrap()
+}
+
+pub(crate) fn policy(text: &str) -> Policy {
+    Policy::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+pub(crate) fn request(text: &str) -> Request {
+    Request::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+pub(crate) fn moment(denied: u64) -> Moment {
+    Moment { now: now(), history: History { denied } }
+}
+
+pub(crate) fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+pub(crate) fn decided(policy: &Policy, request: &Request, documents: Vec<ReceiptFact>) -> Decision {
+    decide(policy, request, &Evidence::new(documents), &moment(0))
+}
+
+pub(crate) fn codes(decision: &Decision) -> Vec<String> {
+    decision.reasons().map(|reason| reason.code.to_string()).collect()
+}
+
+pub(crate) fn causes(decision: &Decision) -> Vec<&'static str> {
+    decision.reasons().filter_map(|reason| reason.cause).collect()
+}
+
+/// A good receipt over the text.
+pub(crate) fn receipt(name: &str, over: &str) -> ReceiptFact {
+    ReceiptFact {
+        receipt_id: name.to_owned(),
+        content: Sha256Digest::of(name.as_bytes()),
+        verdict: Verdict::Pass,
+        tier: 0,
+        output: Sha256Digest::of(over.as_bytes()),
+        specification: Sha256Digest::of(b"spec"),
+        verified_at: "2026-03-01T11:30:00Z".parse().unwrap(),
+        signer: Some(reviewer(200)),
+        valid: true,
+        trust: Trust::Trusted,
+        spent: false,
+        approval: None,
+    }
+}
+
+/// A good approval of the request's action.
+pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
+    ReceiptFact {
+        tier: 3,
+        output: of.action_hash(),
+        signer: Some(reviewer(number)),
+        approval: Some(ApprovalFact {
+            role: role.to_owned(),
+            action_hash: of.action_hash(),
+            expires_at: "2026-03-01T12:30:00Z".parse().unwrap(),
+        }),
+        ..receipt(&format!("approval {number} as {role}"), "")
+    }
+}
+
+pub(crate) fn reviewer(number: u8) -> SignerId {
+    SignerId::from_bytes([number; 32])
+}

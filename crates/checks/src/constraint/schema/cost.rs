@@ -1,0 +1,306 @@
+//! How often a schema visits a document.
+//!
+//! Where two subschemas of one place lead to the same subschema, each level of the document doubles the visits, so a
+//! small schema and a small document can take forever. The visits are counted before they are made: subschemas that
+//! apply to the same place are counted, not followed, so counting takes no longer than the distinct ones.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+/// The most visits of a subschema to a place that a document is given.
+const MAX_VISITS: u64 = 1 << 24;
+/// The most pairs of subschemas that apply to the same place.
+const MAX_PAIRS: usize = 1 << 20;
+
+/// Keywords whose subschemas apply to the same place.
+const HERE: [(&str, Holds); 9] = [
+    ("allOf", Holds::Schemas),
+    ("anyOf", Holds::Schemas),
+    ("oneOf", Holds::Schemas),
+    ("not", Holds::Schemas),
+    ("if", Holds::Schemas),
+    ("then", Holds::Schemas),
+    ("else", Holds::Schemas),
+    ("dependentSchemas", Holds::Members),
+    ("dependencies", Holds::Members),
+];
+/// Keywords that name a subschema which applies to the same place.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+/// Keywords whose subschemas apply to any item or member of the place.
+const BELOW: [(&str, Holds); 8] = [
+    ("patternProperties", Holds::Members),
+    ("additionalProperties", Holds::Schemas),
+    ("unevaluatedProperties", Holds::Schemas),
+    ("items", Holds::Schemas),
+    ("additionalItems", Holds::Schemas),
+    ("unevaluatedItems", Holds::Schemas),
+    ("contains", Holds::Schemas),
+    ("propertyNames", Holds::Schemas),
+];
+
+/// What the value of a keyword holds.
+#[derive(Clone, Copy)]
+enum Holds {
+    /// A schema, or a list of them.
+    Schemas,
+    /// Names, and a schema for each.
+    Members,
+}
+
+/// Subschemas that apply to the same place, and how often.
+type Counts = BTreeMap<usize, u64>;
+
+/// Why a schema is not followed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Endless {
+    /// It leads back to itself without going deeper into the document.
+    Circle,
+    /// It visits the same place too often.
+    TooMany,
+}
+
+/// The subschemas of a schema, and which leads to which.
+pub(super) struct Cost {
+    /// For each subschema those it applies to the same place, itself included.
+    here: Vec<Counts>,
+    below: Vec<Below>,
+}
+
+#[derive(Default)]
+struct Below {
+    any: Vec<usize>,
+    named: HashMap<String, usize>,
+    /// By the index of the item.
+    items: Vec<Option<usize>>,
+}
+
+impl Cost {
+    /// Counts what a schema applies to one place.
+    pub(super) fn of(schema: &Value) -> Result<Cost, Endless> {
+        let mut places = Places::default();
+        places.collect(schema, String::new());
+        let edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
+        let below = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
+        let mut closing = Closing { edges: &edges, done: vec![None; edges.len()], open: vec![false; edges.len()], pairs: 0 };
+        (0..edges.len()).try_for_each(|node| closing.close(node).map(drop))?;
+        Ok(Cost { here: closing.done.into_iter().map(Option::unwrap_or_default).collect(), below })
+    }
+
+    /// Whether the document can be visited in reasonable time.
+    pub(super) fn allows(&self, document: &Value) -> bool {
+        let root = [(0, 1)].into_iter().filter(|_| !self.here.is_empty()).collect();
+        self.walk(document, &root, &mut 0).is_some()
+    }
+
+    fn walk(&self, place: &Value, asked: &Counts, visits: &mut u64) -> Option<()> {
+        let mut applied = Counts::new();
+        for (node, times) in asked {
+            for (other, count) in self.here.get(*node).into_iter().flatten() {
+                add(&mut applied, *other, times.saturating_mul(*count));
+            }
+        }
+        *visits = applied.values().fold(*visits, |sum, count| sum.saturating_add(*count));
+        if *visits > MAX_VISITS {
+            return None;
+        }
+        match place {
+            Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
+                let next = self.next(&applied, |below| below.items.get(index)?.as_ref());
+                next.is_empty().then_some(()).or_else(|| self.walk(item, &next, visits))
+            }),
+            Value::Object(members) => members.iter().try_for_each(|(name, member)| {
+                let next = self.next(&applied, |below| below.named.get(name));
+                next.is_empty().then_some(()).or_else(|| self.walk(member, &next, visits))
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(()),
+        }
+    }
+
+    fn next<'a>(&'a self, applied: &Counts, own: impl Fn(&'a Below) -> Option<&'a usize>) -> Counts {
+        let mut next = Counts::new();
+        for (node, times) in applied {
+            let Some(below) = self.below.get(*node) else { continue };
+            below.any.iter().chain(own(below)).for_each(|to| add(&mut next, *to, *times));
+        }
+        next
+    }
+}
+
+fn add(counts: &mut Counts, node: usize, times: u64) {
+    let count = counts.entry(node).or_default();
+    *count = count.saturating_add(times);
+}
+
+/// Follows what applies to the same place to its end.
+struct Closing<'a> {
+    edges: &'a [Vec<usize>],
+    done: Vec<Option<Counts>>,
+    open: Vec<bool>,
+    pairs: usize,
+}
+
+impl Closing<'_> {
+    /// Closes a node after those it leads to; a list of its own stands in for the stack, which a schema could overflow.
+    fn close(&mut self, start: usize) -> Result<(), Endless> {
+        let mut path = vec![start];
+        while let Some(&node) = path.last() {
+            if self.done.get(node).is_none_or(Option::is_some) {
+                path.pop();
+                continue;
+            }
+            let edges = self.edges.get(node).map_or(&[][..], Vec::as_slice);
+            let waiting: Vec<usize> =
+                edges.iter().copied().filter(|to| self.done.get(*to).is_some_and(Option::is_none)).collect();
+            if waiting.is_empty() {
+                let counts = self.counts(node, edges)?;
+                self.done.get_mut(node).into_iter().for_each(|done| *done = Some(counts.clone()));
+                path.pop();
+                continue;
+            }
+            // What waits for others and is met again waits for itself.
+            if std::mem::replace(self.open.get_mut(node).ok_or(Endless::Circle)?, true) {
+                return Err(Endless::Circle);
+            }
+            path.extend(waiting);
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, node: usize, edges: &[usize]) -> Result<Counts, Endless> {
+        let mut counts = Counts::from([(node, 1)]);
+        for to in edges {
+            for (other, count) in self.done.get(*to).into_iter().flatten().flatten() {
+                add(&mut counts, *other, *count);
+            }
+        }
+        self.pairs += counts.len();
+        let visits = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        if self.pairs > MAX_PAIRS || visits > MAX_VISITS { Err(Endless::TooMany) } else { Ok(counts) }
+    }
+}
+
+/// Every object of a schema with the pointer to it.
+#[derive(Default)]
+struct Places<'a> {
+    nodes: Vec<(String, &'a Value)>,
+    pointers: HashMap<String, usize>,
+    /// Where a schema with an address of its own begins, by the last part of the address.
+    resources: Vec<(&'a str, String)>,
+    anchors: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Places<'a> {
+    fn collect(&mut self, value: &'a Value, at: String) {
+        match value {
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(index, item)| self.collect(item, format!("{at}/{index}")));
+            }
+            Value::Object(members) => {
+                let node = self.nodes.len();
+                self.nodes.push((at.clone(), value));
+                self.pointers.insert(at.clone(), node);
+                let text = |name: &str| members.get(name).and_then(Value::as_str);
+                if let Some(address) = text("$id").or_else(|| text("id")) {
+                    self.resources.push((last_part(address), at.clone()));
+                }
+                for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|name| text(name)) {
+                    self.anchors.entry(anchor).or_default().push(node);
+                }
+                for (name, member) in members {
+                    self.collect(member, format!("{at}/{}", escaped(name)));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// The subschemas that apply to the same place. What decides about the rest evaluates them once more.
+    fn here(&self, at: &str, node: &Value) -> Vec<usize> {
+        let mut found = self.under(&HERE, at, node);
+        let references = REFERENCES.iter().filter_map(|name| node.get(name)?.as_str());
+        found.extend(references.flat_map(|reference| self.referred(reference)));
+        if node.get("unevaluatedProperties").or_else(|| node.get("unevaluatedItems")).is_some() {
+            found.extend(found.clone());
+        }
+        found
+    }
+
+    fn below(&self, at: &str, node: &Value) -> Below {
+        let named = node.get("properties").and_then(Value::as_object).into_iter().flat_map(|members| members.keys());
+        let schema = |name: &String| self.pointers.get(&format!("{at}/properties/{}", escaped(name))).copied();
+        let listed = ["prefixItems", "items"].into_iter().find(|name| node.get(name).is_some_and(Value::is_array));
+        let count = listed.and_then(|name| node.get(name)?.as_array()).map_or(0, Vec::len);
+        let item = |index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied();
+        let unlisted = node.get("items").is_some_and(Value::is_array);
+        let any: Vec<_> = BELOW.into_iter().filter(|(name, _)| !(unlisted && *name == "items")).collect();
+        Below {
+            any: self.under(&any, at, node),
+            named: named.filter_map(|name| Some((name.clone(), schema(name)?))).collect(),
+            items: (0..count).map(item).collect(),
+        }
+    }
+
+    fn under(&self, keywords: &[(&str, Holds)], at: &str, node: &Value) -> Vec<usize> {
+        let values = keywords.iter().filter_map(|(name, holds)| Some((name, node.get(name)?, holds)));
+        values.flat_map(|(name, value, holds)| self.inside(&format!("{at}/{name}"), value, *holds)).collect()
+    }
+
+    /// The schema at a pointer, or the schemas of a list or of named members there.
+    fn inside(&self, at: &str, value: &Value, holds: Holds) -> Vec<usize> {
+        let node = |at: &str| self.pointers.get(at).copied();
+        match (value, holds) {
+            (Value::Array(items), _) => {
+                (0..items.len()).filter_map(|index| node(&format!("{at}/{index}"))).collect()
+            }
+            (Value::Object(members), Holds::Members) => {
+                members.keys().filter_map(|name| node(&format!("{at}/{}", escaped(name)))).collect()
+            }
+            (_, _) => node(at).into_iter().collect(),
+        }
+    }
+
+    /// What a reference may lead to; where that depends on more than its text, all of it.
+    fn referred(&self, reference: &str) -> Vec<usize> {
+        let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let within = self.resources.iter().filter(|(last, _)| address.is_empty() || *last == last_part(address));
+        let mut begins: Vec<&str> = within.map(|(_, at)| at.as_str()).collect();
+        begins.extend(address.is_empty().then_some(""));
+        begins.sort_unstable();
+        begins.dedup();
+        match fragment.is_empty() || fragment.starts_with('/') {
+            true => begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect(),
+            false => self.anchors.get(fragment).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// A name as it stands in a JSON Pointer (RFC 6901).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn last_part(address: &str) -> &str {
+    let address = address.split('#').next().unwrap_or_default();
+    address.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default()
+}
+
+/// The text of a fragment, in which some characters are written as `%` and two digits.
+fn plain(fragment: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = fragment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let coded = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match coded.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,106 @@
+//! `proofmark approve`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use proofmark_receipt::Timestamp;
+use proofmark_verifier::boundary::Approval;
+use proofmark_verifier::{Store, approve, now, trusted_signers};
+
+use crate::config::Config;
+use crate::decide::{decision_receipt, genuine};
+use crate::exit::Exit;
+
+/// The longest an approval may count.
+const MAX_EXPIRY: Duration = Duration::from_secs(30 * 86_400);
+
+/// Approve the action a decision receipt is about, as a human reviewer
+///
+/// The approval is a signed receipt of tier 3, bound to exactly this action: it expires, and it is spent with the decision
+/// it allows.
+#[derive(Args)]
+#[command(after_help = "Example:
+  proofmark approve decision.json --key reviewer --note \"checked with the customer\" --expires 1h > approval.json")]
+pub(crate) struct Approve {
+    /// The decision receipt of the action
+    decision: PathBuf,
+    /// The reviewer's key: a name, or the path of a key file
+    #[arg(long, value_name = "KEY")]
+    key: String,
+    /// Why it is approved
+    #[arg(long)]
+    note: String,
+    /// How long the approval counts: 30m, 1h, 2d
+    #[arg(long, default_value = "1h", value_parser = duration)]
+    expires: Duration,
+    /// In which role [default: the one the decision asks for]
+    #[arg(long)]
+    role: Option<String>,
+    /// Trust this signer of decisions [default: this home's own key]
+    #[arg(long, value_name = "KEY")]
+    trust: Vec<String>,
+    /// The passphrase of the key is in this file
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Keep the approval in this database
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+impl Approve {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        let decision = decision_receipt(&self.decision)?;
+        let mut trusted = Vec::new();
+        for text in &self.trust {
+            trusted.extend(trusted_signers(text)?);
+        }
+        if trusted.is_empty() {
+            trusted.push(config.signing_key(None, passphrase.as_ref())?.signer());
+        }
+        genuine(&decision, &trusted, &self.decision)?;
+        let role = match (self.role, Approval::roles_asked(decision.document()).as_slice()) {
+            (Some(role), _) => role,
+            (None, [role]) => role.clone(),
+            (None, []) => bail!(
+                "approve `{}`: the decision asks for no approval; name the role with `--role`",
+                self.decision.display()
+            ),
+            (None, roles) => bail!(
+                "approve `{}`: it asks for several roles; choose one of {} with `--role`",
+                self.decision.display(),
+                roles.join(", ")
+            ),
+        };
+        let key = config.keyring().load(&self.key, passphrase.as_ref())?;
+        let store = Store::open(&config.store_path(self.store.as_deref()))?;
+        let expiry = i64::try_from(self.expires.as_millis()).unwrap_or(i64::MAX);
+        let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(expiry));
+        let receipt = approve(Approval { role, note: self.note, expires_at }, &decision, &key, Some(&store))?;
+        writeln!(io::stdout().lock(), "{}", receipt.to_text())?;
+        Ok(Exit::Yes)
+    }
+}
+
+/// A number and `s`, `m`, `h` or `d`.
+fn duration(text: &str) -> anyhow::Result<Duration> {
+    let wrong = || anyhow!("`{text}` is no duration; write one as in 30m, 1h or 2d, 30d at most");
+    let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (digits, unit) = text.split_at(at);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let duration = Duration::from_secs(number.checked_mul(seconds).ok_or_else(wrong)?);
+    if duration.is_zero() || duration > MAX_EXPIRY {
+        return Err(wrong());
+    }
+    Ok(duration)
+}

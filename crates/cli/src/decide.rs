@@ -1,0 +1,178 @@
+//! `proofmark decide`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use proofmark_receipt::json::MAX_BYTES;
+use proofmark_receipt::{Answer, SignerId, Trust};
+use proofmark_verifier::boundary::{Admission, DecisionReceipt, Replay, Request, explain_decision};
+use proofmark_verifier::{Decided, Question, Store, decide, replay, resume, trusted_signers};
+
+use crate::config::Config;
+use crate::document::{self, read_as};
+use crate::exit::Exit;
+use crate::input;
+use crate::paint::{Paint, tame};
+
+/// Decide whether an action may execute now, and how to go on if not
+///
+/// The decision is a signed receipt the workflow can branch on: allow, replan, ask a human, or stop, with what would
+/// change it. Receipts and approvals count as evidence; one that counts once is spent with the decision.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark decide examples/decide/request.json --policy examples/decide/policy.yaml
+  proofmark decide request.json --policy policy.yaml --receipts ./receipts --trust verifier.pem --json
+  proofmark decide request.json --policy policy.yaml --replay decision.json
+
+Exit codes: 0 allowed (or the replay agrees); 1 not; 2 nothing could be decided.")]
+pub(crate) struct Decide {
+    /// The action and the facts: the plain form, or `{envelope, decision_context}`; - for standard input
+    #[arg(value_name = "FILE|-")]
+    request: PathBuf,
+    /// The policy of boundaries
+    #[arg(long, value_name = "FILE")]
+    policy: PathBuf,
+    /// Receipts presented as evidence: a folder of .json and .jsonl files
+    #[arg(long, value_name = "DIR")]
+    receipts: Option<PathBuf>,
+    /// Approvals presented: a folder of .json and .jsonl files
+    #[arg(long, value_name = "DIR")]
+    approvals: Option<PathBuf>,
+    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    #[arg(long, value_name = "KEY")]
+    trust: Vec<String>,
+    /// Admit the request only if the conditions of this decision receipt hold
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    resume: Option<PathBuf>,
+    /// Decide nothing: recompute this decision receipt, and say where it differs
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// Sign the decision with this key: a name, or the path of a key file
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// The passphrase of the key is in this file
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Keep decisions, and what they spend, in this database
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Print the decision receipt, on one line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Decide {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let policy = document::boundary(&self.policy)?;
+        let request = self.read_request()?;
+        let mut trusted: Vec<SignerId> = Vec::new();
+        for text in &self.trust {
+            trusted.extend(trusted_signers(text)?);
+        }
+        let folders: Vec<&Path> =
+            [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
+        let question = Question { policy: &policy, request: &request, folders: &folders, trusted: &trusted };
+        if let Some(path) = &self.replay {
+            return recompute(&question, &decision_receipt(path)?);
+        }
+        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
+        let store = Store::open(&config.store_path(self.store.as_deref()))?;
+        if let Some(path) = &self.resume {
+            let resumed = decision_receipt(path)?;
+            let own = [key.signer()];
+            let signers = if trusted.is_empty() { &own[..] } else { &trusted };
+            genuine(&resumed, signers, path)?;
+            if let Some(why) = not_admitted(&resume(&question, &resumed, &store)?) {
+                writeln!(io::stdout().lock(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
+                return Ok(Exit::No);
+            }
+        }
+        let decided = decide(&question, &key, &store)?;
+        let mut out = io::stdout().lock();
+        match self.json {
+            true => writeln!(out, "{}", decided.receipt.to_text())?,
+            false => write!(out, "{}", shown(&policy, &decided))?,
+        }
+        Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
+    }
+
+    fn read_request(&self) -> anyhow::Result<Request> {
+        if self.request != Path::new("-") {
+            return read_as(&self.request, "request", Request::read);
+        }
+        let bytes = input::read_stdin(MAX_BYTES as u64)?;
+        let json = proofmark_receipt::Json::parse(&bytes).context("read the request")?;
+        Request::read(&json).context("read the request")
+    }
+}
+
+fn shown(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> String {
+    let paint = Paint::for_stdout();
+    let outcome = decided.decision.outcome().to_string();
+    let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
+    let words: String =
+        explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", tame(line))).collect();
+    let id =
+        decided.receipt.document().get("decision_id").and_then(proofmark_receipt::Json::as_str).unwrap_or_default();
+    format!("{painted}\n{words}  {}\n", paint.faint(&format!("decision {id}")))
+}
+
+/// Reads a decision receipt from a file.
+pub(crate) fn decision_receipt(path: &Path) -> anyhow::Result<DecisionReceipt> {
+    let bytes = input::read_limited(path, MAX_BYTES as u64)?;
+    DecisionReceipt::parse(&bytes).with_context(|| format!("read the decision receipt `{}`", path.display()))
+}
+
+/// Whether somebody trusted signed the receipt as it is.
+pub(crate) fn genuine(receipt: &DecisionReceipt, trusted: &[SignerId], path: &Path) -> anyhow::Result<()> {
+    let verification = receipt.verify(trusted);
+    match (&verification.answer, verification.trust) {
+        (Answer::Valid, Trust::Trusted) => Ok(()),
+        (Answer::Valid, _) => {
+            bail!("use the decision receipt `{}`: its signer is not trusted; name it with `--trust`", path.display())
+        }
+        (answer, _) => bail!(
+            "use the decision receipt `{}`: it is {answer} ({})",
+            path.display(),
+            answer.cause().unwrap_or_default()
+        ),
+    }
+}
+
+fn not_admitted(admission: &Admission) -> Option<String> {
+    match admission {
+        Admission::Admitted => None,
+        Admission::ConditionsUnmet(unmet) => Some(format!("these conditions do not hold: {}", unmet.join("; "))),
+        Admission::Refused { code, message } => Some(format!("{code}: {message}")),
+    }
+}
+
+fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
+    let paint = Paint::for_stdout();
+    let mut out = io::stdout().lock();
+    match replay(question, receipt, None)? {
+        Replay::Same => {
+            writeln!(out, "{} the same request and policy come to the same decision", paint.good("same"))?;
+            Ok(Exit::Yes)
+        }
+        Replay::Differs(differences) => {
+            writeln!(out, "{}", paint.bad("differs"))?;
+            for one in differences {
+                writeln!(
+                    out,
+                    "  {}: recorded {}, recomputed {}",
+                    tame(&one.at),
+                    tame(&one.recorded),
+                    tame(&one.recomputed)
+                )?;
+            }
+            Ok(Exit::No)
+        }
+        Replay::Unreadable(what) => {
+            bail!("recompute the decision: its `{what}` can not be read; give the receipt as it was issued")
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Tier 1, and whole projects with tests of their own, some of them hostile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proofmark_receipt::{Detail, Json, Receipt, Sha256Digest, Status, Verdict};
+
+use crate::run::{Done, Place, project_file};
+
+/// A request that runs `command` in a project of these files, with further members of `verification`.
+fn project(files: &[(&str, &str)], command: &[&str], more: &[(&str, Json)]) -> String {
+    let texts = |words: &[&str]| Json::from(words.iter().map(|word| Json::from(*word)).collect::<Vec<_>>());
+    let object = |members: Vec<(&str, Json)>| {
+        let mut object = proofmark_receipt::Object::new();
+        members.into_iter().for_each(|(name, value)| drop(object.insert(name, value)));
+        Json::from(object)
+    };
+    let files = object(files.iter().map(|(path, text)| (*path, Json::from(*text))).collect());
+    let mut verification =
+        vec![("kind", Json::from("test_suite")), ("mode", Json::from("command")), ("command", texts(command))];
+    verification.extend(more.iter().cloned());
+    object(vec![("output", object(vec![("files", files)])), ("verification", object(verification))]).to_text()
+}
+
+/// A project of one script of bash that is to write `report.xml`.
+fn script(text: &str) -> String {
+    project(&[("run.sh", text)], &["bash", "run.sh"], &[("report", Json::from("report.xml"))])
+}
+
+const REPORT: &str = r#"<testsuite tests="1"><testcase name="good"/></testsuite>"#;
+
+fn only(receipt: &Receipt) -> &Detail {
+    assert_eq!(receipt.results().details.len(), 1, "{}", receipt.to_text());
+    &receipt.results().details[0]
+}
+
+fn names(receipt: &Receipt, status: Status) -> Vec<&str> {
+    let details = receipt.results().details.iter().filter(|detail| detail.status == status);
+    details.map(|detail| detail.name.as_str()).collect()
+}
+
+fn parsed(done: &Done) -> Receipt {
+    Receipt::parse(done.stdout.trim().as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"))
+}
+
+/// Copies an example to where it can be changed.
+fn copied(place: &Place, example: &str) -> PathBuf {
+    let to = place.path(example);
+    copy(Path::new(&project_file(&format!("examples/{example}"))), &to);
+    to
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() { copy(&path, &to) } else { drop(fs::copy(&path, &to).unwrap()) }
+    }
+}
+
+fn plant(file: &Path, right: &str, wrong: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains(right));
+    fs::write(file, text.replace(right, wrong)).unwrap();
+}
+
+#[test]
+fn a_project_of_node_passes_until_a_bug_is_planted() {
+    let place = Place::new();
+    let folder = copied(&place, "project-node");
+    let verify = || place.run(&["verify", "--dir", folder.to_str().unwrap(), "--json", "--", "node", "--test"]);
+    let done = verify();
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict()), (0, Verdict::Pass), "{done:?}");
+    assert_eq!(receipt.metadata().get("comparison"), Some(&Json::from("in-process")));
+    assert_eq!(receipt.results().total, 2);
+    plant(&folder.join("slug.js"), ".replace(/^-|-$/g, '')", "");
+    let done = verify();
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
+    assert_eq!(names(&receipt, Status::Fail), ["what is no letter is left out at the ends"]);
+}
+
+/// The folder of a Python that has pytest, as `cargo xtask test` provides it.
+fn pytest() -> Option<String> {
+    let python = std::env::var("PROOFMARK_PYTHON").ok();
+    let has = |python: &String| {
+        let import = std::process::Command::new(python).args(["-c", "import pytest"]).output();
+        import.is_ok_and(|output| output.status.success())
+    };
+    let Some(python) = python.filter(has) else {
+        println!("skipped: no Python with pytest in PROOFMARK_PYTHON");
+        return None;
+    };
+    let folder = Path::new(&python).parent().unwrap().to_str().unwrap();
+    Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
+}
+
+#[test]
+fn a_project_of_pytest_passes_until_a_bug_is_planted() {
+    let Some(path) = pytest() else { return };
+    let place = Place::new();
+    let folder = copied(&place, "project-python");
+    let arguments = ["verify", "--dir", folder.to_str().unwrap(), "--json", "--", "pytest", "-q"];
+    let verify = || place.run_with(&arguments, &[("PATH", &path)], b"");
+    let done = verify();
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict(), receipt.results().total), (0, Verdict::Pass, 3), "{done:?}");
+    plant(&folder.join("calc.py"), "/ len(numbers)", "/ (len(numbers) + 1)");
+    let done = verify();
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
+    assert_eq!(names(&receipt, Status::Fail), ["tests.test_calc::test_mean"]);
+    plant(&folder.join("calc.py"), "def total", "def totals");
+    let broken = parsed(&verify());
+    assert_eq!(broken.verdict(), Verdict::Fail, "{}", broken.to_text());
+}
+
+#[test]
+fn constraints_are_checked_without_a_sandbox() {
+    let place = Place::new();
+    let done = place.run(&["verify", &project_file("examples/profile.yaml"), "--json"]);
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict(), receipt.tier()), (0, Verdict::Pass, 1), "{done:?}");
+    for absent in ["sandbox", "isolation", "language", "comparison"] {
+        assert!(!receipt.metadata().contains(absent), "{absent}");
+    }
+    assert!(receipt.results().details.iter().all(|detail| detail.constraint.is_some()));
+}
+
+#[test]
+fn a_constraint_that_does_not_compile_is_no_answer() {
+    let place = Place::new();
+    let text = r#"{"output":{"content":"{}"},"verification":{"kind":"schema_check","checks":
+        [{"name":"a","constraint":"cel:output.age >= && true"}]}}"#;
+    let done = place.run(&["verify", &place.file("r.json", text), "--json"]);
+    assert!(done.code == 2 && done.stdout.is_empty(), "{done:?}");
+    assert!(done.stderr.contains("verification.checks[0].constraint") && done.stderr.contains('^'), "{done:?}");
+}
+
+#[test]
+fn a_schema_can_stand_in_a_file_beside_the_request() {
+    let place = Place::new();
+    place.file("schemas/name.json", r#"{"required": ["name"]}"#);
+    let text = r#"{"output":{"content":"{}"},"verification":{"schema":"schemas/name.json"}}"#;
+    let done = place.run(&["verify", &place.file("r.json", text), "--json"]);
+    assert_eq!((done.code, parsed(&done).verdict()), (1, Verdict::Fail), "{done:?}");
+    let done = place.run(&["verify", &place.file("r.json", text.replace("name.json", "none.json"))]);
+    assert!(done.code == 2 && done.stderr.contains("none.json"), "{done:?}");
+}
+
+#[test]
+fn a_report_is_read_once_the_command_has_ended() {
+    let place = Place::new();
+    let receipt = place.receipt(&script(&format!("echo '{REPORT}' > report.xml")), &[]);
+    assert_eq!((receipt.verdict(), only(&receipt).name.as_str()), (Verdict::Pass, "good"), "{}", receipt.to_text());
+}
+
+/// What the submission leaves where its report is due is no way out of its cell.
+#[test]
+fn a_report_that_is_no_plain_file_is_no_report() {
+    let place = Place::new();
+    let table = [
+        "ln -s /dev/zero report.xml",
+        "ln -s /etc/passwd report.xml",
+        "ln -s /proc/self/environ report.xml",
+        "mkdir in; echo REPORT > in/report.xml; ln -s in/report.xml report.xml",
+        "mkfifo report.xml",
+        "mkdir report.xml",
+        "true",
+    ];
+    for line in table {
+        let receipt = place.receipt(&script(&line.replace("REPORT", &format!("'{REPORT}'"))), &[]);
+        let detail = only(&receipt);
+        assert_eq!((receipt.verdict(), detail.status), (Verdict::Fail, Status::Error), "{line}: {}", receipt.to_text());
+        assert!(detail.message.as_deref().unwrap().contains("left no report `report.xml`"), "{line}: {detail:?}");
+        assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("submission")));
+    }
+    let text = "mkdir in; echo REPORT > in/report.xml; ln -s in out".replace("REPORT", &format!("'{REPORT}'"));
+    let below = project(&[("run.sh", &text)], &["bash", "run.sh"], &[("report", Json::from("out/report.xml"))]);
+    assert_eq!(place.receipt(&below, &[]).verdict(), Verdict::Fail);
+}
+
+#[test]
+fn a_report_longer_than_the_output_may_be_is_an_error() {
+    let text = "echo '<testsuite>' > report.xml; for i in {1..200000}; do echo '<testcase name=\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"/>'; done >> report.xml; echo '</testsuite>' >> report.xml";
+    let receipt = Place::new().receipt(&script(text), &[]);
+    assert_eq!((receipt.verdict(), only(&receipt).status), (Verdict::Fail, Status::Error), "{}", receipt.to_text());
+}
+
+/// What a command leaves running is ended before the report is read, and can not rewrite it.
+#[test]
+fn nobody_outlives_the_command() {
+    let forge = format!("while true; do echo '{REPORT}' > report.xml; done");
+    let bad = r#"<testsuite tests="1"><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
+    let text = format!("(trap '' TERM HUP; sleep 0.3; {forge}) > /dev/null 2>&1 &\necho '{bad}' > report.xml; exit 1");
+    let receipt = Place::new().receipt(&script(&text), &[]);
+    assert_eq!((receipt.verdict(), only(&receipt).name.as_str()), (Verdict::Fail, "bad"), "{}", receipt.to_text());
+}
+
+#[test]
+fn paths_that_lead_out_of_the_project_are_refused() {
+    let place = Place::new();
+    let table: [&[(&str, &str)]; 6] = [
+        &[("../x", "")],
+        &[("/tmp/x", "")],
+        &[("a//b", "")],
+        &[("a/../../b", "")],
+        &[("a/./b", "")],
+        &[("a", ""), ("a/b", "")],
+    ];
+    for files in table {
+        let done = place.run(&["verify", &place.file("r.json", project(files, &["bash", "-c", "true"], &[]))]);
+        assert!(done.code == 2 && done.stderr.contains("output.files"), "{files:?}: {done:?}");
+    }
+    for report in ["../r.xml", "/etc/passwd", ""] {
+        let text = project(&[("a", "")], &["bash", "-c", "true"], &[("report", Json::from(report))]);
+        let done = place.run(&["verify", &place.file("r.json", text)]);
+        assert!(done.code == 2 && done.stderr.contains("verification.report"), "{report}: {done:?}");
+    }
+}
+
+#[test]
+fn a_command_writes_nowhere_but_below_tmp() {
+    let place = Place::new();
+    let text = "for f in /x /etc/x /usr/x /home/x /packages/x /dev/x; do (echo x > $f) 2>/dev/null && exit 1; done
+        echo x > /tmp/x && echo x > x && cat in/y && test $(pwd) = /tmp/project";
+    let request = project(&[("run.sh", text), ("in/y", "y")], &["bash", "run.sh"], &[]);
+    let receipt = place.receipt(&request, &[]);
+    assert_eq!(receipt.verdict(), Verdict::Pass, "{}", receipt.to_text());
+}
+
+#[test]
+fn a_path_of_the_host_is_read_only_where_it_is_allowed() {
+    let place = Place::new();
+    let outside = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(outside.path().join("data"), "42").unwrap();
+    let path = outside.path().to_str().unwrap();
+    let text = format!("test $(cat {path}/data) = 42 && ! (echo x > {path}/data) 2>/dev/null");
+    let asking =
+        project(&[("run.sh", &text)], &["bash", "run.sh"], &[("readable", Json::from(vec![Json::from(path)]))]);
+    let file = place.file("r.json", &asking);
+    let refused = place.run(&["verify", &file, "--json"]);
+    assert!(refused.code == 2 && refused.stderr.contains("verification.readable[0]"), "{refused:?}");
+    assert!(refused.stderr.contains("--readable"), "{refused:?}");
+    let elsewhere = place.run(&["verify", &file, "--json", "--readable", "/usr/share"]);
+    assert_eq!(elsewhere.code, 2, "{elsewhere:?}");
+    let allowed = place.run(&["verify", &file, "--json", "--readable", path]);
+    if path.starts_with("/tmp/") {
+        // The command has a `/tmp` of its own.
+        assert_eq!(parsed(&allowed).verdict(), Verdict::Error);
+    } else {
+        assert_eq!((allowed.code, parsed(&allowed).verdict()), (0, Verdict::Pass), "{allowed:?}");
+    }
+    let unasked = project(&[("run.sh", &text)], &["bash", "run.sh"], &[]);
+    assert_eq!(place.receipt(&unasked, &["--readable", path]).verdict(), Verdict::Fail);
+}
+
+#[test]
+fn tests_that_are_killed_do_not_pass() {
+    let place = Place::new();
+    let killed = place.receipt(&script(&format!("echo '{REPORT}' > report.xml; kill -9 $$")), &[]);
+    assert_eq!(killed.verdict(), Verdict::Partial, "{}", killed.to_text());
+    assert_eq!(names(&killed, Status::Error), ["command"]);
+    let alone = place.receipt(&project(&[("run.sh", "kill -11 $$")], &["bash", "run.sh"], &[]), &[]);
+    assert_eq!(alone.verdict(), Verdict::Fail, "{}", alone.to_text());
+    let long = [("limits", Json::parse(br#"{"timeout_ms": 300}"#).unwrap())];
+    let long = place.receipt(&project(&[("run.sh", "sleep 60")], &["bash", "run.sh"], &long), &[]);
+    assert!(only(&long).message.as_deref().unwrap().contains("timeout"), "{}", long.to_text());
+}
+
+#[test]
+fn files_of_the_request_replace_those_of_the_submission() {
+    let tests = Json::parse(br#"{"check.sh": "test \"$(bash answer.sh)\" = 42"}"#).unwrap();
+    let files = [("answer.sh", "echo 41"), ("check.sh", "exit 0")];
+    let place = Place::new();
+    let receipt = place.receipt(&project(&files, &["bash", "check.sh"], &[("files", tests.clone())]), &[]);
+    assert_eq!(receipt.verdict(), Verdict::Fail, "{}", receipt.to_text());
+    // What `sha256sum answer.sh check.sh` prints of what was submitted.
+    let line = |name: &str, text: &str| format!("{}  {name}\n", Sha256Digest::of(text.as_bytes()).bare_hex());
+    let listed = line("answer.sh", "echo 41") + &line("check.sh", "exit 0");
+    assert_eq!(receipt.hashes().output, Sha256Digest::of(listed.as_bytes()));
+    let files = [("answer.sh", "echo 42"), ("check.sh", "exit 1")];
+    let receipt = place.receipt(&project(&files, &["bash", "check.sh"], &[("files", tests)]), &[]);
+    assert_eq!(receipt.verdict(), Verdict::Pass, "{}", receipt.to_text());
+}
+
+#[test]
+fn a_folder_that_can_not_be_verified_is_named() {
+    let place = Place::new();
+    fs::create_dir(place.path("empty")).unwrap();
+    let table: [(&[&str], &str); 4] = [
+        (&["--dir", "nowhere", "--", "bash", "-c", "true"], "nowhere"),
+        (&["--dir", "empty", "--", "bash", "-c", "true"], "holds no text files"),
+        (&["--dir", "empty"], "COMMAND"),
+        (&["--dir", ".", "--", "make", "test"], "`make` can not be run"),
+    ];
+    place.file("a.txt", "a");
+    for (arguments, words) in table {
+        let done = place.run(&[&["verify"], arguments].concat());
+        assert!(done.code == 2 && done.stderr.contains(words), "{arguments:?}: {done:?}");
+    }
+}

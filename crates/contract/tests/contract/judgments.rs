@@ -1,0 +1,96 @@
+use proofmark_contract::judgment::{Judged, TIER, draft_parts};
+use proofmark_contract::{Event, Plan, State};
+use proofmark_receipt::{
+    Draft, Receipt, ReceiptId, Sha256Digest, SigningKey, Status, Timestamp, Verdict, verify_chain,
+};
+
+use super::{NOW_MS, SPEC_BLOCK, calls, contract, judge};
+
+#[test]
+fn the_receipt_of_a_judgment_says_what_was_judged() {
+    let contract = contract("mutating", SPEC_BLOCK);
+    let response = "```result\n{\"visualVerification\": {\"performed\": true}}\n```";
+    let trace = calls(r#"{"name": "open_simple_browser", "result": "ok"}"#);
+    let judgment = judge(&contract, response, Some(&trace));
+    let plan = Plan::of(&contract, &judgment, 1);
+    let event = Event::Submitted { attempt: 1, contract: contract.digest(), now_ms: NOW_MS };
+    let state = State::Pending.apply(&event).unwrap();
+    let state = state.apply(&Event::Judged { attempt: 1, decision: judgment.decision, plan, now_ms: NOW_MS }).unwrap();
+    let parts = draft_parts(&Judged {
+        contract: &contract,
+        judgment: &judgment,
+        state: &state,
+        run: "run-1",
+        attempt: 1,
+        response: response.as_bytes(),
+        trace: Some(&trace),
+    });
+
+    assert_eq!(parts.verdict, Verdict::Partial);
+    assert_eq!(parts.hashes.specification, contract.digest());
+    assert_eq!(parts.hashes.output, Sha256Digest::of(response.as_bytes()));
+    assert!(parts.hashes.tests.is_some());
+    let details: Vec<_> = parts.results.details.iter().map(|detail| (detail.name.as_str(), detail.status)).collect();
+    let expected = [
+        ("result", Status::Pass),
+        ("evidence:visualVerification.performed", Status::Pass),
+        ("evidence:storybookInstance.url", Status::Error),
+        ("toolCalls:open_simple_browser", Status::Pass),
+        ("noOtherMutations", Status::Pass),
+        ("ground", Status::Pass),
+    ];
+    assert_eq!(details, expected);
+    let constraints: Vec<_> = parts.results.details.iter().filter_map(|detail| detail.constraint.as_deref()).collect();
+    assert_eq!(constraints[1], "visualVerification.performed == true");
+    let text = |name: &str| parts.metadata.get(name).and_then(|json| json.as_str()).map(str::to_owned);
+    assert_eq!(text("state").as_deref(), Some("retry"));
+    assert_eq!(text("fault").as_deref(), Some("submission"));
+    assert_eq!(text("trace_digest"), Some(trace.digest.to_string()));
+    assert_eq!(text("contract_digest"), Some(contract.digest().to_string()));
+    assert_eq!(text("trace_form").as_deref(), Some("plain"));
+}
+
+#[test]
+fn receipts_of_a_run_make_a_chain() {
+    let contract = contract("readonly", "verification: {evidence: [{path: a, expect: 1}]}");
+    let key = SigningKey::from_seed([1; 32]);
+    let mut chain: Vec<Receipt> = Vec::new();
+    for (attempt, response) in [(1, "no"), (2, "{\"a\": 1}")] {
+        let judgment = judge(&contract, response, None);
+        let state = if attempt == 1 { State::Pending } else { State::Accepted { attempt } };
+        let parts = draft_parts(&Judged {
+            contract: &contract,
+            judgment: &judgment,
+            state: &state,
+            run: "run-1",
+            attempt,
+            response: response.as_bytes(),
+            trace: None,
+        });
+        let mut draft = Draft {
+            receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),
+            verified_at: Timestamp::from_unix_millis(NOW_MS),
+            tier: TIER,
+            verdict: parts.verdict,
+            task: Some(parts.task),
+            results: parts.results,
+            hashes: parts.hashes,
+            metadata: parts.metadata,
+        };
+        draft.link(chain.last().and_then(Receipt::tip).as_ref());
+        chain.push(draft.sign(&key).unwrap());
+    }
+    assert_eq!([chain[0].verdict(), chain[1].verdict()], [Verdict::Fail, Verdict::Pass]);
+    verify_chain(&chain, None).unwrap();
+}
+
+#[test]
+fn the_digest_of_a_contract_is_that_of_all_it_says() {
+    let digest = |class: &str, rest: &str| contract(class, rest).digest();
+    let block = "verification: {evidence: [{path: a, expect: 1}], toolCalls: [{name: deploy}]}";
+    let same = digest("mutating", block);
+    assert_eq!(same, digest("mutating", block));
+    assert_ne!(same, digest("readonly", block));
+    assert_ne!(same, digest("mutating", &block.replace("expect: 1", "expect: 2")));
+    assert_ne!(same, digest("mutating", &format!("{block}\nonFailure: {{maxAttempts: 5}}")));
+}

@@ -1,0 +1,159 @@
+use proofmark_contract::{Contract, ContractError, Decision, Policy, Standing};
+use proofmark_receipt::document::Format;
+
+use super::{NOW_MS, calls, judge, one_step, policy};
+
+const STEP: &str = "agent: billing
+verification: {retryPrompt: more, evidence: [{path: a, expect: 1}], toolCalls: [{name: book_flight}]}
+onFailure: {maxAttempts: 3, retryStrategy: exponential, initialDelayMs: 100, maxDelayMs: 1000}";
+
+fn codes(class: &str, step: &str, policy_text: &str) -> Vec<&'static str> {
+    let policy = (!policy_text.is_empty()).then(|| policy(policy_text));
+    match Contract::of(&one_step(class, step), "s", policy.as_ref(), NOW_MS) {
+        Ok(_) => Vec::new(),
+        Err(ContractError::Findings(findings)) => findings.into_iter().map(|finding| finding.code).collect(),
+        Err(ContractError::NoVerification(_)) => vec!["no-verification"],
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_mutating_step_has_to_keep_more_without_any_policy() {
+    let table = [
+        ("mutating", STEP.to_owned(), vec![]),
+        ("mutating", STEP.replace("{retryPrompt: more", "{onMissingEvidence: warn"), vec!["warn-not-allowed"]),
+        ("readonly", STEP.replace("{retryPrompt: more", "{onMissingEvidence: warn"), vec![]),
+        ("mutating", STEP.replace(", toolCalls: [{name: book_flight}]", ""), vec!["weak-evidence"]),
+        ("readonly", STEP.replace(", toolCalls: [{name: book_flight}]", ""), vec![]),
+        ("mutating", STEP.replace("name: book_flight", "name: book_flight, max: 0"), vec!["weak-evidence"]),
+        ("mutating", STEP.replace("{maxAttempts", "{action: continue, maxAttempts"), vec!["continue-not-allowed"]),
+        ("mutating", String::new(), vec!["no-verification"]),
+        ("readonly", "verification: {}".to_owned(), vec!["no-verification"]),
+        (
+            "readonly",
+            STEP.replace("path: a", "path: '$['").replace("expect: 1", "expect: {predicate: 'value >'}"),
+            vec!["invalid-condition"; 2],
+        ),
+    ];
+    for (class, step, expected) in table {
+        assert_eq!(codes(class, &step, ""), expected, "{class}: {step}");
+    }
+}
+
+#[test]
+fn a_policy_tightens_by_class_step_and_agent() {
+    let table = [
+        ("classes: {mutating: {maxAttempts: 2}}", vec!["too-many-attempts"]),
+        ("classes: {readonly: {maxAttempts: 2}}", vec![]),
+        ("classes: {mutating: {maxDelayMs: 150}}", vec!["delay-too-long"]),
+        ("classes: {mutating: {maxDelayMs: 200}}", vec![]),
+        ("classes: {mutating: {strategies: [fixed, linear]}}", vec!["strategy-not-allowed"]),
+        ("classes: {mutating: {strategies: [exponential]}}", vec![]),
+        ("requirements: [{scope: {agent: 'bill*'}, receipts: true}]", vec!["receipt-required"]),
+        ("requirements: [{scope: {agent: 'ship*'}, receipts: true}]", vec![]),
+        ("requirements: [{scope: {step: s, workflow: w}, toolCalls: [get_order]}]", vec!["tool-call-required"]),
+        ("requirements: [{scope: {step: s, workflow: v}, toolCalls: [get_order]}]", vec![]),
+        ("requirements: [{scope: {class: mutating}, minEvidence: verified}]", vec!["weak-evidence"]),
+        ("requirements: [{scope: {class: readonly}, minEvidence: verified}]", vec![]),
+        (
+            "requirements: [{scope: {}, maxAttempts: 2}, {scope: {}, strategies: [fixed]}]",
+            vec!["too-many-attempts", "strategy-not-allowed"],
+        ),
+    ];
+    for (lines, expected) in table {
+        assert_eq!(codes("mutating", STEP, &format!("name: p\n{lines}")), expected, "{lines}");
+    }
+}
+
+#[test]
+fn a_policy_can_call_a_step_mutating_but_not_readonly() {
+    let weak = STEP.replace(", toolCalls: [{name: book_flight}]", "");
+    let stricter = "name: p\nrequirements: [{scope: {step: s}, class: mutating}]";
+    let laxer = "name: p\nrequirements: [{scope: {step: s}, class: readonly}]";
+    assert_eq!(codes("readonly", &weak, stricter), ["weak-evidence"]);
+    assert_eq!(codes("mutating", &weak, laxer), ["weak-evidence"]);
+}
+
+#[test]
+fn an_exemption_lifts_one_demand_in_its_scope_until_it_ends() {
+    let warn = STEP.replace("{retryPrompt: more", "{onMissingEvidence: warn");
+    let exemption = |demand: &str, step: &str, expires: &str| {
+        format!(
+            "name: p\nexemptions: [{{requirement: {demand}, scope: {{step: {step}}}, reason: old, approver: ann, expires: '{expires}'}}]"
+        )
+    };
+    let table = [
+        (exemption("allowWarn", "s", "2026-12-31"), vec![]),
+        (exemption("allowWarn", "s", "2026-03-01"), vec![]),
+        (exemption("allowWarn", "s", "2026-03-01T00:00:01Z"), vec![]),
+        (exemption("allowWarn", "s", "2026-02-28"), vec!["warn-not-allowed", "exemption-expired"]),
+        (exemption("allowWarn", "other", "2026-12-31"), vec!["warn-not-allowed"]),
+        (exemption("allowWarn", "other", "2026-02-28"), vec!["warn-not-allowed"]),
+        (exemption("minEvidence", "s", "2026-12-31"), vec!["warn-not-allowed"]),
+    ];
+    for (policy, expected) in table {
+        assert_eq!(codes("mutating", &warn, &policy), expected, "{policy}");
+    }
+}
+
+#[test]
+fn an_exemption_from_evidence_is_in_the_contract() {
+    let weak = STEP.replace(", toolCalls: [{name: book_flight}]", "");
+    let workflow = one_step("mutating", &weak);
+    let policy = policy(
+        "name: p\nexemptions: [{requirement: minEvidence, scope: {step: s}, reason: old, approver: ann, expires: '2026-12-31'}]",
+    );
+    let contract = Contract::of(&workflow, "s", Some(&policy), NOW_MS).unwrap();
+    assert_eq!(contract.min_evidence, Standing::Absent);
+    assert_eq!(contract.exemptions[0].approver, "ann");
+    assert!(contract.to_json().to_text().contains(r#""approver":"ann""#));
+    assert_eq!(judge(&contract, r#"{"a": 1}"#, Some(&calls(""))).decision, Decision::Accept);
+}
+
+#[test]
+fn the_tools_of_workflow_and_policy_count_together() {
+    let policy = policy("name: p\ntools: {mutating: [get_secret], readonly: [list_*]}");
+    let contract = Contract::of(&one_step("mutating", STEP), "s", Some(&policy), NOW_MS).unwrap();
+    let table = [("get_order", false), ("list_all", false), ("get_secret", true), ("deploy", true), ("other", true)];
+    for (tool, mutating) in table {
+        assert_eq!(contract.tools.class_of(tool).as_str() == "mutating", mutating, "{tool}");
+    }
+}
+
+#[test]
+fn an_unknown_step_is_named_with_the_known_ones() {
+    let error = Contract::of(&one_step("readonly", STEP), "t", None, NOW_MS).unwrap_err();
+    assert_eq!(error.to_string(), "there is no step `t`; the steps are `s`");
+}
+
+#[test]
+fn what_is_wrong_in_a_policy_is_named_with_its_place() {
+    let exemption = "requirement: allowWarn, scope: {step: s}, reason: r, approver: a, expires: '2026-12-31'";
+    let broken = |from: &str, to: &str| format!("exemptions: [{{{}}}]", exemption.replace(from, to));
+    let table = [
+        ("class: {}".to_owned(), "`class`", "unknown_field"),
+        ("classes: {writing: {}}".to_owned(), "`classes.writing`", "unknown_field"),
+        ("classes: {mutating: {allowWarn: true}}".to_owned(), "`classes.mutating.allowWarn`", "invalid_value"),
+        (
+            "classes: {mutating: {requireVerification: false}}".to_owned(),
+            "`classes.mutating.requireVerification`",
+            "invalid_value",
+        ),
+        ("classes: {mutating: {minEvidence: absent}}".to_owned(), "`classes.mutating.minEvidence`", "invalid_value"),
+        ("classes: {mutating: {strategies: []}}".to_owned(), "`classes.mutating.strategies`", "empty"),
+        ("requirements: [{maxAttempts: 2}]".to_owned(), "`requirements[0].scope`", "missing_field"),
+        (broken("scope: {step: s}, ", ""), "`exemptions[0].scope`", "missing_field"),
+        (broken("{step: s}", "{}"), "`exemptions[0].scope`", "invalid_value"),
+        (broken("reason: r, ", ""), "`exemptions[0].reason`", "missing_field"),
+        (broken("approver: a", "approver: ''"), "`exemptions[0].approver`", "empty"),
+        (broken("'2026-12-31'", "soon"), "`exemptions[0].expires`", "invalid_value"),
+        (broken("'2026-12-31'", "'2026-13-31'"), "`exemptions[0].expires`", "invalid_value"),
+        (broken("allowWarn", "everything"), "`exemptions[0].requirement`", "invalid_value"),
+    ];
+    for (lines, place, code) in table {
+        let text = format!("name: p\n{lines}");
+        let json = proofmark_receipt::document::parse(text.as_bytes(), Format::Yaml).unwrap();
+        let error = Policy::read(&json).expect_err(&lines);
+        assert_eq!((error.place().to_string().as_str(), error.code()), (place, code), "{lines}: {error}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Decides on actions: gathers the evidence, decides, seals the decision and what it spends, all in one write.
+
+use std::path::Path;
+
+use proofmark_boundary::{
+    Admission, Approval, ApprovalError, Decision, DecisionReceipt, Evidence, History, Moment, NotADecision, Policy,
+    ReceiptFact, Replay, Request, admits,
+};
+use proofmark_receipt::{Receipt, ReceiptId, SignError, SignerId, SigningKey, Timestamp};
+use proofmark_store::{Bundle, Decision as Kept, Filter, MAX_PAGE, NewReceipt, Store, StoreError};
+
+use crate::clock;
+use crate::presented::{self, Presented, PresentedError};
+
+/// How often a decision is made again because another was kept first.
+const MAX_RACES: u32 = 100;
+
+/// What is asked, and what is presented with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The action and the facts.
+    pub request: &'a Request,
+    /// Folders of receipts and approvals, beside those the store holds.
+    pub folders: &'a [&'a Path],
+    /// Whose receipts count as trusted.
+    pub trusted: &'a [SignerId],
+}
+
+/// A decision and its receipt.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// Its receipt, signed and on disk.
+    pub receipt: DecisionReceipt,
+}
+
+/// Why there is no decision. Nothing is allowed then.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    /// Presented documents can not be read.
+    #[error(transparent)]
+    Presented(#[from] PresentedError),
+    /// The receipt can not be signed.
+    #[error("sign the decision: {0}")]
+    Sign(#[from] SignError),
+    /// Nothing can be approved.
+    #[error("approve: {0}")]
+    Approval(#[from] ApprovalError),
+    /// What the store holds is no decision.
+    #[error("read the decision `{id}` in the store: {error}")]
+    Kept {
+        /// The decision's id.
+        id: String,
+        /// What is wrong.
+        error: NotADecision,
+    },
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Others decide faster than we can.
+    #[error("keep the decision: other processes keep deciding; try again")]
+    Raced,
+    /// The system gave no randomness.
+    #[error("draw an id ({0})")]
+    Randomness(#[from] getrandom::Error),
+}
+
+/// Decides. The decision and what it spends are on disk together when it returns, so that one receipt can not allow two
+/// actions.
+///
+/// # Errors
+/// [`DecideError`]; nothing is allowed then, and nothing spent.
+pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Result<Decided, DecideError> {
+    for _ in 0..MAX_RACES {
+        let decision = ask(question, store, &clock::now())?;
+        let last = store.last_decision()?.map(|kept| read(&kept)).transpose()?;
+        let tip = last.and_then(|receipt| receipt.tip());
+        let id = clock::receipt_id()?;
+        let receipt = DecisionReceipt::draft(&decision, question.request, id, tip.as_ref()).sign(key)?;
+        let spends = decision.spends().iter().filter_map(|spend| spend.receipt_id.parse::<ReceiptId>().ok()).collect();
+        let now = clock::now().unix_millis();
+        let kept = Kept {
+            decision_id: id.to_string(),
+            decided_at: now,
+            outcome: decision.outcome().to_string(),
+            fingerprint: decision.fingerprint().to_string(),
+            position: tip.map_or(0, |tip| tip.position.saturating_add(1)),
+            document: receipt.to_text(),
+        };
+        let bundle = Bundle { decision: Some(kept), spends, spent_by: id.to_string(), at: now, ..Bundle::default() };
+        match store.submit_bundle(bundle).wait() {
+            Ok(()) => return Ok(Decided { decision, receipt }),
+            // Somebody decided or spent meanwhile: what is so now is asked anew.
+            Err(StoreError::DecisionMoved { .. } | StoreError::Spent(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(DecideError::Raced)
+}
+
+/// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
+///
+/// # Errors
+/// As [`decide`].
+pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
+    let now = clock::now();
+    let evidence = evidence(question, store, &now)?;
+    let history = history(question, store)?;
+    Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
+}
+
+/// Whether a decision receipt is what the same request and policy come to again.
+///
+/// # Errors
+/// As [`decide`].
+pub fn replay(
+    question: &Question<'_>,
+    receipt: &DecisionReceipt,
+    store: Option<&Store>,
+) -> Result<Replay, DecideError> {
+    let now = clock::now();
+    let mut presented = Vec::new();
+    for folder in question.folders {
+        presented.extend(presented::receipts(folder, question.trusted, store, &now)?.iter().map(fact));
+    }
+    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented))
+}
+
+/// Signs a reviewer's approval of the action a decision receipt is about, and keeps it.
+///
+/// # Errors
+/// [`DecideError`] when there is nothing to approve or it can not be kept.
+pub fn approve(
+    approval: Approval,
+    decision: &DecisionReceipt,
+    key: &SigningKey,
+    store: Option<&Store>,
+) -> Result<Receipt, DecideError> {
+    let receipt = approval.draft(decision.document(), clock::receipt_id()?, clock::now())?.sign(key)?;
+    if let Some(store) = store {
+        store.submit(NewReceipt { receipt: receipt.clone(), chain: None }).wait()?;
+    }
+    Ok(receipt)
+}
+
+fn ask(question: &Question<'_>, store: &Store, now: &Timestamp) -> Result<Decision, DecideError> {
+    let evidence = evidence(question, store, now)?;
+    let moment = Moment { now: now.clone(), history: history(question, store)? };
+    Ok(proofmark_boundary::decide(question.policy, question.request, &evidence, &moment))
+}
+
+/// The receipts presented, and the newest of the store.
+fn evidence(question: &Question<'_>, store: &Store, now: &Timestamp) -> Result<Evidence, DecideError> {
+    let mut facts = Vec::new();
+    for folder in question.folders {
+        facts.extend(presented::receipts(folder, question.trusted, Some(store), now)?.iter().map(fact));
+    }
+    for receipt in store.list(&Filter { limit: MAX_PAGE, ..Filter::default() })?.receipts {
+        facts.push(fact(&presented::present(receipt, question.trusted, Some(store), now)?));
+    }
+    Ok(Evidence::new(facts))
+}
+
+fn fact(presented: &Presented) -> ReceiptFact {
+    ReceiptFact::new(&presented.receipt, &presented.verification, presented.spent)
+}
+
+/// How often the action was denied since it was allowed last.
+fn history(question: &Question<'_>, store: &Store) -> Result<History, StoreError> {
+    let kept = store.decisions_on(&question.request.fingerprint(question.policy).to_string())?;
+    let allowed = |kept: &&Kept| kept.outcome.starts_with("allow");
+    Ok(History { denied: kept.iter().take_while(|kept| !allowed(kept)).count() as u64 })
+}
+
+fn read(kept: &Kept) -> Result<DecisionReceipt, DecideError> {
+    let receipt = DecisionReceipt::parse(kept.document.as_bytes());
+    receipt.map_err(|error| DecideError::Kept { id: kept.decision_id.clone(), error })
+}

@@ -110,7 +110,7 @@ fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
             "tests": [{"name": "a", "expression": "f(1)", "expected": "1 + 1"}]}}}"#,
     )
     .unwrap();
-    assert_eq!(request.task.unwrap().task_id.as_deref(), Some("t"));
+    assert_eq!(request.task.as_ref().unwrap().task_id.as_deref(), Some("t"));
     assert_eq!(of(&request).runtime.as_deref(), Some("python3.11"));
     assert_eq!(of(&request).reveal, Reveal::None);
     assert_eq!(of(&request).mode, Mode::Expression);

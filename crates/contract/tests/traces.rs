@@ -1,6 +1,7 @@
 //! Every form of a trace is told apart and read alike; damaged ones are refused by name.
 
 use proofmark_contract::trace::{self, CallStatus, Form};
+use proptest::prelude::*;
 
 const SAMPLES: [(&str, Form, &[u8]); 8] = [
     ("openai_chat", Form::OpenAiChat, include_bytes!("traces/openai_chat.json")),
@@ -233,4 +234,24 @@ fn a_resumed_transcript_counts_its_calls_once() {
     let line = r#"{"type": "assistant", "uuid": "u1", "sessionId": "s", "message": {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]}}"#;
     let text = format!("{line}\n{line}\n");
     assert_eq!(trace::read(text.as_bytes()).unwrap().calls.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn damaged_bytes_are_read_or_refused(
+        sample in 0usize..SAMPLES.len(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = SAMPLES[sample].2.to_vec();
+        let place = at.index(bytes.len());
+        bytes[place] = byte;
+        bytes.drain(..cut.index(place + 1));
+        for form in Form::ALL {
+            if let Err(error) = trace::read_as(&bytes, form) {
+                prop_assert!(!error.code().is_empty() && !error.to_string().is_empty());
+            }
+        }
+        if let Ok(read) = trace::read(&bytes) {
+            prop_assert!(read.calls.iter().all(|call| !call.name.is_empty()));
+        }
+    }
 }

@@ -12,6 +12,8 @@ use places::{get, remove, set};
 const ANY_TEXT: &str = "value";
 /// Another text than that.
 const OTHER_TEXT: &str = "other";
+/// The most elements that are changed one by one.
+const MAX_ELEMENTS: usize = 64;
 /// The most elements a list is filled up to.
 const MAX_FILLED: i64 = 1_000;
 
@@ -142,7 +144,7 @@ impl Solver<'_> {
         }
     }
 
-    /// `exists` becomes true, and `all` false, by one more element; the other way round by none.
+    /// `exists` becomes true, and `all` false, by one more element; `exists` becomes false by none, and `all` true by each.
     fn quantified(
         &mut self,
         way: &[Segment],
@@ -151,13 +153,22 @@ impl Solver<'_> {
         exists: bool,
         truth: bool,
     ) -> Option<()> {
-        if exists != truth {
-            return self.assign(way, Json::Array(Vec::new()));
-        }
         let mut items = self.look(way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        if exists != truth {
+            // Signals and the like are gone where there must be none; what all have to be, each becomes.
+            let kept = if exists { Vec::new() } else { items };
+            let count = kept.len().min(MAX_ELEMENTS);
+            self.assign(way, Json::Array(kept))?;
+            return (0..count).try_for_each(|index| self.element(way, variable, index, body, truth));
+        }
         let index = items.len();
         items.push(Json::Object(Object::new()));
         self.assign(way, Json::Array(items))?;
+        self.element(way, variable, index, body, truth)
+    }
+
+    /// Makes the body so for one element.
+    fn element(&mut self, way: &[Segment], variable: &str, index: usize, body: &Expression, truth: bool) -> Option<()> {
         let mut place = self.resolved(way);
         place.push(Segment::Index(index));
         self.variables.push((variable.to_owned(), place));

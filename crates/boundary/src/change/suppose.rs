@@ -9,6 +9,8 @@ use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact, approvals
 use crate::policy::{ApprovalDemand, Demand, Policy, ReceiptDemand, SignerDemand, ToolCallDemand};
 use crate::request::Request;
 
+/// How often a predicate is gone through to find facts for it.
+const MAX_PASSES: usize = 3;
 /// How long a supposed approval counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 
@@ -103,17 +105,20 @@ pub(super) fn apply(world: &World<'_>, ops: &mut [Op]) -> Option<Supposed> {
 /// Changes facts so that the rule's predicate is answered so, and asks it.
 fn by_facts(world: &World<'_>, source: RuleRef, truth: bool, facts: &mut Object) -> bool {
     let Some(condition) = condition_of(world.policy, source) else { return false };
-    let mut changed = facts.clone();
-    if solve::solve(condition.source(), truth, &mut changed).is_none() {
-        return false;
-    }
-    let Ok(request) = Request::from_facts(changed.clone()) else { return false };
     let wanted = if truth { Truth::True } else { Truth::False };
-    let proven = condition.predicate.truth(&request.value_at(world.moment.now.as_str())) == wanted;
-    if proven {
-        *facts = changed;
+    let mut changed = facts.clone();
+    // One part of a predicate may undo what another one needed, so it is gone through again.
+    for _ in 0..MAX_PASSES {
+        if solve::solve(condition.source(), truth, &mut changed).is_none() {
+            return false;
+        }
+        let Ok(request) = Request::from_facts(changed.clone()) else { return false };
+        if condition.predicate.truth(&request.value_at(world.moment.now.as_str())) == wanted {
+            *facts = changed;
+            return true;
+        }
     }
-    proven
+    false
 }
 
 fn call(facts: &mut Object, demand: &ToolCallDemand) -> Option<()> {

@@ -105,7 +105,7 @@ fn consistent(decision: &Decision, request: &Request) {
     assert_eq!(names, TOP);
     let again = DecisionReceipt::parse(receipt.to_text().as_bytes()).unwrap();
     assert_eq!(again.ruling(), decision.ruling());
-    let context = || format!("{}", receipt.to_text());
+    let context = || receipt.to_text();
     let derived = derived(document, request);
     for name in ["safe_to_execute", "disposition", "routing", "resume_contract"] {
         assert_eq!(plain(document.get(name).unwrap(), name), *derived.get(name).unwrap(), "{name} of {}", context());

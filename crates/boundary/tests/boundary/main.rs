@@ -1,5 +1,11 @@
 //! The boundary room as its users meet it.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests may fail by panicking"
+)]
 
 mod bad_input;
 mod cases;

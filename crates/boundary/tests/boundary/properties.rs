@@ -130,8 +130,6 @@ context_fill_pct: {fill}
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     #[test]
     fn removing_a_fact_never_widens(world in world()) {
         let before = world.decide();

@@ -8,11 +8,11 @@ tools: {mutating: [write_*], readonly: [read_*]}
 steps:
   - id: a
     next: b
-    verification: {onMissingEvidence: reject-and-retry, evidence: [{path: x, expect: present}]}
+    verification: {onMissingEvidence: reject-and-retry, evidence: [{path: first, expect: present}]}
     onFailure: {action: abort, maxAttempts: 2}
   - id: b
     next: a
-    verification: {onMissingEvidence: reject-and-retry, evidence: [{path: y, expect: {predicate: 'value.sze() > 2'}}]}
+    verification: {onMissingEvidence: reject-and-retry, evidence: [{path: second, expect: {predicate: 'value.sze() > 2'}}]}
     onFailure: {action: abort, maxAttempts: 2}
 ";
 

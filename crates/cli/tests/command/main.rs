@@ -11,6 +11,7 @@ mod accept;
 mod bad_input;
 mod batch;
 mod chain;
+mod decide;
 mod help;
 mod key;
 mod lint;

@@ -100,7 +100,7 @@ fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
 }
 
 /// Which of its two names the author used.
-fn next_name(workflow: &Workflow, position: usize) -> &'static str {
+pub(super) fn next_name(workflow: &Workflow, position: usize) -> &'static str {
     let steps = workflow.document.as_object().and_then(|workflow| workflow.get("steps")?.as_array());
     let step = steps.and_then(|steps| steps.get(position)?.as_object());
     if step.is_some_and(|step| step.contains("goto")) { "goto" } else { "next" }

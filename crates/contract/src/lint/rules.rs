@@ -127,7 +127,7 @@ fn no_facts() -> Value {
 }
 
 fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
-    if anonymous(one) == anonymous(other) {
+    if one.name == other.name && anonymous(one) == anonymous(other) {
         return Some(duplicate(path.to_owned(), &one.id));
     }
     if one.when.is_some() || other.when.is_some() {

@@ -3,7 +3,7 @@
 use proofmark_predicate::CompileError;
 
 use super::Finding;
-use super::{order, rules};
+use super::{graph, order, rules};
 use crate::condition::Condition;
 use crate::path::Path;
 use crate::policy::Policy;
@@ -43,9 +43,10 @@ pub(super) fn unreadable_conditions(workflow: &Workflow, position: usize) -> Vec
         findings.extend(finding);
     };
     if let Next::Branches(branches) = &step.next {
+        let name = graph::next_name(workflow, position);
         for (index, branch) in branches.iter().enumerate() {
             if let When::Condition(condition) = &branch.when {
-                note(format!("{at}.next[{index}].when"), condition.fault());
+                note(format!("{at}.{name}[{index}].when"), condition.fault());
             }
         }
     }

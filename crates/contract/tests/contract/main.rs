@@ -1,4 +1,5 @@
 //! Contracts, from the text of a workflow to the receipt of a judgment.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod acceptance;
 mod judgments;

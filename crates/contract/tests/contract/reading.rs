@@ -1,7 +1,8 @@
+use proofmark_contract::lint::{lint, lint_policy};
 use proofmark_contract::workflow::{Action, Jitter, OnMissing, Strategy};
 use proofmark_contract::{Class, Contract, Expect};
 
-use super::{NOW_MS, SPEC_BLOCK, indented, one_step, read, workflow};
+use super::{NOW_MS, SPEC_BLOCK, indented, one_step, policy, read, workflow};
 
 #[test]
 fn the_block_of_the_spec_is_read_word_for_word() {
@@ -161,4 +162,14 @@ fn what_is_wrong_in_on_failure_is_named_with_its_place() {
             read(&format!("name: w\nclass: readonly\nonFailure: {block}\nsteps: [{{id: s}}]")).expect_err(block);
         assert_eq!((error.place().to_string(), error.code()), (format!("`onFailure{place}`"), code), "{block}");
     }
+}
+
+#[test]
+fn the_examples_of_the_reference_are_read_and_clean() {
+    let reference = include_str!("../../../../docs/contracts.md");
+    let blocks: Vec<_> = reference.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let [storybook, house] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let (storybook, house) = (workflow(storybook), policy(house));
+    assert_eq!(lint(&storybook, Some(&house), NOW_MS).findings, []);
+    assert_eq!(lint_policy(&house, &[], NOW_MS), []);
 }

@@ -37,7 +37,7 @@ fn payload_rules() {
         ("path: '$.items[*].sku', expect: a", Unmet, SelfReported),
         ("path: \"$.items[?@.sku == 'b'].sku\", expect: b", Met, SelfReported),
         ("path: \"$.items[?@.sku == 'z'].sku\", expect: present", Unknown, Absent),
-        ("path: $.items[*].price, expect: present", Unknown, Absent),
+        ("path: '$.items[*].price', expect: present", Unknown, Absent),
     ];
     for (line, outcome, status) in table {
         let contract = contract("readonly", &format!("verification: {{evidence: [{{id: r, {line}}}]}}"));

@@ -14,7 +14,7 @@ pub(super) fn get<'a>(facts: &'a Object, way: &[Segment]) -> Option<&'a Json> {
     })
 }
 
-/// Puts a value at a place; objects on the way are made, elements of lists are not.
+/// Puts a value at a place; objects on the way are made, elements of lists are not. What is in the way goes.
 pub(super) fn set(facts: &mut Object, way: &[Segment], value: Json) -> Option<()> {
     let (Segment::Name(first), rest) = way.split_first()? else { return None };
     if !facts.contains(first) {
@@ -48,6 +48,10 @@ fn put(at: &mut Json, way: &[Segment], value: Json) -> Option<()> {
             put(object.get_mut(name)?, rest, value)
         }
         (Some((Segment::Index(index), rest)), Json::Array(items)) => put(items.get_mut(*index)?, rest, value),
-        (Some(_), _) => None,
+        (Some((Segment::Name(_), _)), other) => {
+            *other = Json::Object(Object::new());
+            put(other, way, value)
+        }
+        (Some((Segment::Index(_), _)), _) => None,
     }
 }

@@ -1,0 +1,138 @@
+use proofmark_receipt::Json;
+
+use crate::run::{Done, Place, project_file};
+
+fn example(name: &str) -> String {
+    project_file(&format!("examples/decide/{name}"))
+}
+
+/// A place with the issuer's key and a reviewer's, and both to trust.
+struct Story {
+    place: Place,
+    trusted: [String; 2],
+}
+
+impl Story {
+    fn new() -> Story {
+        let place = Place::new();
+        let trusted = ["default", "reviewer"].map(|name| {
+            place.run(&["key", "new", name]);
+            place.run(&["key", "show", name, "--format", "signer-id"]).stdout.trim().to_owned()
+        });
+        Story { place, trusted }
+    }
+
+    fn decide(&self, request: &str, more: &[&str]) -> Done {
+        let [issuer, reviewer] = &self.trusted;
+        let policy = example("policy.yaml");
+        let arguments = ["decide", request, "--policy", &policy, "--trust", issuer, "--trust", reviewer, "--json"];
+        self.place.run(&[&arguments[..], more].concat())
+    }
+}
+
+fn mode(done: &Done) -> String {
+    let document = Json::parse(done.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
+    let disposition = document.as_object().unwrap().get("disposition").and_then(Json::as_object).unwrap();
+    disposition.get("mode").and_then(Json::as_str).unwrap().to_owned()
+}
+
+#[test]
+fn blocked_verified_approved_allowed_and_not_allowed_twice() {
+    let story = Story::new();
+    let request = example("request.json");
+    let blocked = story.decide(&request, &[]);
+    assert_eq!((blocked.code, mode(&blocked).as_str()), (1, "local_replan"), "{blocked:?}");
+
+    assert_eq!(story.place.run(&["verify", &project_file("examples/sort.json")]).code, 0);
+    let asked = story.decide(&request, &[]);
+    assert_eq!((asked.code, mode(&asked).as_str()), (1, "local_replan"), "{asked:?}");
+    assert!(asked.stdout.contains("not_approved") && !asked.stdout.contains("not_verified"), "{asked:?}");
+    let decision = story.place.file("decision.json", &asked.stdout);
+
+    let approved = story.place.run(&["approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let approval = story.place.file("approval.json", &approved.stdout);
+    let allowed = story.decide(&request, &[]);
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    let again = story.decide(&request, &[]);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(again.stdout.contains("spent") || again.stdout.contains("used"), "{again:?}");
+
+    for text in [&blocked, &asked, &allowed, &again] {
+        let file = story.place.file("document.json", &text.stdout);
+        let checked = story.place.run(&["receipt", "verify", &file, "--trust", &story.trusted[0]]);
+        assert_eq!(checked.code, 0, "{checked:?}");
+        let replayed = story.decide(&request, &["--replay", &file]);
+        assert_eq!(replayed.code, 0, "{replayed:?}");
+    }
+    let checked = story.place.run(&["receipt", "verify", &approval, "--trust", &story.trusted[1]]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+}
+
+#[test]
+fn a_changed_argument_voids_approval_and_replay() {
+    let story = Story::new();
+    let request = example("request.json");
+    story.place.run(&["verify", &project_file("examples/sort.json")]);
+    let asked = story.decide(&request, &[]);
+    let decision = story.place.file("decision.json", &asked.stdout);
+    story.place.run(&["approve", &decision, "--key", "reviewer", "--note", "checked"]);
+    let text = std::fs::read_to_string(&request).unwrap();
+    let other = story.place.file(
+        "other.json",
+        text.replace("\"environment\": \"production\", \"source\"", "\"environment\": \"staging\", \"source\""),
+    );
+    assert_eq!(story.decide(&other, &[]).code, 1);
+    assert_eq!(story.decide(&other, &["--replay", &decision]).code, 1);
+    let forged = story
+        .place
+        .file("forged.json", asked.stdout.replace("safe_to_execute\":false", "safe_to_execute\":true"));
+    let checked = story.place.run(&["receipt", "verify", &forged]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    assert_eq!(story.place.run(&["approve", &forged, "--key", "reviewer", "--note", "x"]).code, 2);
+}
+
+#[test]
+fn a_retry_is_admitted_only_when_its_conditions_hold() {
+    let story = Story::new();
+    let request = example("request.json");
+    let blocked = story.place.file("blocked.json", &story.decide(&request, &[]).stdout);
+    let too_soon = story.decide(&request, &["--resume", &blocked]);
+    assert!(too_soon.code == 1 && too_soon.stdout.contains("not admitted"), "{too_soon:?}");
+}
+
+#[test]
+fn tables_of_cases_run_and_measure_a_policy() {
+    let place = Place::new();
+    let cases = example("cases.yaml");
+    let done = place.run(&["policy", "test", &cases]);
+    assert!(done.code == 0 && done.stdout.contains("5 of 5"), "{done:?}");
+    let done = place.run(&["policy", "coverage", &cases]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(place.run(&["policy", "explain", &example("policy.yaml")]).stdout.contains("deploy"));
+    // The example is for any reviewer, so its role has no keys; lint says so.
+    let linted = place.run(&["lint", &example("policy.yaml")]);
+    assert!(linted.code == 1 && linted.stdout.contains("role_without_keys"), "{linted:?}");
+}
+
+#[test]
+fn bad_input_is_never_an_allow() {
+    let story = Story::new();
+    let request = std::fs::read_to_string(example("request.json")).unwrap();
+    for (name, text) in [
+        ("cut", request[..request.len() / 2].to_owned()),
+        ("deep", "[".repeat(10_000)),
+        ("class", request.replace("system_change", "sistem_change")),
+        ("type", request.replace("\"taint\": []", "\"taint\": 7")),
+        ("unknown", request.replace("\"taint\"", "\"taints\"")),
+    ] {
+        let file = story.place.file("bad.json", text);
+        let done = story.decide(&file, &[]);
+        assert!(matches!(done.code, 1 | 2), "{name}: {done:?}");
+        assert!(!done.stdout.contains("\"safe_to_execute\":true"), "{name}: {done:?}");
+    }
+    let policy = std::fs::read_to_string(example("policy.yaml")).unwrap();
+    let typo = story.place.file("typo.yaml", policy.replace("taint.exists", "taimt.exists"));
+    let done = story.place.run(&["decide", &example("request.json"), "--policy", &typo]);
+    assert!(done.code == 2 && done.stderr.contains("taint") && done.stderr.contains('^'), "{done:?}");
+}

@@ -4,8 +4,8 @@ use std::fmt;
 
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
-use crate::job::{CaseOutcome, End, Outcome};
 use crate::constraint;
+use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Expected, Request, Reveal, Suite, Test};
 use crate::value::Value;
 

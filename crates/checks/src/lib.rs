@@ -31,5 +31,7 @@ pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, P
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
-pub use request::{AskedLimits, Checks, Expected, Outside, Format, Mode, Place, Request, RequestError, Reveal, Suite, Test, TextRule};
+pub use request::{
+    AskedLimits, Checks, Expected, Format, Mode, Outside, Place, Request, RequestError, Reveal, Suite, Test, TextRule,
+};
 pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

@@ -8,20 +8,20 @@ use proofmark_receipt::json::{Json, Profile};
 use proofmark_receipt::{Hashes, Sha256Digest, Status, Task};
 
 use crate::caps::MAX_REQUEST_BYTES;
-use crate::job::Language;
-use crate::judge::Room;
 use crate::command::{self, Command};
 use crate::constraint::{self, Constraint};
+use crate::job::Language;
+use crate::judge::Room;
 use crate::value::Value;
 
 mod embedded;
 mod entrypoint;
 mod suite;
 
-pub(crate) use suite::{limits as asked_limits, name as test_name};
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
+pub(crate) use suite::{limits as asked_limits, name as test_name};
 
 /// A request that has been read: everything in it is known, of the right type and fits together.
 #[derive(Clone, Debug, PartialEq)]

@@ -64,6 +64,10 @@ fn every_form_passes_fails_and_says_what_is_missing() {
         ("json_path:$.age == 36.0", PERSON, Pass, ""),
         ("json_path:$.big == 9007199254740993", PERSON, Pass, ""),
         ("json_path:$.big == 9007199254740992", PERSON, Fail, ""),
+        ("json_path:$ == 0.1", "0.1000000000000000000001", Fail, ""),
+        ("json_path:$ == 1.2345678901234568e29", "123456789012345678901234567890", Fail, ""),
+        ("json_path:$ == 123456789012345678901234567890", "123456789012345678901234567890", Pass, ""),
+        ("json_path:$ exists", "1e400", Error, "past every double"),
         (r#"json_path:$.name == "Ada""#, PERSON, Pass, ""),
         (r#"json_path:$.name != "Ada""#, PERSON, Fail, ""),
         (r#"json_path:$.tags == ["math", "engines"]"#, PERSON, Pass, ""),
@@ -166,7 +170,8 @@ fn the_form_of_the_reference_is_read() {
 
 #[test]
 fn every_violation_of_a_schema_is_listed_with_its_pointer() {
-    let schema = json!({"properties": {"age": {"minimum": 40}, "tags": {"items": {"maxLength": 4}}}, "required": ["id"]});
+    let schema =
+        json!({"properties": {"age": {"minimum": 40}, "tags": {"items": {"maxLength": 4}}}, "required": ["id"]});
     let verification = one(json!({"constraint": "json_schema", "schema": schema}));
     let detail = judge(&verification, PERSON).results.details.remove(0);
     let message = detail.message.unwrap();
@@ -214,7 +219,8 @@ fn a_schema_can_stand_in_a_file() {
 
 #[test]
 fn a_constraint_that_can_not_be_used_is_the_requests_error() {
-    let deep = |open: &str, close: &str| format!("json_path:$[?{}@.a{}] exists", open.repeat(5_000), close.repeat(5_000));
+    let deep =
+        |open: &str, close: &str| format!("json_path:$[?{}@.a{}] exists", open.repeat(5_000), close.repeat(5_000));
     let table = [
         ("cel:size(txt) > 0", "`txt` is no fact"),
         ("cel:output.age >= ", "^"),
@@ -277,16 +283,36 @@ fn a_block_that_does_not_fit_together_is_refused_at_its_place() {
     let table = [
         (json!({"kind": "schema_check", "checks": []}), "verification.checks", "missing_field"),
         (json!({"kind": "schema_check"}), "verification.checks", "missing_field"),
-        (json!({"kind": "schema_check", "checks": [named("a"), named("a")]}), "verification.checks[1].name", "duplicate_name"),
-        (json!({"schema": true, "constraints": [{"name": "schema", "expr": "true"}]}), "verification.constraints[0].name", "duplicate_name"),
+        (
+            json!({"kind": "schema_check", "checks": [named("a"), named("a")]}),
+            "verification.checks[1].name",
+            "duplicate_name",
+        ),
+        (
+            json!({"schema": true, "constraints": [{"name": "schema", "expr": "true"}]}),
+            "verification.constraints[0].name",
+            "duplicate_name",
+        ),
         (json!({"kind": "schema_check", "checks": many}), "verification.checks", "too_many"),
         (json!({"kind": "schema_check", "tests": []}), "verification.tests", "unknown_field"),
-        (json!({"kind": "schema_check", "checks": [{"name": "a"}]}), "verification.checks[0].constraint", "missing_field"),
-        (json!({"kind": "schema_check", "checks": [{"constraint": "json_parse"}]}), "verification.checks[0].name", "missing_field"),
+        (
+            json!({"kind": "schema_check", "checks": [{"name": "a"}]}),
+            "verification.checks[0].constraint",
+            "missing_field",
+        ),
+        (
+            json!({"kind": "schema_check", "checks": [{"constraint": "json_parse"}]}),
+            "verification.checks[0].name",
+            "missing_field",
+        ),
         (one(json!({"constraint": "json_schema"})), "verification.checks[0].schema", "missing_field"),
         (one(json!({"constraint": "json_parse", "schema": {}})), "verification.checks[0].schema", "conflicting_fields"),
         (constraint(&"x".repeat(MAX_CONSTRAINT_BYTES + 1)), "verification.checks[0].constraint", "too_large"),
-        (json!({"kind": "schema_check", "reveal": "some", "checks": [named("a")]}), "verification.reveal", "invalid_value"),
+        (
+            json!({"kind": "schema_check", "reveal": "some", "checks": [named("a")]}),
+            "verification.reveal",
+            "invalid_value",
+        ),
     ];
     for (verification, place, code) in table {
         let error = refused(&verification);

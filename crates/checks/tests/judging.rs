@@ -257,7 +257,8 @@ fn hidden_tests_show_nothing_the_submission_or_the_suite_has_chosen() {
     assert_eq!((hidden.verdict, hidden.fault), (all.verdict, all.fault));
     // The reason an expected expression is unusable may hold the expression.
     let head = format!(r#"{EXPRESSION} "reveal": "none","#);
-    let unusable = request(&head, &one("a")).judge(Some(&outcome([value("1")])), Some(&outcome([raised("E", "77123")])));
+    let unusable =
+        request(&head, &one("a")).judge(Some(&outcome([value("1")])), Some(&outcome([raised("E", "77123")])));
     assert!(!format!("{:?}", unusable.results).contains("77123"));
     assert_eq!(unusable.verdict, Verdict::Error);
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proofmark_checks::{
-    Checks, Expected, Format, Language, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, Mode, Place, Request, RequestError,
-    Reveal, Suite, TextRule,
+    Checks, Expected, Format, Language, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, Mode, Place, Request,
+    RequestError, Reveal, Suite, TextRule,
 };
 use proofmark_receipt::{Json, Sha256Digest};
 
@@ -38,6 +38,7 @@ verification:
 "#;
 
 /// The suite of a request that has one.
+#[expect(clippy::panic, reason = "a test that can not be set up fails")]
 fn of(request: &Request) -> &Suite {
     match &request.checks {
         Checks::Suite(suite) => suite,

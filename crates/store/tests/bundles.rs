@@ -70,7 +70,9 @@ fn a_receipt_is_spent_once_and_with_its_decision() {
     let (_folder, store) = store();
     let spend = |id: &str| {
         let spends = vec![receipt(7).receipt_id()];
-        let bundle = Bundle { decision: Some(decision(id)), spends, spent_by: id.to_owned(), ..Bundle::default() };
+        let position = store.last_decision().unwrap().map_or(0, |last| last.position + 1);
+        let decision = Decision { position, ..decision(id) };
+        let bundle = Bundle { decision: Some(decision), spends, spent_by: id.to_owned(), ..Bundle::default() };
         store.submit_bundle(bundle).wait()
     };
     spend("d1").unwrap();

@@ -50,7 +50,11 @@ fn report(name: &str, runs: &[Run], kind: Kind, explain: bool) -> anyhow::Result
         if explain {
             let why: Vec<&str> = judgment.failed().map(|rule| rule.message.as_str()).collect();
             let what = if accepted { "failed and was accepted" } else { "was good and was rejected" };
-            println!("  {} {what}: {}", run.label, if why.is_empty() { "every rule is met".to_owned() } else { why.join("; ") });
+            println!(
+                "  {} {what}: {}",
+                run.label,
+                if why.is_empty() { "every rule is met".to_owned() } else { why.join("; ") }
+            );
         }
     }
     let good = runs.iter().filter(|run| run.good).count();
@@ -64,7 +68,8 @@ fn report(name: &str, runs: &[Run], kind: Kind, explain: bool) -> anyhow::Result
 }
 
 fn read(line: &str) -> anyhow::Result<Run> {
-    let document = Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 16 << 20, max_depth: 64 })?;
+    let document =
+        Json::parse_with(line.as_bytes(), proofmark_receipt::json::Limits { max_bytes: 16 << 20, max_depth: 64 })?;
     let object = document.as_object().context("the line is no object")?;
     let get = |name: &str| object.get(name).with_context(|| format!("`{name}` is missing"));
     let actions = get("expected_actions")?.as_array().context("`expected_actions` is no array")?;
@@ -89,7 +94,10 @@ fn judge(run: &Run, kind: Kind) -> anyhow::Result<Judgment> {
 }
 
 fn workflow(run: &Run, kind: Kind) -> Json {
-    let mutating = run.expected.iter().filter(|(name, _)| MUTATING.iter().any(|glob| name.starts_with(glob.trim_end_matches('*'))));
+    let mutating = run
+        .expected
+        .iter()
+        .filter(|(name, _)| MUTATING.iter().any(|glob| name.starts_with(glob.trim_end_matches('*'))));
     let mut wanted: BTreeMap<String, (Json, u64)> = BTreeMap::new();
     for (name, arguments) in mutating {
         let key = match kind {
@@ -101,7 +109,10 @@ fn workflow(run: &Run, kind: Kind) -> Json {
     let mut calls: Vec<Json> = wanted.into_values().map(|(call, count)| counted(call, count, kind)).collect();
     let class = if calls.is_empty() { "readonly" } else { "mutating" };
     if calls.is_empty() {
-        calls = MUTATING.iter().map(|glob| object([("name", (*glob).into()), ("min", 0.into()), ("max", 0.into())])).collect();
+        calls = MUTATING
+            .iter()
+            .map(|glob| object([("name", (*glob).into()), ("min", 0.into()), ("max", 0.into())]))
+            .collect();
     }
     let verification = object([
         ("onMissingEvidence", "reject-and-abort".into()),

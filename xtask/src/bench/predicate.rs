@@ -9,7 +9,8 @@ use crate::step::{cargo, run as run_step};
 pub(crate) fn run() -> anyhow::Result<()> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/Cargo.toml");
     let manifest = manifest.to_string_lossy();
-    let arguments = |verb| [verb, "--quiet", "--release", "--locked", "--manifest-path", &manifest, "--bin", "predicate"];
+    let arguments =
+        |verb| [verb, "--quiet", "--release", "--locked", "--manifest-path", &manifest, "--bin", "predicate"];
     run_step(&mut cargo(&arguments("build")))?;
     run_step(pinned("cargo", &arguments("run")).env("PROOFMARK_CONFORMANCE", conformance()?))
 }

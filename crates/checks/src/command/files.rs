@@ -31,7 +31,8 @@ pub(super) fn read(field: &Field<'_>) -> Result<BTreeMap<String, Vec<u8>>, Docum
         return Err(field.error(Cause::TooMany, message));
     }
     // One file can not be the folder of another.
-    let below = |path: &String| files.keys().any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')));
+    let below =
+        |path: &String| files.keys().any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')));
     match files.keys().find(|path| below(path)) {
         None => Ok(files),
         Some(path) => {
@@ -46,7 +47,9 @@ pub(super) fn check(path: &str) -> Result<(), String> {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.chars().any(char::is_control);
     match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
         true => Ok(()),
-        false => Err(format!("`{}` is no path inside of the project; write one as in `tests/test_sort.py`", shown(path))),
+        false => {
+            Err(format!("`{}` is no path inside of the project; write one as in `tests/test_sort.py`", shown(path)))
+        }
     }
 }
 

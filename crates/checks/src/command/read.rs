@@ -7,9 +7,8 @@ use super::{Command, MAX_WORDS, OWN_REPORT, ProjectFile, TAP_REPORTER, files};
 use crate::job::Language;
 use crate::request::{Reveal, asked_limits};
 
-const FIELDS: [&str; 11] = [
-    "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
-];
+const FIELDS: [&str; 11] =
+    ["kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
@@ -85,7 +84,8 @@ fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<Str
 fn with_report(mut arguments: Vec<String>, asked: Option<String>) -> (Vec<String>, Option<String>) {
     let named = arguments.iter().enumerate().find_map(|(index, word)| {
         let inline = word.strip_prefix("--junitxml=").or_else(|| word.strip_prefix("--junit-xml="));
-        let apart = || matches!(word.as_str(), "--junitxml" | "--junit-xml").then(|| arguments.get(index + 1)).flatten();
+        let apart =
+            || matches!(word.as_str(), "--junitxml" | "--junit-xml").then(|| arguments.get(index + 1)).flatten();
         inline.map(str::to_owned).or_else(|| apart().cloned())
     });
     let named = asked.or(named).filter(|path| files::check(path).is_ok());

@@ -35,7 +35,8 @@ pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<V
         for item in field.items()? {
             constraints.push(one(&item, (text, schema), &mut names, outside)?);
             if constraints.len() > MAX_CONSTRAINTS {
-                let message = format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have; split it");
+                let message =
+                    format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have; split it");
                 return Err(field.error(Cause::TooMany, message));
             }
         }
@@ -66,7 +67,9 @@ fn one(
         return schema_constraint(name, &field, outside);
     }
     if let Some(field) = fields.get(schema) {
-        return Err(field.error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema; leave it out"));
+        return Err(
+            field.error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema; leave it out")
+        );
     }
     // The reference's `expr` is an expression without a prefix; the spec's forms are accepted there too.
     let rule = match (text, Rule::read(said)) {

@@ -80,9 +80,8 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn truth(&self, found: &serde_json::Value) -> proofmark_predicate::Truth {
-        let found = Json::parse(found.to_string().as_bytes()).map_or(proofmark_predicate::Value::Null, |json| fact(&json));
-        self.predicate.truth(&[("found", found), ("wanted", fact(&self.wanted))].into_iter().collect())
+    pub(super) fn truth(&self, found: &Json) -> proofmark_predicate::Truth {
+        self.predicate.truth(&[("found", fact(found)), ("wanted", fact(&self.wanted))].into_iter().collect())
     }
 }
 
@@ -121,7 +120,9 @@ pub(super) fn predicate(source: &str) -> Result<Rule, BadConstraint> {
     let compiled = Predicate::compile(source).map_err(|error| bad(format!("{error}\n{}", error.caret())))?;
     match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
         None => Ok(Rule::Predicate(compiled)),
-        Some(name) => Err(bad(format!("`{name}` is no fact here; the facts are `output` (the text as JSON) and `text`"))),
+        Some(name) => {
+            Err(bad(format!("`{name}` is no fact here; the facts are `output` (the text as JSON) and `text`")))
+        }
     }
 }
 
@@ -157,7 +158,8 @@ fn compare(path: Path, op: Op, wanted: Json) -> Result<Rule, BadConstraint> {
 /// `length`, `lines` or `words`, an operator and a number.
 fn count(text: &str) -> Option<Result<Rule, BadConstraint>> {
     let units = [("length", Unit::Characters), ("lines", Unit::Lines), ("words", Unit::Words)];
-    let (rest, unit) = units.into_iter().find_map(|(word, unit)| Some((text.strip_prefix(word)?.trim_start(), unit)))?;
+    let (rest, unit) =
+        units.into_iter().find_map(|(word, unit)| Some((text.strip_prefix(word)?.trim_start(), unit)))?;
     let op = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str()))?;
     let number = rest.get(op.as_str().len()..).unwrap_or_default().trim();
     let parsed = number.parse().map(|number| Rule::Count(unit, op, number));

@@ -61,7 +61,8 @@ fn agreeing(mut details: Vec<Detail>, status: i32) -> Vec<Detail> {
             details.push(one(Status::Error, Some(why)));
         }
         (false, _) => {
-            details.push(one(Status::Error, Some("the report shows failing tests, but the exit status is 0".to_owned())));
+            details
+                .push(one(Status::Error, Some("the report shows failing tests, but the exit status is 0".to_owned())));
         }
     }
     details

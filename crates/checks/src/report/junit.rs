@@ -36,7 +36,8 @@ fn within_limits(text: &str) -> Result<(), BadReport> {
     let mut depth = 0_usize;
     let mut rest = text;
     while let Some((_, tag)) = rest.split_once('<') {
-        let after = |opening: &str, closing: &str| Some(tag.strip_prefix(opening)?.split_once(closing).unwrap_or_default().1);
+        let after =
+            |opening: &str, closing: &str| Some(tag.strip_prefix(opening)?.split_once(closing).unwrap_or_default().1);
         if let Some(after) = after("!--", "-->").or_else(|| after("![CDATA[", "]]>")).or_else(|| after("?", "?>")) {
             rest = after;
             continue;
@@ -78,7 +79,8 @@ fn tag_end(tag: &str) -> (usize, bool, &str) {
 /// What a suite says of itself must be what it holds.
 fn agrees(suite: Node<'_, '_>) -> Result<(), BadReport> {
     let cases = || suite.descendants().filter(|node| node.has_tag_name("testcase"));
-    let parts = |tag: &'static str| cases().map(move |case| case.children().filter(|child| child.has_tag_name(tag)).count());
+    let parts =
+        |tag: &'static str| cases().map(move |case| case.children().filter(|child| child.has_tag_name(tag)).count());
     let elements = |tag| parts(tag).sum();
     let with = |tag| parts(tag).filter(|count| *count > 0).count();
     let (tests, failures, errors) = (cases().count(), elements("failure"), elements("error"));

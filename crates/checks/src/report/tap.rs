@@ -50,7 +50,9 @@ impl Reader {
         if let Some(block) = &mut self.block {
             match (trimmed, indent == block.indent) {
                 ("...", true) => self.block = None,
-                _ if block.of_outermost => self.tests.iter_mut().last().into_iter().for_each(|test| note(test, block, line)),
+                _ if block.of_outermost => {
+                    self.tests.iter_mut().last().into_iter().for_each(|test| note(test, block, line))
+                }
                 _ => {}
             }
         } else if indent > 0 {
@@ -114,7 +116,8 @@ fn test(line: &str, due: usize) -> Result<Option<Reported>, BadReport> {
 
 /// Takes `# SKIP why` or `# TODO why` off the end of a line.
 fn directive(line: &str) -> (&str, Option<&str>) {
-    let hashes = line.match_indices('#').filter(|(at, _)| !line.get(..*at).is_some_and(|before| before.ends_with('\\')));
+    let hashes =
+        line.match_indices('#').filter(|(at, _)| !line.get(..*at).is_some_and(|before| before.ends_with('\\')));
     for (at, _) in hashes {
         let (before, said) = line.split_at(at);
         let said = said.trim_start_matches('#').trim();

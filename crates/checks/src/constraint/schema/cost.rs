@@ -82,7 +82,8 @@ impl Cost {
         places.collect(schema, String::new());
         let edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
         let below = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
-        let mut closing = Closing { edges: &edges, done: vec![None; edges.len()], open: vec![false; edges.len()], pairs: 0 };
+        let mut closing =
+            Closing { edges: &edges, done: vec![None; edges.len()], open: vec![false; edges.len()], pairs: 0 };
         (0..edges.len()).try_for_each(|node| closing.close(node).map(drop))?;
         Ok(Cost { here: closing.done.into_iter().map(Option::unwrap_or_default).collect(), below })
     }
@@ -250,9 +251,7 @@ impl<'a> Places<'a> {
     fn inside(&self, at: &str, value: &Value, holds: Holds) -> Vec<usize> {
         let node = |at: &str| self.pointers.get(at).copied();
         match (value, holds) {
-            (Value::Array(items), _) => {
-                (0..items.len()).filter_map(|index| node(&format!("{at}/{index}"))).collect()
-            }
+            (Value::Array(items), _) => (0..items.len()).filter_map(|index| node(&format!("{at}/{index}"))).collect(),
             (Value::Object(members), Holds::Members) => {
                 members.keys().filter_map(|name| node(&format!("{at}/{}", escaped(name)))).collect()
             }
@@ -269,7 +268,9 @@ impl<'a> Places<'a> {
         begins.sort_unstable();
         begins.dedup();
         match fragment.is_empty() || fragment.starts_with('/') {
-            true => begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect(),
+            true => {
+                begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
+            }
             false => self.anchors.get(fragment).cloned().unwrap_or_default(),
         }
     }

@@ -84,9 +84,8 @@ fn a_changed_argument_voids_approval_and_replay() {
     );
     assert_eq!(story.decide(&other, &[]).code, 1);
     assert_eq!(story.decide(&other, &["--replay", &decision]).code, 1);
-    let forged = story
-        .place
-        .file("forged.json", asked.stdout.replace("safe_to_execute\":false", "safe_to_execute\":true"));
+    let forged =
+        story.place.file("forged.json", asked.stdout.replace("safe_to_execute\":false", "safe_to_execute\":true"));
     let checked = story.place.run(&["receipt", "verify", &forged]);
     assert_eq!(checked.code, 1, "{checked:?}");
     assert_eq!(story.place.run(&["approve", &forged, "--key", "reviewer", "--note", "x"]).code, 2);

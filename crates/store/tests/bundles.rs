@@ -1,4 +1,5 @@
 //! What is kept together or not at all.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proofmark_receipt::{Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};
 use proofmark_store::{Bundle, Decision, NewReceipt, StepRun, Store, StoreError};

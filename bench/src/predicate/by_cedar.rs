@@ -51,7 +51,7 @@ impl<'a> ByCedar<'a> {
         let (schema, _) = Schema::from_cedarschema_str(schema)?;
         let validated = Validator::new(schema.clone()).validate(&named, ValidationMode::Strict);
         ensure!(validated.validation_passed(), "the policies are not valid: {validated}");
-        let name = |name: &str| EntityTypeName::from_str(name);
+        let name = |name: &str| anyhow::Ok(EntityTypeName::from_str(name)?);
         Ok(Self {
             rules,
             policies: named,

@@ -3,8 +3,8 @@
 mod accept;
 mod agentdojo;
 mod mbpp;
-mod predicate;
 mod receipt;
+mod rivals;
 mod tier0;
 
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ pub(crate) enum Bench {
     Accept,
     /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
     Agentdojo,
+    /// Requests decided by 20 boundaries on one core, from JSON text to a signed receipt, beside cedar-policy
+    Decide,
     /// Requests decided by 20 rules on one core, from JSON text: the predicate language, cel, cedar-policy
     Predicate,
 }
@@ -41,7 +43,8 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),
-        Bench::Predicate => predicate::run(),
+        Bench::Decide => rivals::run("decide"),
+        Bench::Predicate => rivals::run("predicate"),
     }
 }
 

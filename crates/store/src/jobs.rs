@@ -93,7 +93,8 @@ impl Store {
         self.read(|connection| job(connection, id))
     }
 
-    /// Takes over jobs whose lease has run out by `now`, oldest lease first, at most `limit` and [`MAX_TAKEN`].
+    /// Takes over jobs whose lease has run out by `now`, oldest lease first, at most `limit` and [`MAX_TAKEN`]. Their
+    /// requests are left out, however long they are: [`Store::job`] has them.
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
@@ -233,7 +234,7 @@ fn take_over(transaction: &Transaction<'_>, lease: &Lease, now: i64, limit: usiz
         "UPDATE jobs SET owner = ?1, lease_until = ?2 WHERE job_id IN
              (SELECT job_id FROM jobs WHERE state = 'waiting' AND lease_until < ?3
               ORDER BY lease_until, created_at LIMIT ?4)
-         RETURNING {JOB}"
+         RETURNING {JOB_WITHOUT_REQUEST}"
     );
     let mut statement = transaction.prepare_cached(&sql)?;
     let rows = statement.query_map(params![lease.owner, lease.until, now, limit as i64], read_job)?;
@@ -263,6 +264,8 @@ fn job(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<Option<KeptJ
     connection.prepare_cached(&sql)?.query_row([id.as_bytes()], read_job).optional()
 }
 
+const JOB_WITHOUT_REQUEST: &str =
+    "job_id, tenant, state, '', checks, chain, supersedes, owner, lease_until, error, created_at";
 const JOB: &str = "job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until, error, created_at";
 
 fn read_job(row: &Row<'_>) -> rusqlite::Result<KeptJob> {

@@ -22,7 +22,7 @@ pub use jobs::{JobEnd, JobState, KeptJob, Lease, MAX_PRUNED, MAX_TAKEN, NewJob};
 pub use kept::{KeptReceipt, Spent, Tally, TallyOf};
 pub use page::{Cursor, Filter, MAX_PAGE, NotACursor, Page};
 pub use read::{MAX_FOUND, MIN_PREFIX};
-pub use served::{Answer, Decisions, DecisionsWanted, Execution, Finding, Findings, Review};
+pub use served::{Answer, Decisions, DecisionsWanted, Execution, Finding, Findings, NEVER_REPORTED, Review};
 pub use store::{NewReceipt, Store};
 pub use write::MAX_CHAIN_NAME;
 pub use writer::{MAX_GROUP, Pending};

@@ -26,7 +26,7 @@ const CACHED_STATEMENTS: usize = 64;
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. What stands here has run on files we no longer see: only ever add to the end.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     "
 CREATE TABLE receipts (
     sequence INTEGER PRIMARY KEY,
@@ -159,9 +159,26 @@ CREATE INDEX jobs_waiting ON jobs (lease_until) WHERE state = 'waiting';
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX answers_by_time ON answers (answered_at);
 ",
+    "
+CREATE TABLE awaited (
+    decision_id TEXT PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX awaited_by_end ON awaited (expires_at);
+INSERT INTO awaited SELECT decision_id, expires_at FROM decisions
+    WHERE candidate IS NOT NULL AND mode = 'continue_downstream'
+        AND NOT EXISTS (SELECT 1 FROM executions WHERE executions.decision_id = decisions.decision_id)
+        AND NOT EXISTS (SELECT 1 FROM findings
+                        WHERE findings.decision_id = decisions.decision_id AND code = 'never_reported');
+CREATE TABLE probe (
+    probe INTEGER PRIMARY KEY CHECK (probe = 1),
+    probed INTEGER NOT NULL,
+    filler BLOB NOT NULL
+) STRICT;
+",
 ];
 
-const KNOWN: i32 = 4;
+const KNOWN: i32 = 5;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.

@@ -91,6 +91,9 @@ pub struct DecisionsWanted {
     pub after: Option<Cursor>,
 }
 
+/// The code of a finding that says that an execution was never reported: it is found once.
+pub const NEVER_REPORTED: &str = "never_reported";
+
 /// Some decisions, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decisions {
@@ -131,16 +134,24 @@ pub(crate) fn put(transaction: &Transaction<'_>, bundle: &Bundle) -> rusqlite::R
         let values = params![new.tenant, new.key, new.request.as_bytes(), new.document, bundle.at];
         transaction.prepare_cached(sql)?.execute(values)?;
     }
+    if let Some(new) = bundle.decision.as_ref().filter(|new| is_awaited(new)) {
+        let sql = "INSERT INTO awaited (decision_id, expires_at) VALUES (?1, ?2)";
+        transaction.prepare_cached(sql)?.execute((&new.decision_id, new.about.expires_at))?;
+    }
     if let Some(new) = &bundle.execution {
         let sql = "INSERT INTO executions (tenant, decision_id, executed, reported_at, document)
                    VALUES (?1, ?2, ?3, ?4, ?5)";
         let values = params![new.tenant, new.decision_id, new.executed, bundle.at, new.document];
         transaction.prepare_cached(sql)?.execute(values)?;
+        no_longer_awaited(transaction, &new.decision_id)?;
     }
     for new in &bundle.findings {
         let sql = format!("INSERT INTO findings ({FINDING}) VALUES (?1, ?2, ?3, ?4, ?5)");
         let values = params![new.tenant, new.decision_id, new.code, new.message, new.found_at];
         transaction.prepare_cached(&sql)?.execute(values)?;
+        if new.code == NEVER_REPORTED {
+            no_longer_awaited(transaction, &new.decision_id)?;
+        }
     }
     if let Some(new) = &bundle.review {
         let sql = format!("INSERT INTO reviews ({REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
@@ -220,17 +231,29 @@ pub(crate) fn findings(
     Ok(Findings { findings, next })
 }
 
+/// Decisions whose execution was not reported though they ended before `until`. Only those are kept as `awaited` of which
+/// nobody has said anything, so this costs nothing for the others, however many there are.
 pub(crate) fn unreported(connection: &Connection, until: i64) -> rusqlite::Result<Vec<Decision>> {
-    let sql = format!(
-        "SELECT {DECISION} FROM decisions WHERE candidate IS NOT NULL AND mode = 'continue_downstream'
-             AND expires_at < ?1
-             AND NOT EXISTS (SELECT 1 FROM executions WHERE executions.decision_id = decisions.decision_id)
-             AND NOT EXISTS (SELECT 1 FROM findings
-                             WHERE findings.decision_id = decisions.decision_id AND code = 'never_reported')
-         ORDER BY sequence LIMIT ?2"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(&unreported_statement())?;
     statement.query_map((until, MAX_LISTED as i64), read_decision)?.collect()
+}
+
+fn unreported_statement() -> String {
+    format!(
+        "SELECT {DECISION} FROM decisions WHERE decision_id IN
+             (SELECT decision_id FROM awaited WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)
+         ORDER BY sequence"
+    )
+}
+
+/// Whether the runtime will say what became of the action.
+fn is_awaited(decision: &Decision) -> bool {
+    decision.about.candidate.is_some() && decision.about.mode == "continue_downstream"
+}
+
+/// Nothing more has to be said of this decision.
+fn no_longer_awaited(transaction: &Transaction<'_>, decision_id: &str) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM awaited WHERE decision_id = ?1")?.execute([decision_id]).map(drop)
 }
 
 pub(crate) fn decisions(connection: &Connection, wanted: &DecisionsWanted) -> rusqlite::Result<Decisions> {
@@ -278,4 +301,90 @@ fn page<T>(mut found: Vec<(i64, T)>, limit: usize) -> (Vec<T>, Option<Cursor>) {
     found.truncate(limit);
     let last = found.last().map(|(sequence, _)| Cursor(*sequence));
     (found.into_iter().map(|(_, one)| one).collect(), last.filter(|_| more))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::bundle::About;
+    use crate::store::Store;
+
+    fn decision(position: u64, expires_at: i64, candidate: Option<&str>) -> Decision {
+        Decision {
+            decision_id: position.to_string(),
+            decided_at: 0,
+            outcome: "allow".to_owned(),
+            fingerprint: String::new(),
+            position,
+            document: String::new(),
+            about: About {
+                mode: "continue_downstream".to_owned(),
+                expires_at,
+                candidate: candidate.map(str::to_owned),
+                ..About::default()
+            },
+        }
+    }
+
+    fn keep(store: &Store, bundle: Bundle) {
+        store.submit_bundle(bundle).wait().unwrap();
+    }
+
+    /// Decisions of which 0 was reported, 1 was found, 2 has not ended, 3 expects no report, and 4 is unreported.
+    fn kept(home: &TempDir) -> Store {
+        let store = Store::open(&home.path().join("store.db")).unwrap();
+        for (position, expires_at, candidate) in
+            [(0, 1, Some("c")), (1, 1, Some("c")), (2, 9, Some("c")), (3, 1, None), (4, 1, Some("c"))]
+        {
+            let decision = Some(decision(position, expires_at, candidate));
+            keep(&store, Bundle { decision, ..Bundle::default() });
+        }
+        let execution =
+            Execution { tenant: String::new(), decision_id: "0".to_owned(), executed: false, document: String::new() };
+        keep(&store, Bundle { execution: Some(execution), ..Bundle::default() });
+        let finding = |decision_id: &str, code: &str| Finding {
+            tenant: String::new(),
+            decision_id: decision_id.to_owned(),
+            code: code.to_owned(),
+            message: String::new(),
+            found_at: 0,
+        };
+        let findings = vec![finding("1", NEVER_REPORTED), finding("4", "executed_twice")];
+        keep(&store, Bundle { findings, ..Bundle::default() });
+        store
+    }
+
+    fn unreported(store: &Store) -> Vec<String> {
+        store.unreported(5).unwrap().into_iter().map(|decision| decision.decision_id).collect()
+    }
+
+    #[test]
+    fn only_decisions_nobody_said_anything_of_are_looked_at() {
+        let home = TempDir::new().unwrap();
+        let store = kept(&home);
+        assert_eq!(unreported(&store), ["4"]);
+        let plan = store.read(|connection| {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", unreported_statement()))?;
+            let steps = statement.query_map((0, 1), |row| row.get::<_, String>(3))?;
+            steps.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let plan = plan.unwrap().join("; ");
+        assert!(plan.contains("awaited_by_end") && !plan.contains("SCAN"), "{plan}");
+    }
+
+    #[test]
+    fn a_store_of_before_knows_what_is_awaited() {
+        let home = TempDir::new().unwrap();
+        drop(kept(&home));
+        let connection = Connection::open(home.path().join("store.db")).unwrap();
+        let before = "DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 4;";
+        connection.execute_batch(before).unwrap();
+        drop(connection);
+        let store = Store::open(&home.path().join("store.db")).unwrap();
+        assert_eq!(unreported(&store), ["4"]);
+        store.probe().unwrap();
+        store.probe().unwrap();
+    }
 }

@@ -74,6 +74,15 @@ impl Store {
         self.writer.submit(BundleRow::new(bundle).map(|row| Write::Bundle(Box::new(row))))
     }
 
+    /// Writes and reads something that means nothing: whether the disk has room and the database takes what comes.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being written or read.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        self.writer.submit(Ok(Write::Probe)).wait()?;
+        self.read(|connection| connection.query_row("SELECT probed FROM probe", [], |_| Ok(())))
+    }
+
     /// The state of a step in a run; none before its first judgment.
     ///
     /// # Errors

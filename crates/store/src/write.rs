@@ -13,11 +13,15 @@ use crate::store::NewReceipt;
 /// The longest name of a chain, in bytes.
 pub const MAX_CHAIN_NAME: usize = 200;
 
+/// How many bytes a probe writes.
+const PROBE_BYTES: i64 = 64 << 10;
+
 /// One thing to write. A further kind is one arm here and one function that [`Write::apply`] calls.
 pub(crate) enum Write {
     Receipt(Box<ReceiptRow>),
     Bundle(Box<BundleRow>),
     Jobs(Change),
+    Probe,
 }
 
 impl Write {
@@ -31,8 +35,16 @@ impl Write {
             Self::Receipt(row) => insert_receipt(transaction, row),
             Self::Bundle(row) => row.apply(transaction),
             Self::Jobs(change) => change.apply(transaction).map(Ok),
+            Self::Probe => probe(transaction).map(Ok),
         }
     }
+}
+
+/// Writes as much as a receipt of ordinary size needs, and something new each time.
+fn probe(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO probe (probe, probed, filler) VALUES (1, 1, randomblob(?1))
+               ON CONFLICT (probe) DO UPDATE SET probed = probed + 1, filler = excluded.filler";
+    transaction.prepare_cached(sql)?.execute([PROBE_BYTES]).map(drop)
 }
 
 /// A receipt taken apart by the thread that submits it, to keep the writer's own work short.

@@ -107,7 +107,8 @@ fn who_lost_the_lease_can_not_end_the_job() {
     assert_eq!(store.take_over_jobs(&lease("p", 99), 10, 10).unwrap(), []);
     let taken = store.take_over_jobs(&lease("p", 99), 25, 10).unwrap();
     assert_eq!(taken.iter().map(|one| one.job.job_id).collect::<Vec<_>>(), [id(1), id(2)]);
-    assert_eq!(taken[0].job, NewJob { lease: lease("p", 99), ..job(1, "o", 0) });
+    assert_eq!(taken[0].job, NewJob { lease: lease("p", 99), request: String::new(), ..job(1, "o", 0) });
+    assert_eq!(store.job(&id(1)).unwrap().unwrap().job, NewJob { lease: lease("p", 99), ..job(1, "o", 0) });
     assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
     assert_eq!(store.receipt(&id(1)).unwrap(), None);
     assert_eq!(store.request(&id(1)).unwrap(), None);

@@ -1,7 +1,7 @@
 //! Reports of executions, held against the decisions they name.
 
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_store::{Bundle, Decision, Execution, Finding, StoreError};
+use proofmark_store::{Bundle, Decision, Execution, Finding, NEVER_REPORTED, StoreError};
 
 use crate::clock;
 use crate::decide::DecideError;
@@ -79,7 +79,7 @@ impl Desk {
         let now = clock::now();
         let late = self.store.unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
         let found = late.iter().map(|decision| {
-            let what = ("never_reported", "it was allowed, and nobody said whether it was executed");
+            let what = (NEVER_REPORTED, "it was allowed, and nobody said whether it was executed");
             finding(&decision.about.tenant, &decision.decision_id, what, &now)
         });
         let findings: Vec<Finding> = found.collect();

@@ -59,7 +59,9 @@ fn decided(server: &Server) -> String {
 
 /// As if the decisions had been made ten minutes ago.
 fn end_all(home: &std::path::Path) {
-    sql(&home.join("proofmark.db"), "UPDATE decisions SET expires_at = expires_at - 600000");
+    let store = home.join("proofmark.db");
+    sql(&store, "UPDATE decisions SET expires_at = expires_at - 600000");
+    sql(&store, "UPDATE awaited SET expires_at = expires_at - 600000");
 }
 
 fn report(id: &str, executed: bool) -> String {

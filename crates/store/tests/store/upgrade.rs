@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use crate::samples::{closed_store, folder, id};
 
-/// Takes away what the fourth migration adds.
+/// Takes away what the fourth migration and those after it add.
 const BEFORE_JOBS: &str = "
 DROP INDEX receipts_by_tenant;
 DROP INDEX receipts_by_signer;
@@ -19,6 +19,8 @@ ALTER TABLE receipts DROP COLUMN trust;
 ALTER TABLE receipts DROP COLUMN superseded_by;
 DROP TABLE requests;
 DROP TABLE jobs;
+DROP TABLE awaited;
+DROP TABLE probe;
 PRAGMA user_version = 3;
 ";
 

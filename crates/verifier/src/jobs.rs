@@ -10,10 +10,10 @@ mod queue;
 mod room;
 mod sealing;
 
-use std::io;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use std::{io, iter};
 
 use proofmark_checks::{Request, RequestError};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
@@ -21,7 +21,7 @@ use proofmark_sandbox::Host;
 use proofmark_store::{MAX_GROUP, Store, StoreError};
 
 use crate::clock;
-use job::{Job, Listener};
+use job::{Job, Lane, Listener};
 use queue::Refused;
 use room::{Room, lock};
 
@@ -33,6 +33,12 @@ pub const MAX_WAITING_OF_ONE: usize = 256;
 
 /// The most bytes that the requests of waiting jobs have together.
 pub const MAX_WAITING_BYTES: usize = 256 << 20;
+
+/// The most bytes that the requests of one tenant's waiting jobs have together.
+pub const MAX_WAITING_BYTES_OF_ONE: usize = 64 << 20;
+
+/// How many workers there are for jobs that run nothing.
+const QUICK_WORKERS: usize = 2;
 
 /// How long jobs that ended and idempotency keys are remembered, in milliseconds: 7 days.
 pub const REMEMBERED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -162,7 +168,7 @@ pub enum Cancelled {
 }
 
 impl Verifications {
-    /// Starts so many workers, which sign with `key` and keep receipts in `store`. Jobs in it that nobody runs any more
+    /// Starts so many workers for jobs that run something, and two for those that do not. They sign with `key` and keep receipts in `store`. Jobs in it that nobody runs any more
     /// are taken over.
     ///
     /// # Errors
@@ -175,14 +181,15 @@ impl Verifications {
             let room = Arc::clone(&room);
             thread::Builder::new().name(name.to_owned()).spawn(move || run(&room))
         };
-        let worker = |_| {
+        let worker = |lane| {
             let send = send.clone();
-            spawn("verify", Box::new(move |room| room.work(&send)))
+            spawn("verify", Box::new(move |room| room.work(lane, &send)))
         };
+        let lanes = iter::repeat_n(Lane::Runs, workers.max(1)).chain(iter::repeat_n(Lane::Quick, QUICK_WORKERS));
         // Should one of these fail, dropping this ends those that run.
         let this = Self { room: Arc::clone(&room), threads: Mutex::new(None) };
         let threads = Threads {
-            workers: (0..workers.max(1)).map(worker).collect::<io::Result<_>>()?,
+            workers: lanes.map(worker).collect::<io::Result<_>>()?,
             sealing: spawn("seal", Box::new(move |room| room.seal_all(&judged)))?,
             leases: spawn("leases", Box::new(Room::tend_all))?,
         };

@@ -50,8 +50,8 @@ pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, approve, decide, replay, resume};
 pub use desk::{Asked, Desk, Replayable};
 pub use jobs::{
-    Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_OF_ONE, REMEMBERED_MS,
-    SubmitError, Submitted, Verifications, Work,
+    Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
+    MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
 };
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};

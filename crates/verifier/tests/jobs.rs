@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, verify, verify_chain};
 use proofmark_store::{Bundle, JobState as Kept, Lease, NewJob, Store, TallyOf};
 use proofmark_verifier::{
-    Cancelled, Filter, Following, Format, Host, JobState, JobView, MAX_WAITING, MAX_WAITING_OF_ONE, Request,
-    SubmitError, Submitted, Verifications, Work,
+    Cancelled, Filter, Following, Format, Host, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES_OF_ONE,
+    MAX_WAITING_OF_ONE, Request, SubmitError, Submitted, Verifications, Work,
 };
 
 /// Longer than any test may take.
@@ -254,26 +255,26 @@ fn tenants_take_turns() {
     let blocker = occupy(&jobs);
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut followed = Vec::new();
-    let mut submit = |tenant: &str, number| {
-        let id = new(jobs.submit(work(tenant, quick(number))));
+    let mut submit = |tenant: &str| {
+        let id = new(jobs.submit(work(tenant, suite(DOUBLE))));
         let (order, of) = (Arc::clone(&order), tenant.to_owned());
         let listener = move |view: &JobView| {
-            if view.state == JobState::Running {
+            if view.state == JobState::Running && view.done == 0 {
                 order.lock().unwrap().push(of.clone());
             }
         };
         followed.push(jobs.follow(tenant, &id, Box::new(listener)).unwrap());
         id
     };
-    let of_a: Vec<_> = (0..50).map(|number| submit("a", number)).collect();
-    let of_b = submit("b", 0);
+    let of_a: Vec<_> = (0..20).map(|_| submit("a")).collect();
+    let of_b = submit("b");
     free(&jobs, &blocker);
     wait_end(&jobs, "b", &of_b);
     for id in &of_a {
         wait_end(&jobs, "a", id);
     }
     let order = order.lock().unwrap();
-    assert_eq!(order.len(), 51);
+    assert_eq!(order.len(), 21);
     assert!(order.iter().position(|tenant| tenant == "b").unwrap() <= 1, "{order:?}");
 }
 
@@ -282,7 +283,7 @@ fn a_full_queue_takes_no_more() {
     let place = Place::new();
     let jobs = place.start(1);
     let blocker = occupy(&jobs);
-    let submit = |tenant: &str| jobs.submit(work(tenant, quick(1)));
+    let submit = |tenant: &str| jobs.submit(work(tenant, suite(DOUBLE)));
     for tenant in ["a", "b", "c", "d"] {
         for _ in 0..MAX_WAITING_OF_ONE {
             new(submit(tenant));
@@ -301,6 +302,56 @@ fn a_full_queue_takes_no_more() {
     assert_eq!(wait_end(&jobs, "e", &id).state, JobState::Done);
     jobs.stop(Duration::ZERO);
     assert!(matches!(submit("e"), Err(SubmitError::Stopping)));
+}
+
+#[test]
+fn what_runs_nothing_does_not_wait_for_what_runs() {
+    let place = Place::new();
+    let jobs = place.start(1);
+    let blocker = occupy(&jobs);
+    for durable in [false, true] {
+        let id = new(jobs.submit(Work { durable, ..work("a", quick(1)) }));
+        assert_eq!(wait_end(&jobs, "a", &id).state, JobState::Done);
+    }
+    free(&jobs, &blocker);
+}
+
+#[test]
+fn requests_of_one_tenant_that_wait_have_a_share_of_bytes() {
+    let place = Place::new();
+    let jobs = place.start(1);
+    let blocker = occupy(&jobs);
+    let large = suite(&format!("{DOUBLE}# {}", "x".repeat(MAX_WAITING_BYTES_OF_ONE / 5)));
+    let submit = |tenant: &str| jobs.submit(durable(work(tenant, large.clone())));
+    for _ in 0..4 {
+        new(submit("a"));
+    }
+    assert!(matches!(submit("a"), Err(SubmitError::Busy)));
+    let other = new(submit("b"));
+    assert_eq!(jobs.cancel("b", &other).unwrap(), Cancelled::Now);
+    free(&jobs, &blocker);
+}
+
+#[test]
+fn what_waits_as_a_row_is_read_when_it_runs() {
+    let place = Place::new();
+    let jobs = place.start(1);
+    let blocker = occupy(&jobs);
+    let kept = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
+    let later = new(jobs.submit(work("a", suite(DOUBLE))));
+    jobs.keep("a", &later).unwrap();
+    // Nothing of it is in memory: what the row says is what runs.
+    let (ids, wrong) = ([kept, later], suite("def f(x): return None"));
+    let script = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1], timeout=10) as store:\n    \
+                  store.execute(\"UPDATE jobs SET request = ? WHERE state = 'waiting'\", [sys.argv[2]])";
+    let changed = Command::new("python3").args(["-c", script]).arg(&place.path).arg(&wrong).status().unwrap();
+    assert!(changed.success());
+    free(&jobs, &blocker);
+    for id in ids {
+        let end = wait_end(&jobs, "a", &id);
+        assert_eq!(end.receipt.unwrap().verdict(), Verdict::Fail);
+        assert_eq!(place.store.request(&id).unwrap(), Some(wrong.clone()));
+    }
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use proofmark_receipt::{Receipt, ReceiptId};
+use proofmark_checks::{Checks, Request};
+use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
+use proofmark_store::NewJob;
 
 use super::room::lock;
 use super::{JobState, JobView, Work};
@@ -15,16 +17,51 @@ const LET_GO: Duration = Duration::from_secs(60);
 
 pub(super) struct Job {
     pub(super) id: ReceiptId,
-    pub(super) work: Work,
+    pub(super) work: Task,
     pub(super) created_at: i64,
+    /// Which workers it waits for.
+    pub(super) lane: Lane,
+    /// How long its request is, in bytes.
+    pub(super) bytes: usize,
     /// Set when nobody wants its outcome any more; what it would be is dropped then.
     pub(super) cancelled: Arc<AtomicBool>,
     /// Whether it is a row of the store. Set while `row` is held.
     pub(super) kept: AtomicBool,
     /// Held by whoever keeps or ends the job, from before it is written until all know.
     pub(super) row: Mutex<Row>,
+    content: Mutex<Option<Arc<Content>>>,
     progress: Mutex<Progress>,
     let_go: Condvar,
+}
+
+/// What is known of a job while it waits.
+pub(super) struct Task {
+    pub(super) tenant: String,
+    pub(super) chain: String,
+    pub(super) supersedes: Option<ReceiptId>,
+    pub(super) replayable: Option<(String, Sha256Digest)>,
+}
+
+/// What a job is to run. While a job that was kept waits, its row alone has this.
+pub(super) struct Content {
+    pub(super) request: Request,
+    pub(super) text: String,
+}
+
+/// Which workers a job waits for: one that runs nothing does not wait behind those that run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    Runs,
+    Quick,
+}
+
+impl Lane {
+    pub(super) fn of(request: &Request) -> Self {
+        match request.checks {
+            Checks::Suite(_) | Checks::Command(_) => Self::Runs,
+            Checks::Constraints { .. } => Self::Quick,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -68,7 +105,25 @@ impl Listener {
 }
 
 impl Job {
+    /// A job that somebody asks for.
     pub(super) fn new(id: ReceiptId, work: Work, total: usize) -> Self {
+        let Work { tenant, request, text, chain, supersedes, replayable, durable: _ } = work;
+        let (lane, bytes) = (Lane::of(&request), text.len());
+        let task = Task { tenant, chain, supersedes, replayable };
+        let content = Some(Arc::new(Content { request, text }));
+        Self { content: Mutex::new(content), ..Self::waiting(id, task, lane, bytes, total) }
+    }
+
+    /// A job of the store, which has its content.
+    pub(super) fn of_row(row: NewJob, lane: Lane, total: usize) -> Self {
+        let NewJob { job_id, tenant, request, chain, supersedes, created_at, .. } = row;
+        let task = Task { tenant, chain, supersedes, replayable: None };
+        let job = Self { created_at, ..Self::waiting(job_id, task, lane, request.len(), total) };
+        job.kept.store(true, Ordering::Relaxed);
+        job
+    }
+
+    fn waiting(id: ReceiptId, work: Task, lane: Lane, bytes: usize, total: usize) -> Self {
         let progress = Progress {
             state: JobState::Waiting,
             done: 0,
@@ -82,12 +137,26 @@ impl Job {
             id,
             work,
             created_at: clock::now().unix_millis(),
+            lane,
+            bytes,
             cancelled: Arc::default(),
             kept: AtomicBool::new(false),
             row: Mutex::default(),
+            content: Mutex::default(),
             progress: Mutex::new(progress),
             let_go: Condvar::new(),
         }
+    }
+
+    /// What it is to run, where that is in memory.
+    pub(super) fn content(&self) -> Option<Arc<Content>> {
+        lock(&self.content).clone()
+    }
+
+    /// It is a row of the store from now on, which has its content.
+    pub(super) fn is_on_disk(&self) {
+        self.kept.store(true, Ordering::Relaxed);
+        *lock(&self.content) = None;
     }
 
     pub(super) fn view(&self) -> JobView {

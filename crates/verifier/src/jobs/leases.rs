@@ -2,16 +2,15 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::ReceiptId;
 use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, NewJob, StoreError};
 
-use super::job::{Job, Listener};
+use super::job::{Job, Lane, Listener};
 use super::room::{Room, checks, lock};
-use super::{JobView, MAX_WAITING, REMEMBERED_MS, Work};
+use super::{JobView, MAX_WAITING, REMEMBERED_MS};
 use crate::clock;
 
 /// How long a lease holds, in milliseconds.
@@ -69,10 +68,7 @@ impl Room {
             }
         }
         for id in ours.iter().filter(|id| !self.is_live(id)) {
-            // What has just ended is no row of ours any more.
-            if let Ok(Some(row)) = self.waiting_row(id) {
-                self.adopt(row);
-            }
+            self.take_up(id);
         }
     }
 
@@ -83,19 +79,22 @@ impl Room {
         }
         let now = clock::now().unix_millis();
         let Ok(taken) = self.store.take_over_jobs(&self.lease(now), now, room) else { return };
-        taken.into_iter().for_each(|kept| self.adopt(kept.job));
+        taken.iter().for_each(|kept| self.take_up(&kept.job.job_id));
     }
 
-    /// Runs a job of the store that nobody else runs.
-    fn adopt(&self, row: NewJob) {
-        if self.is_live(&row.job_id) {
+    /// Runs a job of the store that nobody else runs. Its request is read here to see whether it can run, and again when
+    /// it does: in between it is on disk.
+    fn take_up(&self, id: &ReceiptId) {
+        if self.is_live(id) {
             return;
         }
+        // What has just ended is no row of ours any more; where the store fails the row stays ours, and is tried again.
+        let Ok(Some(row)) = self.waiting_row(id) else { return };
         let request = Request::read(row.request.as_bytes(), Format::Json, None);
-        let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, request)));
+        let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
         match planned {
-            Ok((total, request)) => {
-                let job = Arc::new(adopted(row, request, total));
+            Ok((total, lane)) => {
+                let job = Arc::new(Job::of_row(row, lane, total));
                 lock(&self.jobs).insert(job.id, Arc::clone(&job));
                 if self.queue.push_accepted(&job).is_err() {
                     lock(&self.jobs).remove(&job.id);
@@ -150,20 +149,4 @@ impl Room {
         let ours = |kept: &KeptJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
         Ok(self.store.job(id)?.filter(ours).map(|kept| kept.job))
     }
-}
-
-fn adopted(row: NewJob, request: Request, total: usize) -> Job {
-    let work = Work {
-        tenant: row.tenant,
-        request,
-        text: row.request,
-        chain: row.chain,
-        supersedes: row.supersedes,
-        replayable: None,
-        durable: true,
-    };
-    let mut job = Job::new(row.job_id, work, total);
-    job.created_at = row.created_at;
-    job.kept.store(true, Ordering::Relaxed);
-    job
 }

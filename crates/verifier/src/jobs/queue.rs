@@ -1,12 +1,12 @@
-//! What waits for a worker: a queue for each tenant, which take turns.
+//! What waits for a worker: for each lane a queue of each tenant, which take turns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::job::Job;
+use super::job::{Job, Lane};
 use super::room::lock;
-use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_OF_ONE};
+use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE};
 
 #[derive(Default)]
 pub(super) struct Queue {
@@ -16,13 +16,28 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    /// The tenants with something waiting; the first is next.
-    turns: VecDeque<String>,
-    lanes: HashMap<String, VecDeque<Arc<Job>>>,
-    waiting: usize,
-    bytes: usize,
+    runs: Turns,
+    quick: Turns,
+    waiting: Load,
+    of_tenant: HashMap<String, Load>,
     running: usize,
     closed: bool,
+}
+
+/// What waits in one lane.
+#[derive(Default)]
+struct Turns {
+    /// The tenants with something waiting; the first is next.
+    order: VecDeque<String>,
+    queues: HashMap<String, VecDeque<Arc<Job>>>,
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    jobs: usize,
+    /// Of requests, in memory or on disk.
+    bytes: usize,
 }
 
 /// Why a job is not taken.
@@ -36,9 +51,10 @@ impl Queue {
     /// Appends a job to its tenant's queue.
     pub(super) fn push(&self, job: &Arc<Job>) -> Result<(), Refused> {
         let mut state = lock(&self.state);
-        let of_one = state.lanes.get(&job.work.tenant).map_or(0, VecDeque::len);
-        let bytes = state.bytes.saturating_add(job.work.text.len());
-        if state.waiting >= MAX_WAITING || of_one >= MAX_WAITING_OF_ONE || bytes > MAX_WAITING_BYTES {
+        let all = state.waiting.with(job);
+        let of_one = state.of_tenant.get(&job.work.tenant).copied().unwrap_or_default().with(job);
+        let too_many = all.jobs > MAX_WAITING || of_one.jobs > MAX_WAITING_OF_ONE;
+        if too_many || all.bytes > MAX_WAITING_BYTES || of_one.bytes > MAX_WAITING_BYTES_OF_ONE {
             return Err(if state.closed { Refused::Closed } else { Refused::Full });
         }
         self.append(&mut state, job)
@@ -49,14 +65,14 @@ impl Queue {
         self.append(&mut lock(&self.state), job)
     }
 
-    /// The next job, of the tenant whose turn it is; waits for one. None once the queue is closed.
-    pub(super) fn next(&self) -> Option<Arc<Job>> {
+    /// The next job of this lane, of the tenant whose turn it is; waits for one. None once the queue is closed.
+    pub(super) fn next(&self, lane: Lane) -> Option<Arc<Job>> {
         let mut state = lock(&self.state);
         loop {
             if state.closed {
                 return None;
             }
-            if let Some(job) = state.pop() {
+            if let Some(job) = state.pop(lane) {
                 state.running += 1;
                 // Before anyone can look for it here in vain.
                 job.taken();
@@ -75,20 +91,13 @@ impl Queue {
     /// Takes a job out, if it waits.
     pub(super) fn remove(&self, job: &Job) {
         let mut state = lock(&self.state);
-        let Some(lane) = state.lanes.get_mut(&job.work.tenant) else { return };
-        let before = lane.len();
-        lane.retain(|one| one.id != job.id);
-        let (left, gone) = (lane.len(), before - lane.len());
-        state.waiting -= gone;
-        state.bytes -= gone * job.work.text.len();
-        if left == 0 {
-            state.lanes.remove(&job.work.tenant);
-            state.turns.retain(|tenant| *tenant != job.work.tenant);
+        if state.lane(job.lane).remove(job) {
+            state.forget(job);
         }
     }
 
     pub(super) fn waiting(&self) -> usize {
-        lock(&self.state).waiting
+        lock(&self.state).waiting.jobs
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -99,7 +108,7 @@ impl Queue {
     pub(super) fn close(&self) -> Vec<Arc<Job>> {
         let mut state = lock(&self.state);
         state.closed = true;
-        let waiting = std::iter::from_fn(|| state.pop()).collect();
+        let waiting = std::iter::from_fn(|| state.pop(Lane::Runs).or_else(|| state.pop(Lane::Quick))).collect();
         self.changed.notify_all();
         waiting
     }
@@ -115,13 +124,10 @@ impl Queue {
         if state.closed {
             return Err(Refused::Closed);
         }
-        let tenant = &job.work.tenant;
-        if !state.lanes.contains_key(tenant) {
-            state.turns.push_back(tenant.clone());
-        }
-        state.lanes.entry(tenant.clone()).or_default().push_back(Arc::clone(job));
-        state.waiting += 1;
-        state.bytes += job.work.text.len();
+        state.lane(job.lane).append(job);
+        state.waiting = state.waiting.with(job);
+        let of_one = state.of_tenant.entry(job.work.tenant.clone()).or_default();
+        *of_one = of_one.with(job);
         // Workers wait on the same condition as who waits for them to end.
         self.changed.notify_all();
         Ok(())
@@ -129,16 +135,71 @@ impl Queue {
 }
 
 impl State {
-    fn pop(&mut self) -> Option<Arc<Job>> {
-        let tenant = self.turns.pop_front()?;
-        let lane = self.lanes.get_mut(&tenant)?;
-        let job = lane.pop_front()?;
-        match lane.is_empty() {
-            true => drop(self.lanes.remove(&tenant)),
-            false => self.turns.push_back(tenant),
+    fn lane(&mut self, lane: Lane) -> &mut Turns {
+        match lane {
+            Lane::Runs => &mut self.runs,
+            Lane::Quick => &mut self.quick,
         }
-        self.waiting -= 1;
-        self.bytes -= job.work.text.len();
+    }
+
+    fn pop(&mut self, lane: Lane) -> Option<Arc<Job>> {
+        let job = self.lane(lane).pop()?;
+        self.forget(&job);
         Some(job)
+    }
+
+    /// A job waits no more.
+    fn forget(&mut self, job: &Job) {
+        self.waiting = self.waiting.without(job);
+        if let Some(of_one) = self.of_tenant.get_mut(&job.work.tenant) {
+            *of_one = of_one.without(job);
+            if of_one.jobs == 0 {
+                self.of_tenant.remove(&job.work.tenant);
+            }
+        }
+    }
+}
+
+impl Turns {
+    fn append(&mut self, job: &Arc<Job>) {
+        let tenant = &job.work.tenant;
+        if !self.queues.contains_key(tenant) {
+            self.order.push_back(tenant.clone());
+        }
+        self.queues.entry(tenant.clone()).or_default().push_back(Arc::clone(job));
+    }
+
+    fn pop(&mut self) -> Option<Arc<Job>> {
+        let tenant = self.order.pop_front()?;
+        let queue = self.queues.get_mut(&tenant)?;
+        let job = queue.pop_front()?;
+        match queue.is_empty() {
+            true => drop(self.queues.remove(&tenant)),
+            false => self.order.push_back(tenant),
+        }
+        Some(job)
+    }
+
+    /// Takes a job out; whether it was there.
+    fn remove(&mut self, job: &Job) -> bool {
+        let Some(queue) = self.queues.get_mut(&job.work.tenant) else { return false };
+        let before = queue.len();
+        queue.retain(|one| one.id != job.id);
+        let left = queue.len();
+        if left == 0 {
+            self.queues.remove(&job.work.tenant);
+            self.order.retain(|tenant| *tenant != job.work.tenant);
+        }
+        left < before
+    }
+}
+
+impl Load {
+    fn with(self, job: &Job) -> Self {
+        Self { jobs: self.jobs + 1, bytes: self.bytes.saturating_add(job.bytes) }
+    }
+
+    fn without(self, job: &Job) -> Self {
+        Self { jobs: self.jobs.saturating_sub(1), bytes: self.bytes.saturating_sub(job.bytes) }
     }
 }

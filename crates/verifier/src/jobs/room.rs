@@ -2,17 +2,16 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use proofmark_checks::{Caps, Checks, Request, RequestError};
+use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::{Answer, Bundle, JobState as Kept, Lease, NewJob, Store, StoreError};
 
-use super::job::{Job, Listener, Row};
+use super::job::{Content, Job, Lane, Listener, Row};
 use super::leases::{Afar, LEASE_MS};
 use super::queue::Queue;
 use super::sealing::Done;
@@ -79,29 +78,44 @@ impl Room {
         }
     }
 
-    /// Runs jobs until the queue is closed.
-    pub(super) fn work(&self, judged: &SyncSender<Done>) {
+    /// Runs jobs of a lane until the queue is closed.
+    pub(super) fn work(&self, lane: Lane, judged: &SyncSender<Done>) {
         let mut worker = self.host.worker();
-        while let Some(job) = self.queue.next() {
-            let run = catch_unwind(AssertUnwindSafe(|| self.verify(&mut worker, &job)));
-            let outcome = run.unwrap_or_else(|_| {
-                worker = self.host.worker();
-                Err("judge the submission: the verifier broke; report it with the request".to_owned())
-            });
-            if !job.is_called_off() {
-                // Only when sealing broke nobody takes it.
-                if judged.send(Done { job: Arc::clone(&job), outcome }).is_err() {
-                    self.let_go(&job);
-                }
+        while let Some(job) = self.queue.next(lane) {
+            match self.content(&job) {
+                Some(content) => self.run(&mut worker, &job, content, judged),
+                // A row that is still ours is taken up again, or says why it cannot run.
+                None => self.let_go(&job),
             }
             job.returned();
             self.queue.returned();
         }
     }
 
-    fn verify(&self, worker: &mut Worker, job: &Job) -> Result<run::Judged, String> {
+    fn run(&self, worker: &mut Worker, job: &Arc<Job>, content: Arc<Content>, judged: &SyncSender<Done>) {
+        let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker, job, &content.request)));
+        let outcome = run.unwrap_or_else(|_| {
+            *worker = self.host.worker();
+            Err("judge the submission: the verifier broke; report it with the request".to_owned())
+        });
+        // Only when sealing broke nobody takes it.
+        if !job.is_called_off() && judged.send(Done { job: Arc::clone(job), content, outcome }).is_err() {
+            self.let_go(job);
+        }
+    }
+
+    /// What the job is to run, from memory or from its row.
+    fn content(&self, job: &Job) -> Option<Arc<Content>> {
+        job.content().or_else(|| {
+            let text = self.store.job(&job.id).ok()??.job.request;
+            let request = Request::read(text.as_bytes(), Format::Json, None).ok()?;
+            Some(Arc::new(Content { request, text }))
+        })
+    }
+
+    fn verify(&self, worker: &mut Worker, job: &Job, request: &Request) -> Result<run::Judged, String> {
         let watch = Watch { cancelled: &job.cancelled, ran: &|done| job.ran(done) };
-        let judged = run::verify(worker, &self.caps, &job.work.request, job.id, &watch);
+        let judged = run::verify(worker, &self.caps, request, job.id, &watch);
         let mut judged = judged.map_err(|error| error.to_string())?;
         if let Some(older) = &job.work.supersedes {
             judged.draft.metadata.insert("supersedes", older.to_string());
@@ -172,14 +186,12 @@ impl Room {
     /// Makes the job a row of the store, unless it is one or has ended.
     pub(super) fn keep(&self, job: &Job) -> Result<(), StoreError> {
         let row = lock(&job.row);
-        if row.over || job.is_kept() {
-            return Ok(());
-        }
+        let Some(content) = job.content().filter(|_| !row.over && !job.is_kept()) else { return Ok(()) };
         let now = clock::now().unix_millis();
         let new = NewJob {
             job_id: job.id,
             tenant: job.work.tenant.clone(),
-            request: job.work.text.clone(),
+            request: content.text.clone(),
             checks: job.view().total as u64,
             chain: job.work.chain.clone(),
             supersedes: job.work.supersedes,
@@ -188,7 +200,7 @@ impl Room {
         };
         let bundle = Bundle { new_job: Some(new), answer: answer(job), at: now, ..Bundle::default() };
         self.store.submit_bundle(bundle).wait()?;
-        job.kept.store(true, Ordering::Relaxed);
+        job.is_on_disk();
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use proofmark_receipt::{ChainTip, Receipt};
 use proofmark_store::{Bundle, JobEnd, JobState as Kept, MAX_GROUP, NewReceipt, Pending, StoreError};
 
 use super::JobState;
-use super::job::{Job, Row};
+use super::job::{Content, Job, Row};
 use super::room::{Room, answer, lock};
 use crate::clock;
 use crate::run::Judged;
@@ -20,6 +20,8 @@ const MAX_TIPS: usize = 4096;
 /// What a worker has done.
 pub(super) struct Done {
     pub(super) job: Arc<Job>,
+    /// What was run.
+    pub(super) content: Arc<Content>,
     /// What it came to, or why it came to nothing.
     pub(super) outcome: Result<Judged, String>,
 }
@@ -97,7 +99,7 @@ impl Room {
                 tenant: work.tenant.clone(),
                 ..NewReceipt::of(receipt.clone())
             }),
-            request: Some((job.id, work.text.clone())),
+            request: Some((job.id, done.content.text.clone())),
             supersedes: work.supersedes,
             // The row of a job was kept together with its answer.
             answer: if kept { None } else { answer(job) },

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Args;
@@ -99,6 +100,7 @@ impl Accept {
             receipts: self.receipts.as_deref(),
             presented: &[],
             trusted: &trusted,
+            stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, Some(&key), Some(&store))?;
         let mut out = io::stdout().lock();

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -70,7 +71,8 @@ impl Decide {
         let trusted = config::trusted(&self.trust)?;
         let folders: Vec<&Path> =
             [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
-        let question = Question { policy: &policy, request: &request, folders: &folders, trusted: &trusted };
+        let stop = &AtomicBool::new(false);
+        let question = Question { policy: &policy, request: &request, folders: &folders, trusted: &trusted, stop };
         if let Some(path) = &self.replay {
             return recompute(&question, &decision_receipt(path)?);
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -100,6 +101,7 @@ impl Case {
             receipts: None,
             presented: &[],
             trusted: &[],
+            stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, None, None)?;
         let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();

@@ -1,6 +1,7 @@
 //! Accepts steps: judges a response by its contract, moves the run on, seals the judgment, all in one write.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_contract::judgment::{self, Judged, TIER};
 use proofmark_contract::response::{self, ResponseError};
@@ -48,6 +49,8 @@ pub struct Attempt<'a> {
     pub presented: &'a [Receipt],
     /// Whose receipts count as trusted.
     pub trusted: &'a [SignerId],
+    /// Set when nobody waits for the judgment any more: it is not kept then.
+    pub stop: &'a AtomicBool,
 }
 
 /// What came of an attempt.
@@ -127,6 +130,9 @@ pub enum AcceptError {
     /// Presented receipts can not be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
+    /// Nobody waits for it any more.
+    #[error("judge step `{0}`: nobody waited for it any more, so nothing was kept; send it again")]
+    Stopped(String),
     /// The attempt does not fit the state of the run.
     #[error("judge attempt of step `{step}` in run `{run}`: {refusal}")]
     Refused {
@@ -194,6 +200,9 @@ pub fn accept(
     let evaluating = kept.state.apply(&submitted).map_err(refused)?;
     let evidence = Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, context: attempt.context };
     let judgment = evaluate(&contract, &evidence);
+    if attempt.stop.load(Ordering::Relaxed) {
+        return Err(AcceptError::Stopped(attempt.step.to_owned()));
+    }
     let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
     let judged = Event::Judged { attempt: number, decision: judgment.decision, plan, now_ms };
     let state = evaluating.apply(&judged).map_err(refused)?;

@@ -1,6 +1,7 @@
 //! Decides on actions: gathers the evidence, decides, seals the decision and what it spends, all in one write.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
     Admission, Approval, ApprovalError, Decision, DecisionReceipt, Evidence, History, Moment, NotADecision, Policy,
@@ -26,6 +27,8 @@ pub struct Question<'a> {
     pub folders: &'a [&'a Path],
     /// Whose receipts count as trusted.
     pub trusted: &'a [SignerId],
+    /// Set when nobody waits for the decision any more: it is not kept then.
+    pub stop: &'a AtomicBool,
 }
 
 /// A decision and its receipt.
@@ -66,6 +69,9 @@ pub enum DecideError {
     /// The key was used for another request.
     #[error("answer the request `{0}`: its key was used for another request; choose a new key for each request")]
     KeyReused(String),
+    /// Nobody waits for it any more.
+    #[error("decide: nobody waited for it any more, so nothing was kept; send it again")]
+    Stopped,
     /// Others decide faster than we can.
     #[error("keep the decision: other processes keep deciding; try again")]
     Raced,
@@ -181,7 +187,12 @@ pub(crate) fn ask(
 ) -> Result<Decision, DecideError> {
     let evidence = evidence(question, tenant, store, now)?;
     let history = history(question, tenant.unwrap_or_default(), store)?;
-    Ok(proofmark_boundary::decide(question.policy, question.request, &evidence, &Moment { now: now.clone(), history }))
+    let decision =
+        proofmark_boundary::decide(question.policy, question.request, &evidence, &Moment { now: now.clone(), history });
+    match question.stop.load(Ordering::Relaxed) {
+        true => Err(DecideError::Stopped),
+        false => Ok(decision),
+    }
 }
 
 /// What is kept of a decision, together with what it spends.

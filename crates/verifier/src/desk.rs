@@ -1,7 +1,9 @@
 //! The desk of a server: many decide at once, on one chain, and share the store's commits.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use proofmark_boundary::{DecisionReceipt, Policy, Request};
 use proofmark_receipt::{ChainTip, Sha256Digest, SignerId, SigningKey};
@@ -12,6 +14,9 @@ use crate::decide::{self, DecideError, Question};
 
 /// How often a decision is made again because another was kept first.
 const MAX_RACES: u32 = 100;
+
+/// How often who waits for a turn looks whether anybody still waits for the answer.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Desk {
@@ -34,6 +39,8 @@ pub struct Asked<'a> {
     pub candidate: Option<&'a str>,
     /// How a repetition of the request is known.
     pub replayable: Option<Replayable<'a>>,
+    /// Set when nobody waits for the decision any more: it is not kept then.
+    pub stop: &'a AtomicBool,
 }
 
 /// A request that gets the same answer when it is sent again.
@@ -109,7 +116,8 @@ impl Desk {
         let _same_key = asked.replayable.map(|one| self.take_turn("key", asked.tenant, one.key));
         let fingerprint = asked.request.fingerprint(policy).to_string();
         // How often an action was denied depends on the decision before: those on one action go one after the other.
-        let _same_action = self.take_turn("action", asked.tenant, &fingerprint);
+        let turn = format!("action\0{}\0{fingerprint}", asked.tenant);
+        let _same_action = self.turns.take_unless(turn, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
             if let Some(document) = self.answered(asked.tenant, asked.replayable)? {
                 return self.again(&document);
@@ -148,7 +156,8 @@ impl Desk {
 
     /// Decides, and hands the decision to the writer behind the one it is linked to.
     fn submit(&self, policy: &Policy, asked: &Asked<'_>) -> Result<(DecisionReceipt, u64, Pending), DecideError> {
-        let question = Question { policy, request: asked.request, folders: &[], trusted: &self.trusted };
+        let question =
+            Question { policy, request: asked.request, folders: &[], trusted: &self.trusted, stop: asked.stop };
         let decision = decide::ask(&question, Some(asked.tenant), &self.store, &clock::now())?;
         let id = clock::receipt_id()?;
         let mut chain = self.chain();
@@ -202,12 +211,23 @@ impl Desk {
 
 impl Turns {
     fn take(&self, name: String) -> Turn<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_while(taken, |taken| taken.contains(&name));
+        waited.unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        Turn { turns: self, name }
+    }
+
+    /// None once `stop` is set while another has its turn.
+    fn take_unless(&self, name: String, stop: &AtomicBool) -> Option<Turn<'_>> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while taken.contains(&name) {
-            taken = self.changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            taken = self.changed.wait_timeout(taken, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
         taken.insert(name.clone());
-        Turn { turns: self, name }
+        Some(Turn { turns: self, name })
     }
 }
 

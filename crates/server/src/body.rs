@@ -1,28 +1,54 @@
-//! Bodies of requests: limited in length, in time, and in what they unpack to.
+//! Bodies: those of requests are limited in length, in time, in what they unpack to, and to their caller's share of
+//! memory; those of answers give back what their request holds once they are written.
 
 use std::io::Read;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
 use flate2::read::MultiGzDecoder;
+use futures_util::StreamExt;
+use hyper::body::{Frame, SizeHint};
 use proofmark_receipt::Json;
 use proofmark_receipt::json::{Limits, MAX_DEPTH};
 
 use crate::problem::Problem;
+use crate::reply::JSON;
+use crate::share::Share;
 
 /// The longest body, in bytes, packed and unpacked.
 pub(crate) const MAX_BODY: usize = 4 << 20;
 /// How long a client may take to send one.
 const MAX_BODY_TIME: Duration = Duration::from_secs(20);
+/// How many bytes are unpacked at a time.
+const UNPACKED_AT_ONCE: usize = 64 << 10;
 
-/// The bytes of a body, unpacked, at most [`MAX_BODY`].
-pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Problem> {
-    read_up_to(headers, body, MAX_BODY).await
+/// Refuses a body that does not say it is JSON. What a page may send without asking first (a form, a text, or bytes that
+/// say nothing) is never that.
+pub(crate) fn is_json(headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
+    if body.is_end_stream() {
+        return Ok(());
+    }
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or_default());
+    let said = match (types.next(), types.next()) {
+        (Some(said), None) => said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
+        (_, _) => String::new(),
+    };
+    match said == JSON || (said.starts_with("application/") && said.ends_with("+json")) {
+        true => Ok(()),
+        false => {
+            let message = format!("the body does not say that it is JSON; send it with one `Content-Type: {JSON}`");
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message))
+        }
+    }
 }
 
-/// The bytes of a body, unpacked, at most so many packed and unpacked.
-pub(crate) async fn read_up_to(headers: &HeaderMap, body: Body, most: usize) -> Result<Vec<u8>, Problem> {
+/// The bytes of a body, unpacked, at most so many packed and unpacked. `room` grows by what is there, not by what
+/// is announced.
+pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
     let too_slow =
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long; send it in one go");
     // Refused before it is sent, as far as its client says how long it is.
@@ -30,13 +56,12 @@ pub(crate) async fn read_up_to(headers: &HeaderMap, body: Body, most: usize) -> 
     if announced.is_some_and(|length| length > most as u64) {
         return Err(too_large(most));
     }
-    let read = tokio::time::timeout(MAX_BODY_TIME, to_bytes(body, most)).await.map_err(too_slow)?;
-    let bytes = read.map_err(|_| too_large(most))?;
+    let bytes = tokio::time::timeout(MAX_BODY_TIME, gather(body, most, room)).await.map_err(too_slow)??;
     let encodings: Vec<&[u8]> =
         headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.as_bytes()).collect();
     match encodings.as_slice() {
-        [] | [b"identity"] => Ok(bytes.to_vec()),
-        [b"gzip"] => unpack(&bytes, most),
+        [] | [b"identity"] => Ok(bytes),
+        [b"gzip"] => unpack(&bytes, most, room),
         _ => {
             let message = "the body's encoding is not known; send it plain, or packed with gzip";
             Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message))
@@ -50,13 +75,38 @@ pub(crate) fn json(bytes: &[u8]) -> Result<Json, Problem> {
         .map_err(|error| Problem::bad(error.code(), format!("the body is not JSON that can be read: {error}")))
 }
 
-fn unpack(bytes: &[u8], most: usize) -> Result<Vec<u8>, Problem> {
+/// The same answer, with which `held` is dropped: once it is written, or nobody reads it any more.
+pub(crate) fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
+    response.map(|body| Body::new(Holding { body, _held: held }))
+}
+
+async fn gather(body: Body, most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
+    let mut parts = body.into_data_stream();
+    let mut bytes = Vec::new();
+    while let Some(part) = parts.next().await {
+        let part = part.map_err(|_| Problem::bad("broken_body", "the body breaks off; send it again"))?;
+        if bytes.len().saturating_add(part.len()) > most {
+            return Err(too_large(most));
+        }
+        room.grow(part.len())?;
+        bytes.extend_from_slice(&part);
+    }
+    Ok(bytes)
+}
+
+fn unpack(bytes: &[u8], most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
-    let mut limited = MultiGzDecoder::new(bytes).take(most as u64 + 1);
-    limited.read_to_end(&mut unpacked).map_err(|error| {
-        Problem::bad("invalid_gzip", format!("the body can not be unpacked ({error}); pack it again"))
-    })?;
-    if unpacked.len() > most { Err(too_large(most)) } else { Ok(unpacked) }
+    let mut packed = MultiGzDecoder::new(bytes);
+    loop {
+        let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
+            Problem::bad("invalid_gzip", format!("the body can not be unpacked ({error}); pack it again"))
+        })?;
+        match read {
+            0 => return Ok(unpacked),
+            _ if unpacked.len() > most => return Err(too_large(most)),
+            read => room.grow(read)?,
+        }
+    }
 }
 
 fn too_large(most: usize) -> Problem {
@@ -64,17 +114,37 @@ fn too_large(most: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
 }
 
+/// A body, and what is dropped with it.
+struct Holding<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T: Unpin> HttpBody for Holding<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
 
-    use axum::body::{Bytes, HttpBody};
     use axum::response::IntoResponse;
-    use hyper::body::Frame;
 
     use super::*;
+    use crate::share;
 
     /// A body of which nothing comes.
     struct Silent;
@@ -88,11 +158,55 @@ mod tests {
         }
     }
 
+    fn of_type(media_type: &str) -> HeaderMap {
+        [(header::CONTENT_TYPE, media_type.parse().unwrap())].into_iter().collect()
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_come_is_not_waited_for() {
+    async fn a_body_that_does_not_come_is_not_waited_for_and_holds_nothing() {
+        let limits = share::Limits::new();
+        let mut room = limits.bytes.take("a", 0).unwrap();
+        let mut headers = of_type(JSON);
+        headers.insert(header::CONTENT_LENGTH, MAX_BODY.into());
         let begun = tokio::time::Instant::now();
-        let problem = read(&HeaderMap::new(), Body::new(Silent)).await.unwrap_err();
+        let mut reading = Box::pin(read(&headers, Body::new(Silent), MAX_BODY, &mut room));
+        assert!(futures_util::poll!(&mut reading).is_pending());
+        limits.bytes.idle().await;
+        let problem = reading.await.unwrap_err();
         assert_eq!(problem.into_response().status(), StatusCode::REQUEST_TIMEOUT);
         assert_eq!(begun.elapsed().as_secs(), MAX_BODY_TIME.as_secs());
+    }
+
+    #[tokio::test]
+    async fn a_body_has_room_for_what_is_there_packed_and_unpacked() {
+        let limits = share::Limits::new();
+        let mut room = limits.bytes.take("a", 0).unwrap();
+        assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut room).await.unwrap(), b"{}");
+        assert_eq!(room.amount(), 2);
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut packer, &vec![b' '; MAX_BODY]).unwrap();
+        let packed = packer.finish().unwrap();
+        let mut headers = of_type(JSON);
+        headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
+        let mut room = limits.bytes.take("a", 0).unwrap();
+        assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut room).await.unwrap().len(), MAX_BODY);
+        assert_eq!(room.amount(), packed.len() + MAX_BODY);
+    }
+
+    #[test]
+    fn what_a_page_may_send_unasked_is_no_json() {
+        let is_json = |headers: &HeaderMap| is_json(headers, &Body::from("{}")).is_ok();
+        for said in ["application/json", "Application/JSON; charset=utf-8", "application/vrf+json"] {
+            assert!(is_json(&of_type(said)), "{said}");
+        }
+        for said in
+            ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "", "text/json"]
+        {
+            assert!(!is_json(&of_type(said)), "{said}");
+        }
+        let mut twice = of_type(JSON);
+        twice.append(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain"));
+        assert!(!is_json(&twice) && !is_json(&HeaderMap::new()));
+        assert!(super::is_json(&HeaderMap::new(), &Body::empty()).is_ok());
     }
 }

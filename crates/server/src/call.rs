@@ -1,25 +1,38 @@
 //! One request, read and admitted: what every endpoint is handed.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_verifier::{Desk, MAX_PAGE, Replayable};
 
 use crate::body;
-use crate::door::Doorkeeper;
-use crate::keys::{Caller, Role};
+use crate::keys::{ApiKeys, Caller, Role};
+use crate::origin;
 use crate::problem::Problem;
 use crate::workbench::Workbench;
 
 /// The longest idempotency key, in bytes.
 const MAX_KEY: usize = 200;
 
+/// Who asks for what: a request that was admitted, without its body.
+pub(crate) struct Head {
+    pub(crate) caller: Caller,
+    /// The variables of the path.
+    pub(crate) path: HashMap<String, String>,
+    pub(crate) parts: Parts,
+}
+
+/// A request whose body was read.
 pub(crate) struct Call<'a> {
     pub(crate) bench: &'a Workbench,
     pub(crate) desk: &'a Desk,
     pub(crate) caller: Caller,
-    /// The variables of the path.
+    /// Set when nobody waits for the answer any more.
+    pub(crate) stop: Arc<AtomicBool>,
     path: HashMap<String, String>,
     query: Vec<(String, String)>,
     body: Vec<u8>,
@@ -27,18 +40,12 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(
-        keeper: &'a Doorkeeper,
-        caller: Caller,
-        path: HashMap<String, String>,
-        uri: &Uri,
-        headers: &HeaderMap,
-        body: Vec<u8>,
-    ) -> Result<Self, Problem> {
-        let key = match headers.get("idempotency-key").map(|value| value.to_str()) {
+    pub(crate) fn new(bench: &'a Workbench, head: Head, body: Vec<u8>, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
+        let Head { caller, path, parts } = head;
+        let key = match parts.headers.get("idempotency-key").map(|value| value.to_str()) {
             None => None,
             Some(Ok(key)) if is_key(key) => {
-                let place = uri.path_and_query().map_or(uri.path(), |place| place.as_str());
+                let place = parts.uri.path_and_query().map_or(parts.uri.path(), |place| place.as_str());
                 let asked = [place.as_bytes(), b"\0", body.as_slice()].concat();
                 Some((key.to_owned(), Sha256Digest::of(&asked)))
             }
@@ -47,9 +54,9 @@ impl<'a> Call<'a> {
                 return Err(Problem::bad("invalid_idempotency_key", message));
             }
         };
-        let query = pairs(uri.query().unwrap_or_default())?;
+        let query = pairs(parts.uri.query().unwrap_or_default())?;
         only_once(&query)?;
-        Ok(Self { bench: &keeper.bench, desk: &keeper.bench.desk, caller, path, query, body, key })
+        Ok(Self { bench, desk: &bench.desk, caller, stop, path, query, body, key })
     }
 
     /// A variable of the path.
@@ -103,15 +110,19 @@ impl<'a> Call<'a> {
 }
 
 /// Who calls, if they may do what is for `wanted`.
-pub(crate) fn admit(keeper: &Doorkeeper, headers: &HeaderMap, wanted: Option<Role>) -> Result<Caller, Problem> {
-    let Some(keys) = &keeper.keys else {
-        of_this_host(headers)?;
+pub(crate) fn admit(
+    keys: Option<&ApiKeys>,
+    uri: &Uri,
+    headers: &HeaderMap,
+    wanted: Option<Role>,
+) -> Result<Caller, Problem> {
+    let Some(keys) = keys else {
+        origin::is_of_this_host(uri, headers)?;
         return Ok(Caller { id: "local".to_owned(), role: Role::Admin, tenant: String::new() });
     };
-    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let key = header.and_then(|text| text.strip_prefix("Bearer "));
-    let caller = key.and_then(|key| keys.caller(key.trim())).ok_or_else(|| {
-        let message = "the request carries no known API key; send one as `Authorization: Bearer …`";
+    origin::is_addressed(uri, headers)?;
+    let caller = bearer(headers).and_then(|key| keys.caller(key)).ok_or_else(|| {
+        let message = "the request carries no known API key; send one as `Authorization: Bearer …`, once";
         Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
     })?;
     match wanted {
@@ -123,28 +134,12 @@ pub(crate) fn admit(keeper: &Doorkeeper, headers: &HeaderMap, wanted: Option<Rol
     }
 }
 
-/// Without keys a page in a browser on this host must not be able to ask, not even by a name of its own for the loopback.
-fn of_this_host(headers: &HeaderMap) -> Result<(), Problem> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("not text"));
-    let host = text(header::HOST).is_none_or(is_loopback);
-    let origin =
-        text(header::ORIGIN).is_none_or(|origin| origin.split_once("://").is_some_and(|(_, host)| is_loopback(host)));
-    if host && origin {
-        return Ok(());
-    }
-    let message =
-        "without API keys only this host may ask, by its own name; use http://127.0.0.1, or start with `--api-keys`";
-    Err(Problem::new(StatusCode::FORBIDDEN, "foreign_origin", message))
-}
-
-/// Whether an authority (RFC 3986, section 3.2) is the loopback.
-fn is_loopback(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map_or("", |(host, _)| host),
-        None => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
-    };
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+/// The key of the one `Authorization`; its scheme is in any letter case (RFC 9110, section 11.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(only), None) = (given.next(), given.next()) else { return None };
+    let (scheme, key) = only.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
 fn is_key(key: &str) -> bool {

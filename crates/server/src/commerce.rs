@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::body::Body;
 use proofmark_receipt::Receipt;
 use proofmark_verifier::acp;
 
 use crate::body;
-use crate::call::Call;
+use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
 use crate::problem::Problem;
 use crate::reply::Reply;
@@ -16,15 +15,12 @@ use crate::verifications::{accepted, wanted, with_receipt};
 use crate::work::{self, Answer};
 
 /// `POST /v1/acp/evaluations`: `{job_id?, requirements, deliverable}`.
-pub(crate) async fn evaluate(State(keeper): State<Arc<Doorkeeper>>, request: Request) -> Response {
-    let evaluated = async {
-        let wanted = wanted(&keeper, request, read).await?;
-        Ok::<_, Problem>(match work::verify(&keeper.bench, wanted).await? {
-            Answer::Receipt(receipt) => evaluation(&receipt),
-            Answer::Job(view) => accepted(&view),
-        })
-    };
-    evaluated.await.into_response()
+pub(crate) async fn evaluate(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
+    let wanted = wanted(&keeper, head, body, read).await?;
+    Ok(match work::verify(&keeper.bench, wanted).await? {
+        Answer::Receipt(receipt) => evaluation(&receipt),
+        Answer::Job(view) => accepted(&view),
+    })
 }
 
 /// `GET /v1/acp/evaluations/{id}`: what a receipt kept here answers an evaluator.

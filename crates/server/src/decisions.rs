@@ -18,8 +18,13 @@ const PAGE: usize = 50;
 pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
     let request = Request::read(&call.json()?)
         .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
-    let asked =
-        Asked { request: &request, tenant: &call.caller.tenant, candidate: None, replayable: call.replayable() };
+    let asked = Asked {
+        request: &request,
+        tenant: &call.caller.tenant,
+        candidate: None,
+        replayable: call.replayable(),
+        stop: &call.stop,
+    };
     let receipt = call.desk.decide(&asked)?;
     metrics::decided(receipt.ruling().mode());
     Ok(receipt.document().clone().into())

@@ -1,27 +1,46 @@
 //! Whether the server lives, whether it can decide, and whose signature it gives.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
+use tokio::sync::Mutex;
 
 use crate::door::Doorkeeper;
 use crate::problem::Problem;
 use crate::reply::Reply;
+
+/// How long what a probe found is answered again: anybody may ask, and a probe writes.
+const READY_FOR: Duration = Duration::from_secs(3);
 
 /// It answers, so it lives.
 pub(crate) async fn live() -> Response {
     Reply::from(status("ok")).into_response()
 }
 
-/// Whether the store can be read.
+/// What became of the last probe of the store, and when that was. Who asks while it is probed waits for this probe.
+#[derive(Default)]
+pub(crate) struct Readiness {
+    last: Mutex<Option<(Instant, Result<(), Problem>)>>,
+}
+
+/// Whether the store can be written: a decision that cannot be kept is not given.
 pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Response {
-    let read = tokio::task::spawn_blocking(move || keeper.bench.desk.store().last_decision().map(drop)).await;
-    match read {
-        Ok(Ok(())) => Reply::from(status("ready")).into_response(),
-        Ok(Err(error)) => Problem::from(error).into_response(),
-        Err(_) => Problem::busy().into_response(),
+    let mut last = keeper.ready.last.lock().await;
+    let ready = match last.take().filter(|(at, _)| at.elapsed() < READY_FOR) {
+        Some(known) => last.insert(known),
+        None => {
+            let bench = Arc::clone(&keeper.bench);
+            let probed = tokio::task::spawn_blocking(move || bench.desk.store().probe()).await;
+            let ready = probed.map_or_else(|_| Err(Problem::internal()), |probed| probed.map_err(Problem::from));
+            last.insert((Instant::now(), ready))
+        }
+    };
+    match &ready.1 {
+        Ok(()) => Reply::from(status("ready")).into_response(),
+        Err(problem) => problem.clone().into_response(),
     }
 }
 

@@ -8,28 +8,33 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::body;
+use crate::connections::{Connection, Connections};
 use crate::door::{Doorkeeper, doors};
 use crate::keys::ApiKeys;
 use crate::workbench::Workbench;
 
-/// The most connections that are open at once.
-const MAX_CONNECTIONS: usize = 4_096;
 /// How long a client may take for the head of a request, and stay silent between two.
-const MAX_HEADER_TIME: Duration = Duration::from_secs(30);
+const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 /// The longest head of a request, in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// How long requests may take that were begun when the server is told to stop.
-const MAX_GOODBYE: Duration = Duration::from_secs(30);
-/// How long work may go on then for which nobody waits.
-const MAX_LAST_WORK: Duration = Duration::from_secs(5);
+/// How long requests may take that were begun when the server is told to stop. This and the next three are less than 10 s
+/// together, after which supervisors of services kill.
+const MAX_GOODBYE: Duration = Duration::from_secs(4);
+/// How long verifications may go on then before they are killed.
+const MAX_LAST_WORK: Duration = Duration::from_secs(1);
+/// How long it may take until everything that was killed has ended.
+const MAX_LETTING_GO: Duration = Duration::from_secs(2);
+/// How long the last answers, of what was stopped, may take to be written, and then the last threads to end.
+const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// How often samples of figures are added up.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long a client may leave an answer unread.
@@ -79,26 +84,25 @@ pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let keeper = Arc::new(Doorkeeper::new(settings.bench, settings.keys, settings.rate));
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&keeper)));
-        let bench = Arc::clone(&keeper.bench);
         let upkeep = tokio::spawn(upkeep(Arc::clone(&keeper)));
         let served = accept(listener, keeper).await.map_err(failed);
         upkeep.abort();
         sweep.abort();
-        // Jobs that were kept run again when the server is started anew.
-        let stop = tokio::task::spawn_blocking(move || bench.verifications.stop(MAX_LAST_WORK));
-        drop(stop.await);
         served
-    })
+    });
+    // A thread that does not let go must not keep the process: what it does is not kept.
+    runtime.shutdown_timeout(MAX_LAST_ANSWERS);
+    served
 }
 
 async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = Connections::new();
     let graceful = GracefulShutdown::new();
     let doors = doors(Arc::clone(&keeper));
     loop {
@@ -107,36 +111,61 @@ async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()
             _ = terminated.recv() => break,
             _ = interrupted.recv() => break,
         };
-        match (accepted, Arc::clone(&places).try_acquire_owned()) {
-            (Ok((stream, _)), Ok(place)) => converse(stream, place, &doors, &graceful),
-            // Too many connections: this one is closed at once.
-            (Ok(_), Err(_)) => {}
+        match accepted {
+            Ok((stream, peer)) => {
+                // Where none can give way this one is closed at once.
+                if let Some(connection) = connections.open(peer.ip()) {
+                    converse(stream, connection, &doors, &graceful);
+                }
+            }
             // Out of descriptors, most likely: those in use have to end first.
-            (Err(_), _) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
     // Who comes now is refused at once.
     drop(listener);
-    let ended = async { tokio::join!(keeper.mcp.end(), graceful.shutdown()) };
-    drop(tokio::time::timeout(MAX_GOODBYE, ended).await);
+    finish(&keeper, graceful).await;
     Ok(())
 }
 
-fn converse(stream: TcpStream, place: OwnedSemaphorePermit, doors: &Router, graceful: &GracefulShutdown) {
+/// Answers what was begun, and stops what takes too long for that.
+async fn finish(keeper: &Doorkeeper, graceful: GracefulShutdown) {
+    keeper.stops.begin();
+    let mut ended = std::pin::pin!(async { tokio::join!(keeper.mcp.end(), graceful.shutdown()) });
+    let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
+    keeper.stops.stop_all();
+    // Jobs that were kept run again when the server is started anew; who waits for another is told that it came to nothing.
+    let bench = Arc::clone(&keeper.bench);
+    let stopped = tokio::task::spawn_blocking(move || bench.verifications.stop(MAX_LAST_WORK));
+    drop(tokio::time::timeout(MAX_LAST_WORK + MAX_LETTING_GO, stopped).await);
+    if !in_time {
+        drop(tokio::time::timeout(MAX_LAST_ANSWERS, ended).await);
+    }
+}
+
+fn converse(stream: TcpStream, connection: Arc<Connection>, doors: &Router, graceful: &GracefulShutdown) {
     // Answers are small; waiting to fill a packet only delays them.
     drop(stream.set_nodelay(true));
     // Covers who reads nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
-    let connection = http1::Builder::new()
+    let (doors, of) = (TowerToHyperService::new(doors.clone()), Arc::clone(&connection));
+    let answers = service_fn(move |request| {
+        let begun = of.begin();
+        let answer = doors.call(request);
+        async move { answer.await.map(|response| body::holding(response, begun)) }
+    });
+    let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(MAX_HEADER_TIME)
         .max_buf_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(doors.clone()));
-    let watched = graceful.watch(connection);
+        .serve_connection(TokioIo::new(stream), answers);
+    let watched = graceful.watch(talk);
     tokio::spawn(async move {
-        // How a connection ends is its client's affair.
-        drop(watched.await);
-        drop(place);
+        tokio::select! {
+            // How a connection ends is its client's affair.
+            _ = watched => {}
+            () = connection.gives_way() => {}
+        }
     });
 }
 

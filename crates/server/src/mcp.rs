@@ -9,12 +9,13 @@ mod raw;
 mod resource;
 mod stdio;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ResourceContents, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,6 +24,9 @@ pub(crate) use http::{Conversations, mcp};
 pub use stdio::{StdioError, serve_stdio};
 
 use crate::keys::Caller;
+use crate::problem::Problem;
+use crate::share::{Limits, Share};
+use crate::stop::Stops;
 use crate::workbench::Workbench;
 
 /// The tools with their schemas, as clients are told.
@@ -40,11 +44,27 @@ const INSTRUCTIONS: &str = "Checks work and strikes signed receipts that anyone 
 #[derive(Clone)]
 pub(crate) struct Handler {
     workbench: Arc<Workbench>,
+    limits: Arc<Limits>,
+    stops: Arc<Stops>,
+    /// Its client's place among all sessions, while it has one: the session is over when this is dropped.
+    session: Arc<OnceLock<Arc<Share>>>,
 }
 
+/// How often an answer is in memory until it is written: as text, as structured content, and as it goes over the wire.
+const COPIES: usize = 3;
+
+/// What a message at `/mcp` holds until it is answered: its bytes, and those of the answer.
+type Held = Arc<Mutex<Share>>;
+
 impl Handler {
-    pub(crate) fn new(workbench: Arc<Workbench>) -> Handler {
-        Handler { workbench }
+    pub(crate) fn new(workbench: &Arc<Workbench>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Handler {
+        let (workbench, limits, stops) = (Arc::clone(workbench), Arc::clone(limits), Arc::clone(stops));
+        Handler { workbench, limits, stops, session: Arc::default() }
+    }
+
+    /// The same for one more client.
+    fn for_another(&self) -> Handler {
+        Handler { session: Arc::default(), ..self.clone() }
     }
 }
 
@@ -54,6 +74,19 @@ impl ServerHandler for Handler {
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("proofmark", env!("CARGO_PKG_VERSION")).with_title("Proofmark"))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if let Some(session) = sent_with::<Arc<Share>>(&context) {
+            // A client greets once; a second greeting opens no session.
+            drop(self.session.set(Arc::clone(session)));
+        }
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
     }
 
     async fn list_tools(
@@ -71,7 +104,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tenant = tenant(&context)?;
-        call::call(&self.workbench, tenant, request, context).await
+        call::call(self, tenant, request, context).await
     }
 
     async fn list_resource_templates(
@@ -88,7 +121,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let tenant = tenant(&context)?;
-        resource::read(&self.workbench, tenant, request.uri).await.map(Into::into)
+        let found = resource::read(&self.workbench, tenant, request.uri).await?;
+        let bytes = found.contents.iter().map(|one| match one {
+            ResourceContents::TextResourceContents { text, .. } => text.len(),
+            _ => 0,
+        });
+        hold(&context, bytes.sum()).map_err(|problem| ErrorData::internal_error(problem.message().to_owned(), None))?;
+        Ok(found.into())
     }
 }
 
@@ -100,7 +139,20 @@ fn tools() -> Result<&'static [Tool], ErrorData> {
 
 /// Whose request it is. Over standard streams it is that of whoever started this program.
 fn tenant(context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-    let Some(parts) = context.extensions.get::<Parts>() else { return Ok(String::new()) };
-    let caller = parts.extensions.get::<Caller>();
+    if context.extensions.get::<Parts>().is_none() {
+        return Ok(String::new());
+    }
+    let caller = sent_with::<Caller>(context);
     caller.map(|caller| caller.tenant.clone()).ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
+}
+
+/// What `/mcp` has put beside a message.
+fn sent_with<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
+    context.extensions.get::<Parts>()?.extensions.get::<T>()
+}
+
+/// Counts an answer of so many bytes until it is written, or refuses it. On standard streams one is written after the other.
+fn hold(context: &RequestContext<RoleServer>, bytes: usize) -> Result<(), Problem> {
+    let Some(held) = sent_with::<Held>(context) else { return Ok(()) };
+    held.lock().unwrap_or_else(PoisonError::into_inner).grow(bytes.saturating_mul(COPIES))
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::HeaderMap;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use crate::call;
+use crate::call::Head;
 use crate::door::Doorkeeper;
-use crate::keys::Role;
+use crate::problem::Problem;
 use crate::reply::Reply;
 
 /// The text format of Prometheus, 0.0.4.
@@ -32,12 +32,9 @@ pub(crate) fn start() -> Option<PrometheusHandle> {
 }
 
 /// `GET /metrics`.
-pub(crate) async fn show(State(keeper): State<Arc<Doorkeeper>>, headers: HeaderMap) -> Response {
-    if let Err(problem) = call::admit(&keeper, &headers, Some(Role::Admin)) {
-        return problem.into_response();
-    }
+pub(crate) async fn show(keeper: Arc<Doorkeeper>, _: Head, _: Body) -> Result<Reply, Problem> {
     let text = keeper.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
-    Reply::text(TEXT, text).into_response()
+    Ok(Reply::text(TEXT, text))
 }
 
 /// Counts and times every request, by the path as it is documented.

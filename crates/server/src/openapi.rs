@@ -146,13 +146,15 @@ mod tests {
         for route in source.split(".route(").skip(1) {
             let end = route.find("\n        .").unwrap_or(route.len());
             let (route, path) = (&route[..end], route.split('"').nth(1).unwrap());
-            for (call, method) in
-                [("got(", "get"), ("get(", "get"), ("posted(", "post"), ("post(", "post"), (".delete(", "delete")]
-            {
-                if route.contains(&format!(" {call}"))
-                    || route.contains(&format!("({call}"))
-                    || route.contains(&format!("){call}"))
-                {
+            for (call, method) in [
+                ("open(", "get"),
+                ("got(", "get"),
+                ("on_async(GET, ", "get"),
+                ("posted(", "post"),
+                ("on_async(POST, ", "post"),
+                ("on_async(DELETE, ", "delete"),
+            ] {
+                if route.contains(&format!(" {call}")) || route.contains(&format!("({call}")) {
                     found.insert(format!("{method} {path}"));
                 }
             }

@@ -37,7 +37,7 @@ impl Problem {
     }
 
     pub(crate) fn busy() -> Self {
-        let message = "the server has as many requests as it takes; send this one again after a second";
+        let message = "this caller, or the server, has as much at once as it may; send this again after a second";
         Self { retry_after: Some(1), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message) }
     }
 
@@ -52,6 +52,11 @@ impl Problem {
         let message =
             "the answer took too long, and what was asked for may still be done; look before you send it again";
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_slow", message) }
+    }
+
+    /// The server stops, or took too long: it is as if nothing had been asked.
+    fn stopped(error: &dyn std::error::Error) -> Self {
+        Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", error.to_string()) }
     }
 
     pub(crate) fn failed(why: &str) -> Self {
@@ -89,6 +94,7 @@ impl From<DecideError> for Problem {
                 Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "raced", error.to_string()) }
             }
             DecideError::Store(error) => error.into(),
+            DecideError::Stopped => Self::stopped(&error),
             DecideError::NoPolicy => Self::new(StatusCode::CONFLICT, "no_policy", error.to_string()),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
         }
@@ -173,6 +179,7 @@ impl From<AcceptError> for Problem {
                 Self::new(StatusCode::CONFLICT, "attempt_raced", message)
             }
             AcceptError::Store(error) => error.into(),
+            AcceptError::Stopped(_) => Self::stopped(&error),
             AcceptError::State { .. } | AcceptError::Sign(_) | AcceptError::Randomness(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_judged", error.to_string())
             }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Request, State};
+use axum::body::Body;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
 use proofmark_verifier::{Filter, KeptReceipt, Received, StoreError, TallyOf, chain_head, differences, x402};
 
-use crate::call::Call;
+use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
-use crate::keys::Role;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::sent;
@@ -125,45 +123,10 @@ pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// `POST /v1/receipts/{id}/recheck`: runs the same request again. The new receipt supersedes the old one, which stays.
-pub(crate) async fn recheck(
-    State(keeper): State<Arc<Doorkeeper>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Response {
-    match rechecked(&keeper, &id, request).await {
-        Ok(reply) => reply.into_response(),
-        Err(problem) => problem.into_response(),
-    }
-}
-
-/// `GET /v1/stats`: how many receipts came to which verdict, of one chain or signer or of all.
-pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["chain", "signer", "task_type"])?;
-    let chain = call.parameter("chain").map(|name| chain_of(&call.caller.tenant, Some(name))).transpose()?;
-    let signer = signer(call)?.map(|signer| signer.to_string());
-    let of = TallyOf { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
-    let tally = call.desk.store().tally(&call.caller.tenant, &of)?;
-    let mut answer = Object::new();
-    let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
-    for (name, count) in counts {
-        answer.insert(name, count);
-    }
-    answer.insert("total", counts.iter().map(|(_, count)| count).sum::<u64>());
-    Ok(answer.into())
-}
-
-/// A receipt by itself, or one with the signers to trust.
-pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), Problem> {
-    match body.as_object().is_some_and(|body| body.contains("receipt")) {
-        true => Ok(sent::presented(body)?),
-        false => Ok((body.to_text(), None)),
-    }
-}
-
-async fn rechecked(keeper: &Arc<Doorkeeper>, id: &str, request: Request) -> Result<Reply, Problem> {
-    let caller = keeper.admit(request.headers(), Some(Role::Agent))?;
+pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+    let caller = head.caller;
     let none = || Problem::not_found("such receipt");
-    let id: ReceiptId = id.parse().map_err(|_| none())?;
+    let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(none)?;
     let tenant = caller.tenant.clone();
     let kept = work::inside(&keeper.bench, move |bench| {
         let store = bench.desk.store();
@@ -197,6 +160,30 @@ async fn rechecked(keeper: &Arc<Doorkeeper>, id: &str, request: Request) -> Resu
             with_receipt(Json::from(answer).into(), &new.to_text())
         }
     })
+}
+
+/// `GET /v1/stats`: how many receipts came to which verdict, of one chain or signer or of all.
+pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
+    call.only(&["chain", "signer", "task_type"])?;
+    let chain = call.parameter("chain").map(|name| chain_of(&call.caller.tenant, Some(name))).transpose()?;
+    let signer = signer(call)?.map(|signer| signer.to_string());
+    let of = TallyOf { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
+    let tally = call.desk.store().tally(&call.caller.tenant, &of)?;
+    let mut answer = Object::new();
+    let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
+    for (name, count) in counts {
+        answer.insert(name, count);
+    }
+    answer.insert("total", counts.iter().map(|(_, count)| count).sum::<u64>());
+    Ok(answer.into())
+}
+
+/// A receipt by itself, or one with the signers to trust.
+pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), Problem> {
+    match body.as_object().is_some_and(|body| body.contains("receipt")) {
+        true => Ok(sent::presented(body)?),
+        false => Ok((body.to_text(), None)),
+    }
 }
 
 /// The name of a chain as its tenant knows it.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::body::Body;
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
 
 use crate::body;
-use crate::call::Call;
+use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
 use crate::problem::Problem;
 use crate::receipts::presented;
@@ -15,13 +16,13 @@ use crate::reply::Reply;
 use crate::verifications::asked;
 
 /// `POST /verify`: a request, where a suite without a language is in Python.
-pub(crate) async fn verify(state: State<Arc<Doorkeeper>>, request: Request) -> Response {
-    asked(state, request, in_python).await
+pub(crate) async fn verify(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(keeper, head, body, in_python).await
 }
 
 /// `POST /verify/schema`: `{output, schema?, constraints?}`, of tier 1.
-pub(crate) async fn verify_schema(state: State<Arc<Doorkeeper>>, request: Request) -> Response {
-    asked(state, request, of_tier_1).await
+pub(crate) async fn verify_schema(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(keeper, head, body, of_tier_1).await
 }
 
 /// `POST /receipt/verify`: `{receipt}` or a receipt, answered with `valid`.

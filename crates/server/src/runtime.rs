@@ -26,6 +26,7 @@ pub(crate) fn preflight(call: &Call<'_>) -> Result<Json, Problem> {
         tenant: &call.caller.tenant,
         candidate: candidate.as_deref(),
         replayable: call.replayable(),
+        stop: &call.stop,
     };
     let receipt = call.desk.decide(&asked)?;
     metrics::decided(receipt.ruling().mode());

@@ -22,7 +22,7 @@ pub(crate) fn attempt(call: &Call<'_>) -> Result<Json, Problem> {
         }
     }
     let sent = sent::attempt(&Json::from(body))?;
-    Ok(call.bench.accept(&call.caller.tenant, &sent)?.to_json())
+    Ok(call.bench.accept(&call.caller.tenant, &sent, &call.stop)?.to_json())
 }
 
 /// `GET /v1/steps/{run}/{step}`: the state of the step in the run, and the receipts of its attempts, first to last.

@@ -4,19 +4,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, Request, State};
+use axum::body::Body;
 use axum::http::header::{ACCESS_CONTROL_EXPOSE_HEADERS, HeaderName, LOCATION, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use proofmark_receipt::{Json, Object, Receipt, ReceiptId, Timestamp};
 use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, x402};
 
 use crate::body;
-use crate::call::Call;
+use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
-use crate::keys::Role;
 use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::work::{self, Answer, Views, Wanted};
@@ -25,38 +24,35 @@ use crate::work::{self, Answer, Views, Wanted};
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// `POST /v1/verifications`: a request as in `docs/requests.md`.
-pub(crate) async fn verify(state: State<Arc<Doorkeeper>>, request: Request) -> Response {
-    asked(state, request, Ok).await
+pub(crate) async fn verify(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(keeper, head, body, Ok).await
 }
 
 /// As [`verify`], for requests in another form, which `read` turns into ours.
 pub(crate) async fn asked(
-    State(keeper): State<Arc<Doorkeeper>>,
-    request: Request,
+    keeper: Arc<Doorkeeper>,
+    head: Head,
+    body: Body,
     read: impl FnOnce(String) -> Result<String, Problem>,
-) -> Response {
-    let answered = async {
-        let wanted = wanted(&keeper, request, read).await?;
-        work::verify(&keeper.bench, wanted).await
-    };
-    match answered.await {
-        Ok(Answer::Receipt(receipt)) => told(&receipt).into_response(),
-        Ok(Answer::Job(view)) => accepted(&view).into_response(),
-        Err(problem) => problem.into_response(),
-    }
+) -> Result<Reply, Problem> {
+    let wanted = wanted(&keeper, head, body, read).await?;
+    Ok(match work::verify(&keeper.bench, wanted).await? {
+        Answer::Receipt(receipt) => told(&receipt),
+        Answer::Job(view) => accepted(&view),
+    })
 }
 
 /// Reads what is asked for.
 pub(crate) async fn wanted(
-    keeper: &Arc<Doorkeeper>,
-    request: Request,
+    keeper: &Doorkeeper,
+    head: Head,
+    body: Body,
     read: impl FnOnce(String) -> Result<String, Problem>,
 ) -> Result<Wanted, Problem> {
-    let caller = keeper.admit(request.headers(), Some(Role::Agent))?;
-    let (parts, body) = request.into_parts();
-    let _room = keeper.room_for(&parts.headers, MAX_REQUEST_BYTES)?;
-    let bytes = body::read_up_to(&parts.headers, body, MAX_REQUEST_BYTES).await?;
-    let call = Call::new(keeper, caller, Default::default(), &parts.uri, &parts.headers, bytes)?;
+    let mut room = keeper.limits.bytes.take(&head.caller.tenant, 0)?;
+    let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut room).await?;
+    let as_job = prefers_job(&head.parts.headers);
+    let call = Call::new(&keeper.bench, head, bytes, Arc::default())?;
     call.only(&["chain"])?;
     let text = String::from_utf8(call.body().to_vec())
         .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8; send JSON"))?;
@@ -65,65 +61,42 @@ pub(crate) async fn wanted(
         chain: call.parameter("chain").map(str::to_owned),
         supersedes: None,
         replayable: call.replayable().map(|one| (one.key.to_owned(), one.request)),
-        as_job: prefers_job(&parts.headers),
+        as_job,
         tenant: call.caller.tenant,
     })
 }
 
 /// `GET /v1/jobs/{id}`.
-pub(crate) async fn show(
-    State(keeper): State<Arc<Doorkeeper>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let shown = async {
-        let (tenant, id) = named(&keeper, &headers, &id)?;
-        Ok::<_, Problem>(job(&work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?))
-    };
-    shown.await.map(Reply::from).into_response()
+pub(crate) async fn show(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+    let (tenant, id) = named(&head)?;
+    let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
+    Ok(job(&view).into())
 }
 
-/// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over.
-pub(crate) async fn events(
-    State(keeper): State<Arc<Doorkeeper>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let followed = async {
-        let (tenant, id) = named(&keeper, &headers, &id)?;
-        let views = work::follow(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-        Ok::<_, Problem>(views)
-    };
-    match followed.await {
-        Ok(views) => {
-            let states = stream::unfold(Some((views, true)), next_event);
-            Sse::new(states).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
-        }
-        Err(problem) => problem.into_response(),
-    }
+/// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over or the server stops.
+pub(crate) async fn events(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Response, Problem> {
+    let (tenant, id) = named(&head)?;
+    let open = keeper.limits.streams.take(&tenant, 1)?;
+    let views = work::follow(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
+    let mut stopping = keeper.stops.stopping();
+    let states = stream::unfold(Some((views, true)), next_event);
+    let states = states.take_until(Box::pin(async move { drop(stopping.wait_for(|stops| *stops).await) }));
+    let response = Sse::new(states).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    Ok(body::holding(response, open))
 }
 
 /// `DELETE /v1/jobs/{id}`: cancels it, and kills what runs.
-pub(crate) async fn cancel(
-    State(keeper): State<Arc<Doorkeeper>>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let cancelled = async {
-        let (tenant, id) = named(&keeper, &headers, &id)?;
-        let of = tenant.clone();
-        match work::inside(&keeper.bench, move |bench| bench.verifications.cancel(&of, &id)).await?? {
-            Cancelled::Now => {
-                let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-                Ok(job(&view))
-            }
-            Cancelled::Over(_) => {
-                Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over; get it instead"))
-            }
-            Cancelled::Unknown => Err(no_job()),
+pub(crate) async fn cancel(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+    let (tenant, id) = named(&head)?;
+    let of = tenant.clone();
+    match work::inside(&keeper.bench, move |bench| bench.verifications.cancel(&of, &id)).await?? {
+        Cancelled::Now => {
+            let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
+            Ok(job(&view).into())
         }
-    };
-    cancelled.await.map(Reply::from).into_response()
+        Cancelled::Over(_) => Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over; get it instead")),
+        Cancelled::Unknown => Err(no_job()),
+    }
 }
 
 async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, Infallible>, Option<(Views, bool)>)> {
@@ -193,9 +166,9 @@ fn word(state: &JobState) -> &'static str {
 }
 
 /// Whose job is meant, and which.
-fn named(keeper: &Arc<Doorkeeper>, headers: &HeaderMap, id: &str) -> Result<(String, ReceiptId), Problem> {
-    let caller = keeper.admit(headers, Some(Role::Agent))?;
-    Ok((caller.tenant, id.parse().map_err(|_| no_job())?))
+fn named(head: &Head) -> Result<(String, ReceiptId), Problem> {
+    let id = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_job)?;
+    Ok((head.caller.tenant.clone(), id))
 }
 
 fn no_job() -> Problem {

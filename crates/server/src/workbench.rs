@@ -1,5 +1,7 @@
 //! What every door stands before: a desk that decides, verifications that run, and the store behind both.
 
+use std::sync::atomic::AtomicBool;
+
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
     AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Desk, Language, StoreError, Verifications, accept,
@@ -32,8 +34,8 @@ impl Workbench {
         self.desk.policy().is_some()
     }
 
-    /// Judges an attempt at a step of a tenant's run.
-    pub(crate) fn accept(&self, tenant: &str, sent: &Sent) -> Result<Acceptance, AcceptError> {
+    /// Judges an attempt at a step of a tenant's run, unless `stop` is set meanwhile.
+    pub(crate) fn accept(&self, tenant: &str, sent: &Sent, stop: &AtomicBool) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {
             workflow: &sent.workflow,
             policy: None,
@@ -47,13 +49,19 @@ impl Workbench {
             receipts: None,
             presented: &sent.receipts,
             trusted: self.desk.trusted(),
+            stop,
         };
         accept(&attempt, Some(self.desk.key()), Some(self.desk.store()))
     }
 
-    /// Decides on an action, and returns the text of the receipt.
-    pub(crate) fn decide(&self, tenant: &str, request: &boundary::Request) -> Result<String, DecideError> {
-        Ok(self.desk.decide(&Asked { request, tenant, candidate: None, replayable: None })?.to_text())
+    /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
+    pub(crate) fn decide(
+        &self,
+        tenant: &str,
+        request: &boundary::Request,
+        stop: &AtomicBool,
+    ) -> Result<String, DecideError> {
+        Ok(self.desk.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
     }
 
     /// Checks a receipt of either kind. `trust` names the signers to trust, in place of those trusted here.

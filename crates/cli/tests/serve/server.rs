@@ -16,7 +16,7 @@ pub(crate) const NOTE: &str =
     r#"{"action": {"tool": "add_note", "class": "record_mutation", "args": {"text": "done"}}}"#;
 pub(crate) const MAIL: &str =
     r#"{"action": {"tool": "send_email", "class": "external_message_send", "args": {"to": "a"}}}"#;
-pub(crate) const DECISIONS: &str = "POST /v1/decisions HTTP/1.1";
+pub(crate) const DECISIONS: &str = "POST /v1/decisions HTTP/1.1\r\ncontent-type: application/json";
 
 /// A server that is killed when it is dropped.
 pub(crate) struct Server {
@@ -75,6 +75,18 @@ impl Server {
         (status.code(), self.log.lock().unwrap().clone())
     }
 
+    /// Waits until it has ended, for at most this long; its exit code.
+    pub(crate) fn ended_within(mut self, patience: Duration) -> Option<i32> {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < patience {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it has not ended: {}", self.log.lock().unwrap());
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.address).unwrap()
     }
@@ -82,7 +94,8 @@ impl Server {
     pub(crate) fn try_send(&self, head: &str, body: &[u8]) -> std::io::Result<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
         let length = body.len();
-        write!(stream, "{head}\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n")?;
+        let json = if head.contains("content-type:") { "" } else { "content-type: application/json\r\n" };
+        write!(stream, "{head}\r\nhost: localhost\r\nconnection: close\r\n{json}content-length: {length}\r\n\r\n")?;
         stream.write_all(body)?;
         answer(&mut stream)
     }

@@ -70,7 +70,15 @@ fn a_full_disk_is_said_nothing_is_lost_and_it_goes_on() {
     assert_eq!(refused, 3, "the disk was not full");
     server.said("no space is left");
     assert_eq!(server.get("/healthz", "").0, 200);
+    let (status, problem) = server.get("/readyz", "");
+    assert_eq!((status, code(&problem).as_str()), (503, "store_unavailable"));
     disk.make_room();
+    // What was found is answered for some seconds.
+    let ready = || server.get("/readyz", "").0 == 200;
+    assert!((0..20).any(|_| ready() || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        false
+    }));
     let (status, last) = server.post("/v1/decisions", "", NOTE);
     assert_eq!(status, 200, "{}", last.to_text());
     kept.push(text(&last, "decision_id"));

@@ -50,18 +50,41 @@ fn without_keys_it_listens_on_the_loopback_only() {
 }
 
 #[test]
-fn without_keys_pages_of_browsers_may_not_ask() {
+fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
-    let ask = |headers: &str| {
-        let mut stream = server.connect();
-        let head = format!("GET /v1/reviews HTTP/1.1\r\nconnection: close\r\n{headers}\r\n\r\n");
-        std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
-        crate::server::answer(&mut stream).unwrap().0
-    };
-    assert_eq!(ask("host: 127.0.0.1:8700"), 200);
-    assert_eq!(ask("host: [::1]:8700\r\norigin: http://localhost:3000"), 200);
-    assert_eq!(ask("host: evil.example"), 403);
-    assert_eq!(ask("host: localhost\r\norigin: http://evil.example"), 403);
-    assert_eq!(ask("host: localhost\r\norigin: null"), 403);
+    let (agent, entry) = new_key("bot", "agent", "acme/shop");
+    let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
+    let ask = |headers: &str| server.send(&format!("GET /v1/decisions HTTP/1.1{headers}"), "").0;
+    for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
+        assert_eq!(ask(&format!("\r\nauthorization: {scheme} {agent}")), 200, "{scheme}");
+    }
+    let given = format!("\r\nauthorization: Bearer {agent}");
+    assert_eq!(ask(&format!("{given}{given}")), 401);
+    assert_eq!(ask(&format!("{given}\r\nauthorization: Bearer other")), 401);
+    for other in ["", "\r\nauthorization: Basic x", &format!("\r\nauthorization: {agent}")] {
+        assert_eq!(ask(other), 401, "{other}");
+    }
+}
+
+#[test]
+fn everything_but_what_is_open_asks_who_calls() {
+    let home = TempDir::new().unwrap();
+    let (_, entry) = new_key("bot", "agent", "acme/shop");
+    let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
+    let (_, document) = server.get("/openapi.json", "");
+    let paths = document.as_object().unwrap().get("paths").unwrap().as_object().unwrap();
+    let mut asked = 0;
+    for (path, item) in paths.iter() {
+        for (method, operation) in item.as_object().unwrap().iter() {
+            if operation.as_object().unwrap().contains("security") {
+                continue;
+            }
+            let head = format!("{} {} HTTP/1.1", method.to_uppercase(), path.replace(['{', '}'], "x"));
+            assert_eq!(server.send(&head, "").0, 401, "{head}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 20, "{asked}");
+    assert_eq!(server.send("POST /mcp HTTP/1.1", "{}").0, 401);
+    assert_eq!(server.send("GET /mcp HTTP/1.1", "").0, 401);
 }

@@ -1,6 +1,7 @@
 //! The tools: arguments are read, the work is done elsewhere, the answer is a document.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Receipt};
@@ -10,28 +11,13 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::Semaphore;
 
-use super::{DECIDE, raw, resource};
+use super::{DECIDE, Handler, hold, raw, resource};
+use crate::door::MAX_ANSWER_TIME;
 use crate::problem::Problem;
 use crate::sent;
 use crate::work::{self, Wanted};
 use crate::workbench::Workbench;
-
-/// The most calls that are worked on at once; more are told to come back.
-const MAX_AT_ONCE: usize = 64;
-
-static PLACES: Semaphore = Semaphore::const_new(MAX_AT_ONCE);
-/// The most verifications that are waited for at once; the queue is what bounds them for each tenant.
-const MAX_VERIFYING: usize = 1_024;
-static VERIFYING: Semaphore = Semaphore::const_new(MAX_VERIFYING);
-
-/// Waits until no call is worked on.
-pub(super) async fn idle() {
-    #[expect(clippy::cast_possible_truncation, reason = "they are 64 and 1,024")]
-    let all = (PLACES.acquire_many(MAX_AT_ONCE as u32), VERIFYING.acquire_many(MAX_VERIFYING as u32));
-    drop((all.0.await, all.1.await));
-}
 
 /// What a tool answers with.
 struct Answer {
@@ -52,7 +38,7 @@ impl<E: std::error::Error> From<E> for Failure {
 
 /// Calls a tool. What is wrong with its arguments is an answer the model can read, with the mend.
 pub(super) async fn call(
-    bench: &Arc<Workbench>,
+    handler: &Handler,
     tenant: String,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
@@ -65,20 +51,41 @@ pub(super) async fn call(
             None,
         ));
     }
-    let places = if name == "cb_verify_work" { &VERIFYING } else { &PLACES };
-    let answered = match (places.try_acquire(), raw::arguments(request.arguments.as_ref())) {
-        (Err(_), _) => {
-            Err(Failure("take the call: there are too many at once; send it again after a second".to_owned()))
-        }
-        (Ok(_), Err(message)) => Err(Failure(message)),
-        (Ok(_place), Ok(arguments)) if name == "cb_verify_work" => verify(bench, tenant, &arguments, &context).await,
-        (Ok(_place), Ok(arguments)) => {
-            let (bench, name) = (Arc::clone(bench), name.to_string());
-            let work = tokio::task::spawn_blocking(move || answer(&bench, &tenant, &name, &arguments));
-            work.await.unwrap_or_else(|error| Err(error.into()))
-        }
+    let answered = match raw::arguments(request.arguments.as_ref()) {
+        Err(message) => Err(Failure(message)),
+        Ok(arguments) if name == "cb_verify_work" => verify(handler, tenant, &arguments, &context).await,
+        Ok(arguments) => worked(handler, tenant, name.to_string(), arguments, &context).await,
     };
+    let answered = answered.and_then(|answer| match hold(&context, answer.text.len()) {
+        Ok(()) => Ok(answer),
+        Err(problem) => Err(busy(problem)),
+    });
     Ok(result(answered).into())
+}
+
+/// Works in a thread of its own, which is told when nobody waits for it any more.
+async fn worked(
+    handler: &Handler,
+    tenant: String,
+    name: String,
+    arguments: Json,
+    context: &RequestContext<RoleServer>,
+) -> Result<Answer, Failure> {
+    let place = handler.limits.places.take(&tenant).await.map_err(busy)?;
+    let stop = handler.stops.flag();
+    let (bench, told) = (Arc::clone(&handler.workbench), stop.shared());
+    let work = tokio::task::spawn_blocking(move || {
+        // Given back when the work is done, whether or not its client still waits.
+        let _held = place;
+        answer(&bench, &tenant, &name, &arguments, &told)
+    });
+    tokio::select! {
+        () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
+        answered = tokio::time::timeout(MAX_ANSWER_TIME, work) => match answered {
+            Ok(answered) => answered.unwrap_or_else(|error| Err(error.into())),
+            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().message()))),
+        },
+    }
 }
 
 fn result(answered: Result<Answer, Failure>) -> CallToolResult {
@@ -95,17 +102,22 @@ fn result(answered: Result<Answer, Failure>) -> CallToolResult {
     }
 }
 
+fn busy(problem: Problem) -> Failure {
+    Failure(format!("take the call: {}", problem.message()))
+}
+
 /// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
 async fn verify(
-    bench: &Arc<Workbench>,
+    handler: &Handler,
     tenant: String,
     arguments: &Json,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
+    let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
     let failed = |problem: Problem| Failure(format!("verify the work: {}", problem.message()));
     let text = arguments.to_text();
     let wanted = Wanted { tenant, text, chain: None, supersedes: None, replayable: None, as_job: false };
-    let mut begun = work::begin(bench, wanted).await.map_err(failed)?;
+    let mut begun = work::begin(&handler.workbench, wanted).await.map_err(failed)?;
     let told = tell(begun.views(), context);
     let receipt = tokio::select! {
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
@@ -138,16 +150,16 @@ async fn tell(
     }
 }
 
-fn answer(bench: &Workbench, tenant: &str, name: &str, arguments: &Json) -> Result<Answer, Failure> {
+fn answer(bench: &Workbench, tenant: &str, name: &str, arguments: &Json, stop: &AtomicBool) -> Result<Answer, Failure> {
     match name {
         "accept_step" => {
-            let accepted = bench.accept(tenant, &sent::attempt(arguments)?)?;
+            let accepted = bench.accept(tenant, &sent::attempt(arguments)?, stop)?;
             Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
         }
         DECIDE => {
             let request = boundary::Request::read(arguments);
             let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
-            Ok(Answer { text: bench.decide(tenant, &request)?, kept: None })
+            Ok(Answer { text: bench.decide(tenant, &request, stop)?, kept: None })
         }
         "verify_receipt" => {
             let (text, trust) = sent::presented(arguments)?;

@@ -4,27 +4,27 @@
 //! a session, kept in memory until it is silent, through which they cancel; a server that is started anew asks them to
 //! begin again.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::Request;
+use axum::http::{Method, StatusCode, header};
+use axum::response::Response;
 use proofmark_receipt::Json;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::raw::{self, MAX_MESSAGE};
-use super::{Handler, call};
+use super::{Handler, Held};
 use crate::body;
+use crate::call::Head;
 use crate::door::Doorkeeper;
-use crate::keys::Role;
 use crate::problem::Problem;
+use crate::share::Limits;
+use crate::stop::Stops;
 use crate::workbench::Workbench;
 
-/// The most sessions there are at once.
-const MAX_SESSIONS: usize = 1_024;
 /// How long a session may be silent: longer than any verification takes.
 const MAX_SILENCE: Duration = Duration::from_secs(15 * 60);
 /// How long the last answers have to be written when the server stops: when a call is over, its answer is on its way.
@@ -35,60 +35,60 @@ const SESSION: &str = "mcp-session-id";
 /// Everything that is said at `/mcp`.
 pub(crate) struct Conversations {
     service: StreamableHttpService<Handler, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    limits: Arc<Limits>,
 }
 
 impl Conversations {
-    /// Without keys a page in a browser on this host must not be able to ask: other names of it, and pages, are refused.
-    pub(crate) fn new(bench: &Arc<Workbench>, has_keys: bool) -> Conversations {
-        let config =
-            StreamableHttpServerConfig::default().with_json_response(true).with_max_request_body_bytes(2 * MAX_MESSAGE);
-        let config = if has_keys { config.disable_allowed_hosts() } else { config.enforce_origin_validation() };
+    /// Who may ask, and which page may not, is decided before a message comes here.
+    pub(crate) fn new(bench: &Arc<Workbench>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Conversations {
+        let config = StreamableHttpServerConfig::default()
+            .with_json_response(true)
+            .with_max_request_body_bytes(2 * MAX_MESSAGE)
+            .disable_allowed_hosts();
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(MAX_SILENCE);
-        let (sessions, handler) = (Arc::new(sessions), Handler::new(Arc::clone(bench)));
-        let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
-        Conversations { service, sessions }
+        // An answer that was handed over is not kept for clients that lose it: they ask again.
+        sessions.session_config.completed_cache_ttl = Duration::ZERO;
+        let (sessions, handler) = (Arc::new(sessions), Handler::new(bench, limits, stops));
+        let service = StreamableHttpService::new(move || Ok(handler.for_another()), sessions, config);
+        Conversations { service, limits: Arc::clone(limits) }
     }
 
     /// Ends all sessions, once the calls that were begun are answered.
     pub(crate) async fn end(&self) {
-        call::idle().await;
+        tokio::join!(self.limits.places.idle(), self.limits.verifying.idle());
         tokio::time::sleep(LAST_ANSWER).await;
         self.service.config.cancellation_token.cancel();
     }
-
-    /// Refuses a new session where there are as many as there may be.
-    async fn admit(&self, headers: &HeaderMap, message: &Json) -> Result<(), Problem> {
-        let begins = message.as_object().and_then(|message| message.get("method")?.as_str()) == Some("initialize");
-        let full =
-            begins && !headers.contains_key(SESSION) && self.sessions.sessions.read().await.len() >= MAX_SESSIONS;
-        if full { Err(Problem::busy()) } else { Ok(()) }
-    }
 }
 
-/// Answers a message.
-pub(crate) async fn mcp(State(keeper): State<Arc<Doorkeeper>>, request: Request) -> Response {
-    match answered(&keeper, request).await {
-        Ok(response) => response,
-        Err(problem) => problem.into_response(),
-    }
-}
-
-async fn answered(keeper: &Doorkeeper, request: Request) -> Result<Response, Problem> {
-    let caller = keeper.admit(request.headers(), Some(Role::Agent))?;
-    let (mut parts, body) = request.into_parts();
-    let mut bytes = body::read(&parts.headers, body).await?;
+/// Answers a message, or a client that listens.
+pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Response, Problem> {
+    let Head { caller, mut parts, .. } = head;
+    let mut room = keeper.limits.bytes.take(&caller.tenant, 0)?;
+    let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut room).await?;
     if !bytes.is_empty() {
         let message = kept(&bytes)?;
-        keeper.mcp.admit(&parts.headers, &message).await?;
+        if is_greeting(&message) && !parts.headers.contains_key(SESSION) {
+            parts.extensions.insert(Arc::new(keeper.limits.sessions.take(&caller.tenant, 1)?));
+        }
         bytes = message.to_text().into_bytes();
+        room.grow(bytes.len())?;
     }
+    // Who gets listens until the session ends.
+    let listens = (parts.method == Method::GET).then(|| keeper.limits.streams.take(&caller.tenant, 1)).transpose()?;
+    let held: Held = Arc::new(Mutex::new(room));
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.extensions.insert(caller);
+    parts.extensions.insert(Arc::clone(&held));
     let response = keeper.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
-    Ok(response.map(Body::new))
+    Ok(body::holding(response.map(Body::new), (held, listens)))
+}
+
+/// Whether a message begins a session.
+fn is_greeting(message: &Json) -> bool {
+    message.as_object().and_then(|message| message.get("method")?.as_str()) == Some("initialize")
 }
 
 fn kept(bytes: &[u8]) -> Result<Json, Problem> {

@@ -15,6 +15,8 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::Handler;
 use super::raw::{self, MAX_MESSAGE};
+use crate::share::Limits;
+use crate::stop::Stops;
 use crate::workbench::Workbench;
 
 /// How many messages are read ahead of those that are worked on.
@@ -43,7 +45,7 @@ pub fn serve_stdio(workbench: Workbench) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let bench = Arc::new(workbench);
     let served = runtime.block_on(async {
-        let handler = Handler::new(Arc::clone(&bench));
+        let handler = Handler::new(&bench, &Limits::new(), &Stops::new());
         let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         match rmcp::serve_server(handler, lines).await {
             Ok(service) => {

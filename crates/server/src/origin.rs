@@ -1,0 +1,213 @@
+//! Whom a request is addressed to, and which page of a browser has sent it, if one has.
+//!
+//! Without API keys every program on this host may do everything, so a page must not: not by a name of its own for the
+//! loopback (DNS rebinding), and not from another port of this host.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+
+use crate::problem::Problem;
+
+/// The port of `http` where none is written (RFC 9110, section 4.2.1).
+const HTTP_PORT: u16 = 80;
+/// Fetch Metadata: how the page that asks is related to this server. Browsers let no page change it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A host and a port, in their one spelling.
+#[derive(Debug, PartialEq, Eq)]
+struct Authority {
+    host: Host,
+    port: u16,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Host {
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
+    /// In lower case.
+    Name(String),
+}
+
+/// Refuses a request that does not say, once and strictly, whom it is addressed to.
+pub(crate) fn is_addressed(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    authority(uri, headers).map(drop)
+}
+
+/// Refuses a request that is not addressed to the loopback, or that a page of another origin has sent.
+pub(crate) fn is_of_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let authority = authority(uri, headers)?;
+    if !authority.host.is_loopback() {
+        return Err(foreign("it is addressed to another host"));
+    }
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    match (origins.next().map(|origin| origin.to_str().unwrap_or_default()), origins.next()) {
+        (None, None) => {}
+        (Some(origin), None)
+            if origin.strip_prefix("http://").and_then(Authority::read).as_ref() == Some(&authority) => {}
+        (Some(_) | None, _) => return Err(foreign("a page of another origin has sent it")),
+    }
+    match headers.get_all(SEC_FETCH_SITE).iter().all(|site| matches!(site.as_bytes(), b"same-origin" | b"none")) {
+        true => Ok(()),
+        false => Err(foreign("a page of another site has sent it")),
+    }
+}
+
+/// Whom the request is addressed to: its `Host`, and its target where that names a host, too (RFC 9112, section 3.2).
+fn authority(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Problem> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().ok().and_then(Authority::read),
+        (_, _) => None,
+    };
+    let host =
+        host.ok_or_else(|| unaddressed("has to have one `Host`, a name or an address with or without a port"))?;
+    match uri.authority() {
+        Some(target)
+            if uri.scheme_str() != Some("http") || Authority::read(target.as_str()).as_ref() != Some(&host) =>
+        {
+            Err(unaddressed("names a host in its target that is not its `Host`"))
+        }
+        Some(_) | None => Ok(host),
+    }
+}
+
+impl Authority {
+    /// Reads `host[:port]` of RFC 3986, section 3.2, of `http`: no user, and no port that is empty.
+    fn read(text: &str) -> Option<Self> {
+        let (host, rest) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (address, rest) = rest.split_once(']')?;
+                (Host::V6(address.parse().ok()?), rest)
+            }
+            None => {
+                let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+                (Host::named(name)?, rest)
+            }
+        };
+        let port = match rest.strip_prefix(':') {
+            // `parse` would let a plus through.
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+            None if rest.is_empty() => HTTP_PORT,
+            Some(_) | None => return None,
+        };
+        Some(Self { host, port })
+    }
+}
+
+impl Host {
+    fn named(name: &str) -> Option<Self> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || !name.bytes().all(plain) {
+            return None;
+        }
+        Some(name.parse().map_or_else(|_| Self::Name(name.to_ascii_lowercase()), Self::V4))
+    }
+
+    fn is_loopback(&self) -> bool {
+        match self {
+            Self::V4(address) => address.is_loopback(),
+            Self::V6(address) => address.is_loopback(),
+            Self::Name(name) => name == "localhost",
+        }
+    }
+}
+
+fn unaddressed(what: &str) -> Problem {
+    Problem::bad(
+        "invalid_host",
+        format!("a request {what}; send it to http://127.0.0.1, or to the name this server has"),
+    )
+}
+
+fn foreign(why: &str) -> Problem {
+    let message = format!(
+        "without API keys only this host may ask, and no page of another origin: {why}; use http://127.0.0.1, or start \
+         with `--api-keys`"
+    );
+    Problem::new(StatusCode::FORBIDDEN, "foreign_origin", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    /// What is refused of a request with these lines of a head, as the code of the problem.
+    fn refused(target: &str, lines: &[(&'static str, &str)]) -> Option<StatusCode> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, value.parse().unwrap());
+        }
+        is_of_this_host(&target.parse().unwrap(), &headers).err().map(|problem| problem.into_response().status())
+    }
+
+    #[test]
+    fn this_host_has_one_name_strictly_spelt() {
+        for host in ["localhost", "LOCALHOST:1", "127.0.0.1", "127.9.9.9:8700", "[::1]", "[::1]:65535"] {
+            assert_eq!(refused("/", &[("host", host)]), None, "{host}");
+        }
+        for host in [
+            "",
+            "localhost:evil.com",
+            "localhost:",
+            "localhost:+80",
+            "localhost:65536",
+            "localhost:80:80",
+            "localhost/",
+            "user@localhost",
+            "localhost,localhost",
+            "localhost localhost",
+            "[::1",
+            "[::1]evil.com",
+            "[::1]80",
+            "[localhost]",
+            "::1",
+        ] {
+            assert_eq!(refused("/", &[("host", host)]), Some(StatusCode::BAD_REQUEST), "{host}");
+        }
+        for host in
+            ["evil.com", "localhost.evil.com", "localhost.", "127.0.0.1.evil.com", "0.0.0.0", "[::]", "2130706433"]
+        {
+            assert_eq!(refused("/", &[("host", host)]), Some(StatusCode::FORBIDDEN), "{host}");
+        }
+        assert_eq!(refused("/", &[]), Some(StatusCode::BAD_REQUEST));
+        assert_eq!(refused("/", &[("host", "localhost"), ("host", "localhost")]), Some(StatusCode::BAD_REQUEST));
+    }
+
+    #[test]
+    fn a_target_with_a_host_names_the_same_one() {
+        assert_eq!(refused("http://localhost:80/v1", &[("host", "localhost")]), None);
+        for target in ["http://evil.com/", "http://localhost:81/", "https://localhost/", "http://a@localhost/"] {
+            assert_eq!(refused(target, &[("host", "localhost")]), Some(StatusCode::BAD_REQUEST), "{target}");
+        }
+        assert_eq!(refused("http://localhost/", &[]), Some(StatusCode::BAD_REQUEST));
+    }
+
+    #[test]
+    fn a_page_has_the_scheme_host_and_port_of_this_server() {
+        let with = |name: &'static str, value: &str| refused("/", &[("host", "localhost:8700"), (name, value)]);
+        assert_eq!(with("origin", "http://localhost:8700"), None);
+        for origin in [
+            "http://localhost:3000",
+            "http://localhost",
+            "https://localhost:8700",
+            "http://127.0.0.1:8700",
+            "http://localhost:8700/",
+            "http://evil.com",
+            "null",
+            "",
+        ] {
+            assert_eq!(with("origin", origin), Some(StatusCode::FORBIDDEN), "{origin}");
+        }
+        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://localhost")];
+        assert_eq!(refused("/", &twice), Some(StatusCode::FORBIDDEN));
+        for site in ["same-origin", "none"] {
+            assert_eq!(with("sec-fetch-site", site), None, "{site}");
+        }
+        for site in ["same-site", "cross-site", "", "None"] {
+            assert_eq!(with("sec-fetch-site", site), Some(StatusCode::FORBIDDEN), "{site}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What callers share: one has at most a quarter of it, and all together no more than there is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::problem::Problem;
+
+/// One caller has at most one part in so many: it takes more than one to leave nothing for the others.
+const PARTS: usize = 4;
+
+/// The most requests that arrive, are worked on or are answered at once.
+const MAX_REQUESTS: usize = 4_096;
+/// The most requests and calls of tools that are worked on at once, each by a thread of its own.
+const MAX_PLACES: usize = 256;
+/// The most verifications that tools wait for at once.
+const MAX_VERIFYING: usize = 1_024;
+/// The most bytes that bodies, and answers of tools, have together.
+const MAX_BYTES: usize = 512 << 20;
+/// The most streams of events that are open at once.
+const MAX_STREAMS: usize = 1_024;
+/// The most sessions of the Model Context Protocol that there are at once.
+const MAX_SESSIONS: usize = 1_024;
+
+/// How long a request waits for a place.
+const MAX_WAIT_FOR_PLACE: Duration = Duration::from_secs(10);
+
+/// Everything tenants share here. More than a tenant's share of it, or than there is, is refused with
+/// [`Problem::busy`]; only for a place a request waits a while.
+pub(crate) struct Limits {
+    pub(crate) requests: Arc<Shares>,
+    pub(crate) places: Places,
+    pub(crate) verifying: Arc<Shares>,
+    pub(crate) bytes: Arc<Shares>,
+    pub(crate) streams: Arc<Shares>,
+    pub(crate) sessions: Arc<Shares>,
+}
+
+impl Limits {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            requests: Shares::of(MAX_REQUESTS),
+            places: Places::of(MAX_PLACES),
+            verifying: Shares::of(MAX_VERIFYING),
+            bytes: Shares::of(MAX_BYTES),
+            streams: Shares::of(MAX_STREAMS),
+            sessions: Shares::of(MAX_SESSIONS),
+        })
+    }
+}
+
+/// Something there is a bounded amount of.
+pub(crate) struct Shares {
+    all: usize,
+    taken: Mutex<Taken>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    by: HashMap<String, usize>,
+}
+
+/// What one caller has of it. It is given back when this is dropped.
+pub(crate) struct Share {
+    of: Arc<Shares>,
+    who: String,
+    amount: usize,
+}
+
+impl Shares {
+    fn of(all: usize) -> Arc<Self> {
+        Arc::new(Self { all, taken: Mutex::default(), freed: Notify::new() })
+    }
+
+    /// So much for this caller, or [`Problem::busy`].
+    pub(crate) fn take(self: &Arc<Self>, who: &str, amount: usize) -> Result<Share, Problem> {
+        let mut share = Share { of: Arc::clone(self), who: who.to_owned(), amount: 0 };
+        share.grow(amount)?;
+        Ok(share)
+    }
+
+    /// Waits until nobody has anything of it.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let freed = self.freed.notified();
+            if self.taken().all == 0 {
+                return;
+            }
+            freed.await;
+        }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// Takes so much more, or nothing and [`Problem::busy`].
+    pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
+        let mut taken = self.of.taken();
+        let mine = taken.by.get(&self.who).copied().unwrap_or(0).saturating_add(more);
+        if mine > self.of.all / PARTS || taken.all.saturating_add(more) > self.of.all {
+            return Err(Problem::busy());
+        }
+        if more > 0 {
+            taken.all += more;
+            taken.by.insert(self.who.clone(), mine);
+            self.amount += more;
+        }
+        Ok(())
+    }
+}
+
+/// Places for work, of which each is held for a short time: who comes when there is none waits, behind the requests of the
+/// same caller only as long as this caller has its share.
+pub(crate) struct Places {
+    all: Arc<Semaphore>,
+    most: usize,
+    /// Of callers who have places or wait for them.
+    each: Mutex<HashMap<String, Weak<Semaphore>>>,
+}
+
+/// A place. It is given back when this is dropped.
+pub(crate) struct Place {
+    _of_one: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Places {
+    fn of(all: usize) -> Self {
+        Self { all: Arc::new(Semaphore::new(all)), most: all, each: Mutex::default() }
+    }
+
+    /// A place for this caller, or [`Problem::busy`] when there is none for long.
+    pub(crate) async fn take(&self, who: &str) -> Result<Place, Problem> {
+        let of_one = self.share_of(who);
+        let both = async {
+            Some(Place {
+                _of_one: of_one.acquire_owned().await.ok()?,
+                _of_all: Arc::clone(&self.all).acquire_owned().await.ok()?,
+            })
+        };
+        tokio::time::timeout(MAX_WAIT_FOR_PLACE, both).await.ok().flatten().ok_or_else(Problem::busy)
+    }
+
+    /// Waits until nobody has a place.
+    pub(crate) async fn idle(&self) {
+        drop(self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await);
+    }
+
+    fn share_of(&self, who: &str) -> Arc<Semaphore> {
+        let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = each.get(who).and_then(Weak::upgrade) {
+            return known;
+        }
+        each.retain(|_, one| one.strong_count() > 0);
+        let new = Arc::new(Semaphore::new(self.most / PARTS));
+        each.insert(who.to_owned(), Arc::downgrade(&new));
+        new
+    }
+}
+
+#[cfg(test)]
+impl Share {
+    pub(crate) fn amount(&self) -> usize {
+        self.amount
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut taken = self.of.taken();
+        taken.all -= self.amount;
+        if let Some(mine) = taken.by.get_mut(&self.who) {
+            *mine -= self.amount;
+            if *mine == 0 {
+                taken.by.remove(&self.who);
+            }
+        }
+        if taken.all == 0 {
+            self.of.freed.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_has_a_quarter_at_most_and_gives_it_back() {
+        let shares = Shares::of(8);
+        let mut first = shares.take("a", 1).unwrap();
+        first.grow(1).unwrap();
+        assert!(first.grow(1).is_err());
+        assert!(shares.take("a", 1).is_err());
+        let others: Vec<Share> = ["b", "c", "d"].map(|who| shares.take(who, 2).unwrap()).into();
+        // Everything is taken, though this one has nothing.
+        assert!(shares.take("e", 1).is_err());
+        drop(first);
+        assert!(shares.take("e", 2).is_ok());
+        drop(others);
+        assert!(shares.taken().by.is_empty());
+        assert!(shares.take("a", 3).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_waits_for_its_own_places_only() {
+        let places = Places::of(8);
+        let held = [places.take("a").await.unwrap(), places.take("a").await.unwrap()];
+        assert!(places.take("a").await.is_err());
+        let other = places.take("b").await.unwrap();
+        let waiting = places.take("a");
+        let (given, ()) = tokio::join!(waiting, async { drop(held) });
+        assert!(given.is_ok());
+        drop((given, other));
+        places.idle().await;
+        places.share_of("c");
+        assert_eq!(places.each.lock().unwrap().len(), 1, "who has none is remembered");
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_all_to_be_given_back_is_told() {
+        let shares = Shares::of(4);
+        let share = shares.take("a", 1).unwrap();
+        let waiting = tokio::spawn({
+            let shares = Arc::clone(&shares);
+            async move { shares.idle().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(share);
+        waiting.await.unwrap();
+    }
+}

@@ -6,13 +6,13 @@ mod expression;
 mod solve;
 mod suppose;
 
+use proofmark_evidence::{Condition, Evidence};
 use proofmark_receipt::{Json, Object};
 
 pub use admit::{Admission, admits};
 use suppose::{Op, Supposed};
 
 use crate::decide::{Finding, Judged, Kind, RuleRef, World, judge};
-use crate::evidence::Evidence;
 use crate::policy::{Demand, Policy};
 use crate::request::Request;
 
@@ -161,7 +161,7 @@ fn allows(world: &World<'_>, ops: &mut [Op]) -> bool {
 }
 
 /// The condition of the rule, where it has one.
-fn condition_of(policy: &Policy, source: RuleRef) -> Option<&crate::policy::Condition> {
+fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Condition> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
         Kind::When => boundary.when.as_ref(),

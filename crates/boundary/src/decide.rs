@@ -8,6 +8,7 @@ mod rules;
 
 use std::sync::Arc;
 
+use proofmark_evidence::{Evidence, Spend};
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
 pub use finding::{Finding, Reason, Standing};
@@ -16,7 +17,7 @@ pub(crate) use judge::{Assumption, Judged, World, judge};
 pub(crate) use rules::call_words;
 
 use crate::change::{self, Change, Witness};
-use crate::evidence::{Evidence, Item};
+use crate::evidence::Item;
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};
@@ -35,15 +36,6 @@ pub struct Moment {
 pub struct History {
     /// How often the action with this fingerprint was denied in this run.
     pub denied: u64,
-}
-
-/// A document a decision spends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spend {
-    /// Its id.
-    pub receipt_id: String,
-    /// The name under which it is spent ([`crate::ReceiptFact::content_of`]).
-    pub content: Sha256Digest,
 }
 
 /// Whether an action may execute, why, and how to go on.
@@ -205,7 +197,7 @@ fn spends(judged: &Judged) -> Vec<Spend> {
         if let Item::Document { document, refusal: None, single_use: true, .. } = item
             && !spends.iter().any(|spend| spend.content == document.content)
         {
-            spends.push(Spend { receipt_id: document.receipt_id.clone(), content: document.content });
+            spends.push(document.spend());
         }
     }
     spends

@@ -25,7 +25,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod approval;
 mod cases;
 mod change;
 mod coverage;
@@ -33,22 +32,23 @@ mod decide;
 mod evidence;
 mod explain;
 mod facts;
-mod glob;
 mod policy;
 mod receipt;
 mod replay;
 mod request;
 mod ruling;
 
-pub use approval::{Approval, ApprovalError};
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Admission, Change, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, Finding, History, Moment, Reason, Spend, Standing, decide};
-pub use evidence::{ApprovalFact, Evidence, Item, ReceiptFact, Refusal, Status, outputs_wanted};
+pub use decide::{Decision, Finding, History, Moment, Reason, Standing, decide};
+pub use evidence::{Item, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
 pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
+pub use proofmark_evidence::{
+    Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Spend,
+};
 pub use receipt::{DecisionReceipt, NotADecision};
 pub use replay::{Difference, Replay, replay};
 pub use request::Request;

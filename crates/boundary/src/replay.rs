@@ -1,9 +1,9 @@
 //! Recomputes a decision from its receipt, the request and the policy.
 
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::{Json, Object, Timestamp};
 
 use crate::decide::{History, Moment, decide};
-use crate::evidence::{Evidence, ReceiptFact};
 use crate::policy::Policy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;

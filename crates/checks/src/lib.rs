@@ -32,6 +32,7 @@ pub use judge::{Fault, Judgment};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
 pub use request::{
-    AskedLimits, Checks, Expected, Format, Mode, Outside, Place, Request, RequestError, Reveal, Suite, Test, TextRule,
+    AskedLimits, Checks, Expected, Format, Mode, Outside, Place, Request, RequestError, Reveal, Suite, SuiteHashes,
+    Test, TextRule,
 };
 pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

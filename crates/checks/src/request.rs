@@ -202,8 +202,11 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
-        let document = document::parse(bytes, format)?;
-        let root = Field::root(&document).fields()?;
+        Request::from_document(&document::parse(bytes, format)?, outside)
+    }
+
+    fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+        let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
         let verification =
@@ -233,6 +236,33 @@ impl Request {
             tests: Some(digest(&verification)?),
         };
         Ok(Request { task, output, checks, hashes })
+    }
+}
+
+/// What a request holds work to, whatever the work: the digests that every receipt of the suite has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuiteHashes {
+    /// `hashes.specification`.
+    pub specification: Sha256Digest,
+    /// `hashes.tests`.
+    pub tests: Sha256Digest,
+}
+
+impl SuiteHashes {
+    /// Reads a request for what it holds work to; it need not have an `output`, and one that is there is not looked at.
+    ///
+    /// # Errors
+    /// [`RequestError`] when it is not a request, or names files: the digest of the tests covers only their names.
+    pub fn read(bytes: &[u8], format: Format) -> Result<SuiteHashes, RequestError> {
+        let mut document = document::parse(bytes, format)?;
+        if let Json::Object(root) = &mut document {
+            let mode = root.get("verification").and_then(|block| block.as_object()?.get("mode")?.as_str());
+            let text = if mode == Some("command") { r#"{"files":{"any":""}}"# } else { r#"{"content":""}"# };
+            root.insert("output", Json::parse(text.as_bytes()).unwrap_or(Json::Null));
+        }
+        let file = |_: &str| Err("a digest does not cover the files a suite names; write the content here".to_owned());
+        let hashes = Request::from_document(&document, &Outside { submission: None, file: &file })?.hashes;
+        Ok(SuiteHashes { specification: hashes.specification, tests: hashes.tests.unwrap_or(hashes.specification) })
     }
 }
 

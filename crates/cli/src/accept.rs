@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::contract::{Outcome, State};
+use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Acceptance, Attempt, Store, accept};
 
 use crate::config::{self, Config};

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
+use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Attempt, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 

@@ -3,15 +3,17 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use proofmark_receipt::Receipt;
-use proofmark_verifier::{Caps, Format, Host, Level, Outside, Request, Sealer, Store, project_request};
+use proofmark_receipt::{Json, Object, Receipt};
+use proofmark_verifier::evidence::suite_digest;
+use proofmark_verifier::{Caps, Format, Host, Level, Outside, Request, Sealer, Store, SuiteHashes, project_request};
 
 use crate::batch::{self, Batch};
 use crate::config::Config;
+use crate::document;
 use crate::exit::{self, Exit};
 use crate::input;
 use crate::paint::Paint;
@@ -29,11 +31,12 @@ use crate::summary;
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
+  proofmark verify --suite-digest suite.yaml
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 something could not be answered.")]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
-    #[arg(required_unless_present = "dir", conflicts_with = "dir", value_name = "FILE|DIR|-")]
+    #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
     /// Verify this project by the command after --: its tests run in a copy of it
     #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
@@ -41,6 +44,9 @@ pub(crate) struct Verify {
     /// Let commands that ask for it read this path of the host
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
+    /// Run nothing: print the digest of what this file holds work to, which receipt rules name as `suite`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "submission", "chain", "out"])]
+    suite_digest: Option<PathBuf>,
     /// The command that tests the project of --dir
     #[arg(last = true, requires = "dir", value_name = "COMMAND")]
     command: Vec<String>,
@@ -81,6 +87,9 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        if let Some(path) = &self.suite_digest {
+            return self.print_suite(path);
+        }
         let (labels, requests, mut worst) = self.read_requests()?;
         if requests.is_empty() {
             return Ok(Exit::NoAnswer);
@@ -108,6 +117,18 @@ impl Verify {
         answered?;
         output.finish(requests.len())?;
         Ok(worst)
+    }
+
+    fn print_suite(&self, path: &Path) -> anyhow::Result<Exit> {
+        let SuiteHashes { specification, tests } = document::suite(path)?;
+        let suite = suite_digest(&specification, &tests).to_string();
+        let mut object = Object::new();
+        object.insert("suite", suite.as_str());
+        object.insert("specification", specification.to_string());
+        object.insert("tests", tests.to_string());
+        let text = if self.json { Json::Object(object).to_text() } else { suite };
+        writeln!(io::stdout().lock(), "{text}")?;
+        Ok(Exit::Yes)
     }
 
     /// Every readable request with its label; what can not be read is reported, and the others go on.

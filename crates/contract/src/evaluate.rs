@@ -4,13 +4,15 @@ mod calls;
 mod payload;
 mod receipts;
 
-use proofmark_predicate::Value;
-use proofmark_receipt::{Answer, Json, Receipt, ReceiptId, SignerId, Trust};
+use std::collections::BTreeSet;
 
-use crate::condition;
+use proofmark_evidence::trace::Trace;
+use proofmark_evidence::{self as evidence, EvidenceStatus, Spend, facts};
+use proofmark_predicate::Value;
+use proofmark_receipt::{Json, Timestamp};
+
 use crate::contract::Contract;
 use crate::response::{Payload, ResponseError};
-use crate::trace::Trace;
 use crate::workflow::OnMissing;
 
 /// What there is to judge by.
@@ -21,26 +23,11 @@ pub struct Evidence<'a> {
     /// The recorded calls; `None` when nothing was recorded.
     pub trace: Option<&'a Trace>,
     /// The receipts presented, each verified by the caller.
-    pub receipts: &'a [ReceiptFact],
+    pub receipts: &'a evidence::Evidence,
+    /// The present.
+    pub now: &'a Timestamp,
     /// What the orchestrator provides as `context`; an object.
     pub context: Option<&'a Json>,
-}
-
-/// A receipt presented as evidence, and what verifying it came to.
-#[derive(Clone, Debug)]
-pub struct ReceiptFact {
-    /// The receipt.
-    pub receipt: Receipt,
-    /// What checking its signature came to.
-    pub answer: Answer,
-    /// Whether the caller trusts its signer.
-    pub trust: Trust,
-    /// Who signed it.
-    pub signer: Option<SignerId>,
-    /// Whether it was already used where it could be used once.
-    pub spent: bool,
-    /// How long ago it was issued, in milliseconds; negative when its time is still to come.
-    pub age_ms: i64,
 }
 
 /// What a response came to.
@@ -51,7 +38,7 @@ pub struct Judgment {
     /// What follows.
     pub decision: Decision,
     /// The receipts that `single_use` rules rest on; they are spent if the step is accepted.
-    pub spends: Vec<ReceiptId>,
+    pub spends: Vec<Spend>,
 }
 
 /// What follows from a judgment.
@@ -77,7 +64,7 @@ pub struct RuleResult {
     /// What it came to.
     pub outcome: Outcome,
     /// What its evidence is worth.
-    pub status: Standing,
+    pub status: EvidenceStatus,
     /// What it asks for, in a few words.
     pub rule: String,
     /// Why it is not met, or on what it rests.
@@ -86,6 +73,8 @@ pub struct RuleResult {
     pub missing: Vec<MissingFact>,
     /// The places of the calls it rests on, or that break it.
     pub calls: Vec<usize>,
+    /// Whether it accepts a receipt whatever the work was held to.
+    pub any_suite: bool,
 }
 
 /// What a rule is about.
@@ -116,19 +105,6 @@ pub enum Outcome {
     Unknown,
 }
 
-/// What evidence is worth, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// There is none.
-    Absent,
-    /// The agent says so in its payload.
-    SelfReported,
-    /// It was seen in a trace the orchestrator recorded.
-    Observed,
-    /// A receipt that was checked says so.
-    Verified,
-}
-
 /// A fact a rule would have needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
@@ -147,7 +123,7 @@ pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
     rules.extend(verification.evidence.iter().map(|rule| payload::judge(rule, &facts)));
     let looked_up = calls::Looked::up(verification, evidence.trace, &facts);
     rules.extend(looked_up.judge_rules(verification));
-    let (receipts, spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts);
+    let (receipts, spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
     rules.extend(receipts);
     if contract.no_other_mutations {
         rules.push(looked_up.judge_other_mutations(verification, &contract.tools));
@@ -157,6 +133,14 @@ pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
     }
     let decision = decide(contract, &rules);
     Judgment { decision, spends, rules }
+}
+
+/// The digests (`hashes.output`) a receipt has to be over to count for this step: where many are kept, no others need to
+/// be looked at. A rule that names no bytes sees only what is presented.
+pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseError>) -> BTreeSet<String> {
+    let payload = payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
+    let facts = Facts { all: Value::Null, payload };
+    receipts::outputs_wanted(&contract.verification.receipts, &facts)
 }
 
 impl Judgment {
@@ -169,7 +153,7 @@ impl Judgment {
 impl RuleResult {
     /// Whether the rule is met by evidence that is worth at least this much. A rule that is met because nothing
     /// happened rests on nothing.
-    pub fn rests_on(&self, standing: Standing) -> bool {
+    pub fn rests_on(&self, standing: EvidenceStatus) -> bool {
         self.outcome == Outcome::Met && self.status >= standing && self.kind != Kind::NoOtherMutations
     }
 }
@@ -184,11 +168,11 @@ pub(crate) struct Facts {
 
 impl Facts {
     fn of(evidence: &Evidence<'_>) -> Self {
-        let payload = evidence.payload.as_ref().ok().and_then(|payload| condition::value(&payload.json).ok());
-        let context = evidence.context.and_then(|context| condition::value(context).ok());
+        let payload = evidence.payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
+        let context = evidence.context.and_then(|context| facts::value(context).ok());
         // Calls that can not be held exactly make conditions about calls unknown, and not only about those.
         let calls = evidence.trace.and_then(|trace| {
-            trace.calls.iter().map(|call| condition::value(&call.to_json()).ok()).collect::<Option<Vec<_>>>()
+            trace.calls.iter().map(|call| facts::value(&call.to_json()).ok()).collect::<Option<Vec<_>>>()
         });
         let named = [("payload", payload.clone()), ("context", context), ("calls", calls.map(Value::from))];
         let all = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -199,7 +183,7 @@ impl Facts {
 /// The rule that something better than the agent's word is behind the acceptance, where it is asked for.
 fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
     let asked = contract.min_evidence;
-    if asked == Standing::Absent {
+    if asked == EvidenceStatus::Absent {
         return None;
     }
     let best =
@@ -208,7 +192,7 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
         id: "ground".to_owned(),
         kind: Kind::Ground,
         outcome: if best.is_some() { Outcome::Met } else { Outcome::Unmet },
-        status: best.map_or(Standing::Absent, |rule| rule.status),
+        status: best.map_or(EvidenceStatus::Absent, |rule| rule.status),
         rule: format!("one met rule rests on {} evidence", asked.as_str()),
         message: match best {
             Some(rule) => format!("rests on `{}`", rule.id),
@@ -218,6 +202,7 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
         },
         missing: Vec::new(),
         calls: Vec::new(),
+        any_suite: false,
     })
 }
 
@@ -268,18 +253,6 @@ impl Outcome {
             Self::Met => "met",
             Self::Unmet => "unmet",
             Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl Standing {
-    /// The word: `absent`, `self_reported`, `observed` or `verified`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::SelfReported => "self_reported",
-            Self::Observed => "observed",
-            Self::Verified => "verified",
         }
     }
 }

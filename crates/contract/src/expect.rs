@@ -4,10 +4,10 @@ use proofmark_predicate::{Schema, Truth, Value};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use crate::condition::{self, Condition};
 use crate::evaluate::MissingFact;
-use crate::path::Path;
 use crate::vocabulary;
+use proofmark_evidence::Path;
+use proofmark_evidence::{Condition, facts};
 
 /// What the value at a path must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +77,8 @@ impl Expect {
         match self {
             Self::Present if is_nothing(value) => Answer::Missing(vec![MissingFact::new(named, "is empty")]),
             Self::Present | Self::Absent => Answer::Holds,
-            Self::Equals(wanted) => match condition::value(wanted) {
-                Ok(wanted) if condition::same(&wanted, value) => Answer::Holds,
+            Self::Equals(wanted) => match facts::value(wanted) {
+                Ok(wanted) if facts::same(&wanted, value) => Answer::Holds,
                 Ok(_) | Err(_) => {
                     Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted)))
                 }
@@ -115,7 +115,7 @@ pub(crate) fn brief_json(json: &Json) -> String {
 }
 
 fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
-    match condition::value(field.json) {
+    match facts::value(field.json) {
         Ok(_) => Ok(expect),
         Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
     }

@@ -1,21 +1,22 @@
 //! Accepts steps: judges a response by its contract, moves the run on, seals the judgment, all in one write.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use proofmark_contract::judgment::{self, Judged, TIER};
 use proofmark_contract::response::{self, ResponseError};
-use proofmark_contract::trace::{self, TraceError};
 use proofmark_contract::{
-    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, ReceiptFact, Refusal, RuleResult, State,
-    StateError, Workflow, evaluate, seed,
+    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, Refusal, RuleResult, State, StateError, Workflow,
+    evaluate, outputs_wanted, seed,
 };
+use proofmark_evidence::trace::{self, TraceError};
 use proofmark_receipt::{
     ChainTip, Draft, Json, Object, Receipt, ReceiptId, SignError, SignerId, SigningKey, Timestamp,
 };
 use proofmark_store::{Bundle, NewReceipt, StepRun, Store, StoreError};
 
 use crate::clock;
-use crate::presented::{self, Presented, PresentedError};
+use crate::presented::{self, PresentedError};
 use crate::run::VERIFIER;
 
 /// The longest name of a run, in bytes.
@@ -104,6 +105,9 @@ fn rule(rule: &RuleResult) -> Json {
     object.insert("message", rule.message.as_str());
     let missing = rule.missing.iter().map(|fact| Json::from(fact.path.as_str()));
     object.insert("missing", missing.collect::<Vec<_>>());
+    if rule.any_suite {
+        object.insert("any_suite", true);
+    }
     object.into()
 }
 
@@ -183,7 +187,7 @@ pub fn accept(
         return Err(AcceptError::Response(error.clone()));
     }
     let trace = attempt.trace.map(trace::read).transpose()?;
-    let receipts = receipts(attempt, store, &now)?;
+    let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
     let run = run_name(attempt.run)?;
     let of_tenant = tenants_run(attempt.tenant, &run);
     let kept = Kept::load(store, &of_tenant, attempt.step)?;
@@ -192,7 +196,8 @@ pub fn accept(
     let refused = |refusal| AcceptError::Refused { run: run.clone(), step: attempt.step.to_owned(), refusal };
     let submitted = Event::Submitted { attempt: number, contract: contract.digest(), now_ms };
     let evaluating = kept.state.apply(&submitted).map_err(refused)?;
-    let evidence = Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, context: attempt.context };
+    let evidence =
+        Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, now: &now, context: attempt.context };
     let judgment = evaluate(&contract, &evidence);
     let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
     let judged = Event::Judged { attempt: number, decision: judgment.decision, plan, now_ms };
@@ -223,7 +228,7 @@ pub fn accept(
                     version: kept.version + 1,
                     state: state.to_json().to_text(),
                 }),
-                spends: if accepted { judgment.spends.clone() } else { Vec::new() },
+                spends: if accepted { spent(&judgment) } else { Vec::new() },
                 spent_by: format!("{of_tenant}/{}", attempt.step),
                 at: now_ms,
                 ..Bundle::default()
@@ -298,30 +303,32 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
     }
 }
 
-fn receipts(attempt: &Attempt<'_>, store: Option<&Store>, now: &Timestamp) -> Result<Vec<ReceiptFact>, AcceptError> {
+/// The receipts presented, and those of the store over the bytes the rules ask for.
+fn receipts(
+    attempt: &Attempt<'_>,
+    store: Option<&Store>,
+    outputs: &BTreeSet<String>,
+) -> Result<proofmark_evidence::Evidence, AcceptError> {
     let mut presented = match attempt.receipts {
-        Some(folder) => presented::receipts(folder, attempt.trusted, store, now)?,
+        Some(folder) => presented::receipts(folder)?,
         None => Vec::new(),
     };
+    presented.extend_from_slice(attempt.presented);
+    let mut facts = Vec::new();
+    for receipt in &presented {
+        store.map_or(Ok(()), |store| own(receipt, attempt, store))?;
+        facts.push(presented::fact(receipt, attempt.trusted, store)?);
+    }
     if let Some(store) = store {
-        presented
-            .iter()
-            .map(|one| &one.receipt)
-            .chain(attempt.presented)
-            .try_for_each(|one| own(one, attempt, store))?;
+        let tenant = Some(attempt.tenant).filter(|tenant| !tenant.is_empty());
+        facts.extend(presented::kept(store, tenant, outputs, attempt.trusted)?);
     }
-    for receipt in attempt.presented {
-        presented.push(presented::present(receipt.clone(), attempt.trusted, store, now)?);
-    }
-    let fact = |one: Presented| ReceiptFact {
-        receipt: one.receipt,
-        answer: one.verification.answer,
-        trust: one.verification.trust,
-        signer: one.verification.signer,
-        spent: one.spent,
-        age_ms: one.age_ms,
-    };
-    Ok(presented.into_iter().map(fact).collect())
+    Ok(proofmark_evidence::Evidence::new(facts))
+}
+
+/// The ids of the receipts a judgment uses up.
+fn spent(judgment: &Judgment) -> Vec<ReceiptId> {
+    judgment.spends.iter().filter_map(|spend| spend.receipt_id.parse().ok()).collect()
 }
 
 /// Receipts are spent by their ids: one that is presented must not be another's, nor another one under its id.

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use proofmark_boundary::{
     Admission, Approval, ApprovalError, Decision, DecisionReceipt, Evidence, History, Moment, NotADecision, Policy,
-    ReceiptFact, Replay, Request, Ruling, admits, outputs_wanted,
+    Replay, Request, Ruling, admits, outputs_wanted,
 };
 use proofmark_receipt::{ChainTip, Json, Receipt, SignError, SignerId, SigningKey, Timestamp};
 use proofmark_store::{About, Bundle, Decision as Kept, NewReceipt, Review, Store, StoreError};
 
 use crate::clock;
-use crate::presented::{self, Presented, PresentedError};
+use crate::presented::{self, PresentedError};
 
 /// How often a decision is made again because another was kept first.
 const MAX_RACES: u32 = 100;
@@ -117,10 +117,11 @@ pub fn replay(
     receipt: &DecisionReceipt,
     store: Option<&Store>,
 ) -> Result<Replay, DecideError> {
-    let now = clock::now();
     let mut presented = Vec::new();
     for folder in question.folders {
-        presented.extend(presented::receipts(folder, question.trusted, store, &now)?.iter().map(fact));
+        for receipt in presented::receipts(folder)? {
+            presented.push(presented::fact(&receipt, question.trusted, store)?);
+        }
     }
     Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented))
 }
@@ -235,28 +236,13 @@ fn evidence(
 ) -> Result<Evidence, DecideError> {
     let mut facts = Vec::new();
     for folder in question.folders {
-        facts.extend(presented::receipts(folder, question.trusted, Some(store), now)?.iter().map(fact));
-    }
-    for output in outputs_wanted(question.policy, question.request, now) {
-        for receipt in store.receipts_over(tenant.unwrap_or_default(), &output)? {
-            if !is_of_other_tenant(&receipt, tenant, store)? {
-                facts.push(fact(&presented::present(receipt, question.trusted, Some(store), now)?));
-            }
+        for receipt in presented::receipts(folder)? {
+            facts.push(presented::fact(&receipt, question.trusted, Some(store))?);
         }
     }
+    let outputs = outputs_wanted(question.policy, question.request, now);
+    facts.extend(presented::kept(store, tenant, &outputs, question.trusted)?);
     Ok(Evidence::new(facts))
-}
-
-/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are.
-fn is_of_other_tenant(receipt: &Receipt, tenant: Option<&str>, store: &Store) -> Result<bool, StoreError> {
-    let Some(tenant) = tenant else { return Ok(false) };
-    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
-    let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
-    Ok(store.decision(decision)?.is_none_or(|decision| decision.about.tenant != tenant))
-}
-
-fn fact(presented: &Presented) -> ReceiptFact {
-    ReceiptFact::new(&presented.receipt, &presented.verification, presented.spent)
 }
 
 /// How often the action was denied since it was allowed last.

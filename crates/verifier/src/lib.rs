@@ -35,8 +35,9 @@ pub mod x402;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
 pub use proofmark_boundary as boundary;
-pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError};
+pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
 pub use proofmark_contract as contract;
+pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_PAGE,

@@ -1,10 +1,10 @@
 //! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
 
+use proofmark_evidence::{Comparison, Evidence, ReceiptFact, ReceiptKind, approval};
 use proofmark_predicate::{Predicate, Truth, Value};
-use proofmark_receipt::{Json, SignerId};
+use proofmark_receipt::{Json, Sha256Digest, SignerId};
 
 use crate::decide::Moment;
-use crate::evidence::{Evidence, ReceiptFact, usable};
 use crate::policy::Policy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
@@ -81,7 +81,10 @@ fn holds(condition: &str, facts: &Value) -> bool {
 /// The facts of the request, and the documents presented with it.
 pub(super) fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
     let action = request.action_hash();
-    let usable = |fact: &ReceiptFact| usable(policy, action, fact, &moment.now);
+    let usable = |fact: &ReceiptFact| {
+        let keys = fact.approval.as_ref().and_then(|approval| policy.role_keys(&approval.role));
+        approval::counts(keys, action, fact, &moment.now).is_ok()
+    };
     let (approvals, receipts): (Vec<_>, Vec<_>) = evidence.documents().iter().partition(|fact| fact.approval.is_some());
     let with = [
         ("receipts", receipts.iter().map(|fact| receipt_value(fact)).collect::<Vec<_>>().into()),
@@ -98,10 +101,15 @@ pub(super) fn facts(policy: &Policy, request: &Request, evidence: &Evidence, mom
 }
 
 fn receipt_value(fact: &ReceiptFact) -> Value {
+    let digest = |digest: Option<Sha256Digest>| digest.map_or(Value::Null, |digest| Value::from(digest.to_string()));
     let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
     [
         ("output", Value::from(fact.output.to_string())),
         ("specification", Value::from(fact.specification.to_string())),
+        ("kind", fact.kind.map(ReceiptKind::as_str).map_or(Value::Null, Value::from)),
+        ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
+        ("tests", digest(fact.tests)),
+        ("suite", digest(fact.suite)),
         ("verdict", Value::from(fact.verdict.as_str())),
         ("tier", Value::from(i64::from(fact.tier))),
         ("verified_at", Value::from(fact.verified_at.as_str())),

@@ -1,10 +1,11 @@
 //! Changes in words for people, and as predicates for machines.
 
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+
 use super::suppose::{self, Op};
 use super::{Change, condition_of};
 use crate::decide::{Kind, RuleRef, World, call_words};
-use crate::evidence::MAX_AHEAD_MILLIS;
-use crate::policy::{ApprovalDemand, ReceiptDemand, SignerDemand, ToolCallDemand};
+use crate::policy::{ReceiptRule, ToolCallDemand};
 
 /// The longest predicate that is quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
@@ -57,19 +58,38 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, demand: &ReceiptDemand) -> String {
+fn receipt_words(world: &World<'_>, rule: &ReceiptRule) -> String {
+    let demand = &rule.demand;
     let facts = world.request.value_at(world.moment.now.as_str());
-    let output = match demand.output.text(&facts) {
+    let output = match rule.output.text(&facts) {
         Ok(digest) => digest.to_string(),
-        Err(_) => format!("`{}`", quoted_source(demand.output.source())),
+        Err(_) => format!("`{}`", quoted_source(rule.output.source())),
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let signer = match demand.signer {
         SignerDemand::Trusted => "a trusted signer",
+        SignerDemand::Any => "any signer",
         SignerDemand::Keys(_) => "a signer the policy names",
     };
-    let mut words =
-        format!("There is a `{}` receipt of tier {} over {output} by {signer}", demand.verdict, tiers.join(" or "));
+    let kind = match demand.kind {
+        ReceiptKind::Verification => String::new(),
+        kind => format!("{} ", kind.as_str()),
+    };
+    let mut words = format!(
+        "There is a `{}` {kind}receipt of tier {} over {output} by {signer}",
+        demand.verdict,
+        tiers.join(" or ")
+    );
+    match (&demand.accepts, &rule.specification) {
+        (Accepts::Suite(suite), _) => words.push_str(&format!(", of the suite {suite}")),
+        (_, Some(specification)) => {
+            words.push_str(&format!(", for the specification `{}`", quoted_source(specification.source())));
+        }
+        (Accepts::Specification | Accepts::AnySuite, None) => {}
+    }
+    if let Some(tests) = demand.tests {
+        words.push_str(&format!(", with the tests {tests}"));
+    }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {} seconds", millis / 1000));
     }
@@ -80,9 +100,11 @@ fn receipt_words(world: &World<'_>, demand: &ReceiptDemand) -> String {
     words
 }
 
-fn receipt_predicate(demand: &ReceiptDemand) -> String {
+fn receipt_predicate(rule: &ReceiptRule) -> String {
+    let demand = &rule.demand;
     let signer = match &demand.signer {
         SignerDemand::Trusted => "r.trusted".to_owned(),
+        SignerDemand::Any => "true".to_owned(),
         SignerDemand::Keys(keys) => {
             let keys: Vec<_> = keys.iter().map(|key| text(&key.to_string())).collect();
             format!("r.signer in [{}]", keys.join(", "))
@@ -90,18 +112,33 @@ fn receipt_predicate(demand: &ReceiptDemand) -> String {
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let mut parts = vec![
-        format!("r.output == ({}\n)", demand.output.source()),
+        format!("r.output == ({}\n)", rule.output.source()),
         "r.valid".to_owned(),
+        format!("r.kind == {}", text(demand.kind.as_str())),
         signer,
         format!("r.verdict == {}", text(demand.verdict.as_str())),
         format!("r.tier in [{}]", tiers.join(", ")),
         format!("timestamp(r.verified_at) - timestamp(now) <= duration('{}s')", MAX_AHEAD_MILLIS / 1000),
     ];
-    if let Some(specification) = &demand.specification {
+    if let Accepts::Suite(suite) = &demand.accepts {
+        parts.push(format!("r.suite == {}", text(&suite.to_string())));
+    }
+    if let Some(tests) = &demand.tests {
+        parts.push(format!("r.tests == {}", text(&tests.to_string())));
+    }
+    match (demand.kind, demand.comparison) {
+        (ReceiptKind::Verification, Comparison::External) => parts.push("r.comparison == \"external\"".to_owned()),
+        (ReceiptKind::Verification, Comparison::InProcess) => {
+            parts.push("r.comparison in [\"external\", \"in_process\"]".to_owned());
+        }
+        (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum, _) => {}
+    }
+    if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));
     }
     if let Some(millis) = demand.max_age_millis {
-        parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{}s')", millis / 1000));
+        let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
+        parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{span}')"));
     }
     if demand.single_use {
         parts.push("!r.spent".to_owned());
@@ -129,7 +166,7 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     let named = |variable: &str, pattern: &str| format!("{variable}.tool.matches({})", text(pattern));
     let mut parts = vec![named("c", &demand.name.pattern())];
     if let Some(status) = demand.status {
-        parts.push(format!("c.status == {}", text(status)));
+        parts.push(format!("c.status == {}", text(status.as_str())));
     }
     if let Some(after) = &demand.after {
         let after = named("d", &after.pattern());

@@ -1,12 +1,15 @@
 //! Builds the world in which the changes have been made.
 
+use proofmark_evidence::approval::HUMAN_TIER;
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, ApprovalFact, CallStatus, Evidence, ReceiptFact, ReceiptKind, SignerDemand, TextExpression,
+};
 use proofmark_predicate::Truth;
-use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
 use super::{condition_of, solve};
 use crate::decide::{Assumption, Kind, RuleRef, World};
-use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact, approvals};
-use crate::policy::{ApprovalDemand, Demand, Policy, ReceiptDemand, SignerDemand, ToolCallDemand};
+use crate::policy::{Demand, Policy, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 
 /// How often a predicate is gone through to find facts for it.
@@ -106,7 +109,7 @@ fn by_facts(world: &World<'_>, source: RuleRef, truth: bool, request: &mut Reque
     let Some(condition) = condition_of(world.policy, source) else { return false };
     let wanted = if truth { Truth::True } else { Truth::False };
     let now = world.moment.now.as_str();
-    if condition.predicate.truth(&request.value_at(now)) == wanted {
+    if condition.truth(&request.value_at(now)) == wanted {
         return true;
     }
     let mut changed = request.facts().clone();
@@ -116,7 +119,7 @@ fn by_facts(world: &World<'_>, source: RuleRef, truth: bool, request: &mut Reque
             return false;
         }
         let Ok(tried) = Request::from_facts(changed.clone()) else { return false };
-        if condition.predicate.truth(&tried.value_at(now)) == wanted {
+        if condition.truth(&tried.value_at(now)) == wanted {
             *request = tried;
             return true;
         }
@@ -129,7 +132,7 @@ fn call(request: &Request, demand: &ToolCallDemand) -> Option<Request> {
     let mut facts = request.facts().clone();
     let mut call = Object::new();
     call.insert("tool", demand.name.sample());
-    call.insert("status", demand.status.unwrap_or("succeeded"));
+    call.insert("status", demand.status.unwrap_or(CallStatus::Succeeded).as_str());
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     if let Some(after) = &demand.after {
         let named = |call: &Json| {
@@ -146,27 +149,29 @@ fn call(request: &Request, demand: &ToolCallDemand) -> Option<Request> {
     Request::from_facts(facts).ok()
 }
 
-fn receipt(
-    world: &World<'_>,
-    request: &Request,
-    demand: &ReceiptDemand,
-    documents: &[ReceiptFact],
-) -> Option<ReceiptFact> {
+fn receipt(world: &World<'_>, request: &Request, rule: &ReceiptRule, documents: &[ReceiptFact]) -> Option<ReceiptFact> {
     let now = &world.moment.now;
     let facts = request.value_at(now.as_str());
-    let digest = |expression: &crate::policy::TextExpression| expression.text(&facts).ok()?.parse().ok();
-    let specification = match &demand.specification {
+    let digest = |expression: &TextExpression| expression.text(&facts).ok()?.parse().ok();
+    let specification = match &rule.specification {
         Some(expression) => digest(expression)?,
         None => Sha256Digest::of(b""),
     };
-    let signer = match &demand.signer {
-        SignerDemand::Trusted => None,
+    let signer = match &rule.demand.signer {
+        SignerDemand::Trusted | SignerDemand::Any => None,
         SignerDemand::Keys(keys) => keys.first().copied(),
     };
     Some(ReceiptFact {
-        verdict: demand.verdict,
-        tier: *demand.tiers.first()?,
-        output: digest(&demand.output)?,
+        kind: Some(rule.demand.kind),
+        comparison: Some(rule.demand.comparison),
+        verdict: rule.demand.verdict,
+        tier: *rule.demand.tiers.first()?,
+        output: digest(&rule.output)?,
+        tests: rule.demand.tests,
+        suite: match rule.demand.accepts {
+            Accepts::Suite(suite) => Some(suite),
+            Accepts::Specification | Accepts::AnySuite => None,
+        },
         specification,
         signer,
         ..supposed(documents.len(), now)
@@ -182,11 +187,12 @@ fn approve(
 ) -> Option<()> {
     let (now, action) = (&world.moment.now, request.action_hash());
     let evidence = Evidence::new(documents.clone());
-    let counted = approvals(world.policy, demand, action, &evidence, now).counted;
+    let counted = demand.approvals(world.policy.role_keys(&demand.role), action, &evidence, now).counted;
     let taken: Vec<_> = counted.iter().filter_map(|fact| fact.signer).collect();
     let mut free = reviewers(world.policy, demand).filter(|key| !demand.distinct || !taken.contains(key));
     for _ in counted.len()..demand.count {
         let fact = ReceiptFact {
+            kind: Some(ReceiptKind::Approval),
             tier: HUMAN_TIER,
             output: action,
             signer: Some(free.next()?),
@@ -213,20 +219,7 @@ fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterato
 
 /// A document that would count, but for what it is of.
 fn supposed(number: usize, now: &Timestamp) -> ReceiptFact {
-    ReceiptFact {
-        receipt_id: format!("supposed-{number}"),
-        content: Sha256Digest::of(format!("supposed document {number}").as_bytes()),
-        verdict: Verdict::Pass,
-        tier: 0,
-        output: Sha256Digest::of(b""),
-        specification: Sha256Digest::of(b""),
-        verified_at: now.clone(),
-        signer: None,
-        valid: true,
-        trust: Trust::Trusted,
-        spent: false,
-        approval: None,
-    }
+    ReceiptFact::blank(&format!("supposed-{number}"), now)
 }
 
 /// The demand of a requirement, of the wanted kind.
@@ -241,8 +234,8 @@ pub(super) fn demand<'a, T>(
     }
 }
 
-pub(super) fn receipt_demand(demand: &Demand) -> Option<&ReceiptDemand> {
-    if let Demand::Receipt(demand) = demand { Some(demand) } else { None }
+pub(super) fn receipt_demand(demand: &Demand) -> Option<&ReceiptRule> {
+    if let Demand::Receipt(rule) = demand { Some(rule) } else { None }
 }
 
 pub(super) fn tool_call(demand: &Demand) -> Option<&ToolCallDemand> {

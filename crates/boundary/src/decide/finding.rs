@@ -57,7 +57,7 @@ pub struct Reason {
 }
 
 /// Which rule a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RuleRef {
     pub(crate) kind: Kind,
     /// The boundary's number.
@@ -67,7 +67,7 @@ pub(crate) struct RuleRef {
 }
 
 /// The kinds of rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     Class,
     Match,

@@ -1,16 +1,19 @@
 //! Goes through the policy once and collects what is found for each rule.
 
+use std::collections::BTreeMap;
+
+use proofmark_evidence::{Condition, Evidence, EvidenceStatus};
 use proofmark_predicate::{Failure, Missing, Truth, Value, Why};
 
 use super::finding::{Finding, Kind, RuleRef, Standing};
 use super::{Moment, Shared, applies, rules};
-use crate::evidence::{Evidence, Item, Status};
-use crate::policy::{Boundary, Condition, Demand, Policy};
+use crate::evidence::{self, Item};
+use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
 use crate::request::Request;
 use crate::ruling::Ruling;
 
 /// The most missing facts named for one rule.
-const MAX_MISSING: usize = 8;
+pub(super) const MAX_MISSING: usize = 8;
 
 /// Everything a decision depends on.
 #[derive(Clone, Copy)]
@@ -42,9 +45,30 @@ pub(crate) struct Judged {
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World<'w>,
     pub(super) facts: Value,
+    /// The receipt each rule uses up, by its place in the evidence.
+    pub(super) assigned: BTreeMap<RuleRef, usize>,
     pub(super) upstream: bool,
     pub(super) steps: u64,
     pub(super) findings: Vec<Finding>,
+}
+
+/// A boundary, and whether it is about the action.
+struct Applying<'w> {
+    index: usize,
+    boundary: &'w Boundary,
+    standing: Standing,
+    findings: Vec<Finding>,
+}
+
+impl<'w> Applying<'w> {
+    /// The boundary's rules about receipts.
+    fn receipts(&self) -> impl Iterator<Item = (RuleRef, &'w ReceiptRule)> + use<'w> {
+        let boundary = self.index;
+        self.boundary.require.iter().enumerate().filter_map(move |(index, rule)| match &rule.demand {
+            Demand::Receipt(rule) => Some((RuleRef { kind: Kind::Require, boundary, index }, rule)),
+            Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+        })
+    }
 }
 
 /// Goes through the policy.
@@ -52,14 +76,19 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
     let mut judge = Judge {
         world,
         facts: world.request.value_at(world.moment.now.as_str()),
+        assigned: BTreeMap::new(),
         upstream: world.request.upstream().is_some(),
         steps: 0,
         findings: Vec::new(),
     };
     applies::class(&mut judge);
-    let mut covered = false;
-    for (index, boundary) in world.policy.boundaries.iter().enumerate() {
-        covered |= judge.boundary(index, boundary);
+    let boundaries = world.policy.boundaries.iter().enumerate();
+    let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
+    let binding = applying.iter().filter(|applying| applying.standing == Standing::Holds);
+    judge.assigned = evidence::assigned(binding.flat_map(Applying::receipts), &judge.facts, world);
+    let covered = applying.iter().any(|applying| matches!(applying.standing, Standing::Holds | Standing::Unknown));
+    for applying in applying {
+        judge.rules(applying);
     }
     if !covered {
         applies::unmatched(&mut judge);
@@ -74,7 +103,7 @@ pub(super) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
         Kind::Require => match &boundary.require.get(source.index)?.demand {
-            Demand::Receipt(demand) => demand.max_age_millis,
+            Demand::Receipt(rule) => rule.demand.max_age_millis,
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
         Kind::Class | Kind::Match | Kind::When | Kind::Deny | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
@@ -82,12 +111,21 @@ pub(super) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
 }
 
 impl Judge<'_> {
-    /// Goes through one boundary; whether it is about the action, or may be.
-    fn boundary(&mut self, index: usize, boundary: &Boundary) -> bool {
-        match applies::boundary(self, index, boundary) {
+    /// Whether a boundary is about the action, with what was found on the way.
+    fn applies<'w>(&mut self, index: usize, boundary: &'w Boundary) -> Applying<'w> {
+        let before = std::mem::take(&mut self.findings);
+        let standing = applies::boundary(self, index, boundary);
+        let findings = std::mem::replace(&mut self.findings, before);
+        Applying { index, boundary, standing, findings }
+    }
+
+    /// Goes through the rules of a boundary that is about the action.
+    fn rules(&mut self, applying: Applying<'_>) {
+        let Applying { index, boundary, standing, findings } = applying;
+        self.findings.extend(findings);
+        match standing {
             Standing::Holds => {}
-            Standing::Unknown => return true,
-            Standing::Fails | Standing::NotApplicable => return false,
+            Standing::Unknown | Standing::Fails | Standing::NotApplicable => return,
         }
         for (at, rule) in boundary.deny.iter().enumerate() {
             rules::deny(self, RuleRef { kind: Kind::Deny, boundary: index, index: at }, boundary, rule);
@@ -98,7 +136,6 @@ impl Judge<'_> {
         for (at, rule) in boundary.warn.iter().enumerate() {
             rules::warn(self, RuleRef { kind: Kind::Warn, boundary: index, index: at }, boundary, rule);
         }
-        true
     }
 
     /// Deny beats require beats warn; among equals the strictest decides.
@@ -159,16 +196,16 @@ pub(super) fn fact_item(rule: &Shared, condition: &Condition, truth: &Truth) -> 
     };
     let own = |name: &str| matches!(name, "action" | "now");
     let status = match truth {
-        Truth::Unknown(_) => Status::Absent,
-        Truth::True | Truth::False if condition.names.iter().all(|name| own(name)) => Status::SelfReported,
-        Truth::True | Truth::False => Status::Observed,
+        Truth::Unknown(_) => EvidenceStatus::Absent,
+        Truth::True | Truth::False if condition.names().iter().all(|name| own(name)) => EvidenceStatus::SelfReported,
+        Truth::True | Truth::False => EvidenceStatus::Observed,
     };
     let word = match truth {
         Truth::True => "true",
         Truth::False => "false",
         Truth::Unknown(_) => "unknown",
     };
-    Item::Fact { rule: rule.clone(), predicate: condition.source.clone(), truth: word, missing, status }
+    Item::Fact { rule: rule.clone(), predicate: condition.shared_source(), truth: word, missing, status }
 }
 
 /// Missing facts in words, a few of them.

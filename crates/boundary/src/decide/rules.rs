@@ -1,15 +1,15 @@
 //! What is found for the rules of a boundary.
 
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, CallStatus, Condition, NoText, ReceiptFact, Refusal, TextExpression,
+};
 use proofmark_predicate::{Missing, Truth};
 
 use super::Shared;
 use super::finding::{Finding, Reason, RuleRef, Standing};
-use super::judge::{Judge, described, fact_item, gave_up};
-use crate::evidence::{self, Call, Found, Item, ReceiptFact, Refusal, Wanted};
-use crate::policy::{
-    ApprovalDemand, Boundary, Condition, Demand, Deny, NoText, Otherwise, ReceiptDemand, Require, TextExpression,
-    ToolCallDemand, Warn, Wording,
-};
+use super::judge::{Judge, MAX_MISSING, described, fact_item, gave_up};
+use crate::evidence::{self, FoundCall, Item};
+use crate::policy::{Boundary, Demand, Deny, Otherwise, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 use crate::ruling::Ruling;
 
 /// How a requirement stands.
@@ -172,26 +172,27 @@ fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> 
     }
 }
 
-fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, demand: &ReceiptDemand) -> Met {
-    let output = match digest(judge, &demand.output) {
-        Ok(output) => output,
-        Err(met) => return met,
+fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, rule: &ReceiptRule) -> Met {
+    let digests = match evidence::digests(rule, &judge.facts) {
+        Ok(digests) => digests,
+        Err((expression, none)) => return no_digest(expression, none),
     };
-    let specification = match demand.specification.as_ref().map(|expression| digest(judge, expression)).transpose() {
-        Ok(specification) => specification,
-        Err(met) => return met,
+    let world = judge.world;
+    let place = match rule.demand.single_use {
+        true => judge.assigned.get(&finding.source).copied(),
+        false => digests.candidates(rule, world).first().copied(),
     };
-    let wanted = Wanted { output: &output, specification: specification.as_deref() };
-    let (evidence, now) = (judge.world.evidence, &judge.world.moment.now);
-    match evidence::receipt(demand, &wanted, evidence, now) {
-        Found::Met(document) => {
-            finding.evidence.push(document_item(&finding.rule, None, document, None, demand.single_use));
+    let any_suite = rule.demand.accepts == Accepts::AnySuite;
+    match place.and_then(|place| world.evidence.documents().get(place)) {
+        Some(document) => {
+            let item = document_item(&finding.rule, None, document, None, rule.demand.single_use);
+            finding.evidence.push(marked(item, any_suite));
             Met::Yes
         }
-        Found::Refused(refused) => {
-            let nearest = refused.first().copied();
-            name_refused(finding, None, &refused);
-            refusal_met(nearest, format!("No receipt over {output} was presented."))
+        None => {
+            let refused = evidence::refused(rule, &digests, world);
+            name_refused(finding, None, &refused, any_suite);
+            refusal_met(refused.first().copied(), format!("No receipt over {} was presented.", digests.output))
         }
     }
 }
@@ -200,14 +201,15 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, demand: &ReceiptDemand)
 fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -> bool {
     let world = judge.world;
     let action = world.request.action_hash();
-    let found = evidence::approvals(world.policy, demand, action, world.evidence, &world.moment.now);
+    let keys = world.policy.role_keys(&demand.role);
+    let found = demand.approvals(keys, action, world.evidence, &world.moment.now);
     let role = Shared::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
         finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
     }
     if !enough {
-        name_refused(finding, Some(&role), &found.refused);
+        name_refused(finding, Some(&role), &found.refused, false);
     }
     enough
 }
@@ -232,14 +234,12 @@ fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
 
 fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
     let found = evidence::call(demand, judge.world.request);
-    let index = if let Call::Met(index) = found { Some(index) } else { None };
+    let index = if let FoundCall::Met(index) = found { Some(index) } else { None };
     finding.evidence.push(Item::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });
     match found {
-        Call::Met(_) => Met::Yes,
-        Call::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
-        Call::Unknown(paths) => {
-            Met::Unknown(paths.into_iter().take(8).map(|path| format!("`{path}` is absent")).collect())
-        }
+        FoundCall::Met(_) => Met::Yes,
+        FoundCall::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
+        FoundCall::Unknown(missing) => Met::Unknown(missing.into_iter().take(MAX_MISSING).collect()),
     }
 }
 
@@ -247,7 +247,13 @@ fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) 
 pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
     let mut words = format!("call of {}", demand.name.shown());
     if let Some(status) = demand.status {
-        words.push_str(&format!(" that {}", if status == "pending" { "is pending" } else { status }));
+        let which = match status {
+            CallStatus::Pending => "is pending",
+            CallStatus::Doubtful => "is doubtful",
+            CallStatus::Blocked => "was blocked",
+            CallStatus::Succeeded | CallStatus::Failed => status.as_str(),
+        };
+        words.push_str(&format!(" that {which}"));
     }
     if let Some(after) = &demand.after {
         words.push_str(&format!(" after the last {}", after.shown()));
@@ -258,14 +264,11 @@ pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
     words
 }
 
-fn digest(judge: &Judge<'_>, expression: &TextExpression) -> Result<String, Met> {
-    match expression.text(&judge.facts) {
-        Ok(text) => Ok(text.to_string()),
-        Err(NoText::Unknown(missing)) if gave_up(&missing) => Err(Met::Broken(described(&missing).join(", "))),
-        Err(NoText::Unknown(missing)) => Err(Met::Unknown(described(&missing))),
-        Err(NoText::Type(found)) => {
-            Err(Met::Broken(format!("`{}` comes to a {found}, not to a digest", expression.source())))
-        }
+fn no_digest(expression: &TextExpression, none: NoText) -> Met {
+    match none {
+        NoText::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
+        NoText::Unknown(missing) => Met::Unknown(described(&missing)),
+        NoText::Type(found) => Met::Broken(format!("`{}` comes to a {found}, not to a digest", expression.source())),
     }
 }
 
@@ -279,12 +282,13 @@ fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
     }
 }
 
-fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&ReceiptFact, Refusal)]) {
+fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&ReceiptFact, Refusal)], any_suite: bool) {
     if refused.is_empty() {
         finding.evidence.push(Item::NoDocument { rule: finding.rule.clone(), role: role.cloned() });
     }
     for (document, refusal) in refused {
-        finding.evidence.push(document_item(&finding.rule, role, document, Some(*refusal), false));
+        let item = document_item(&finding.rule, role, document, Some(*refusal), false);
+        finding.evidence.push(marked(item, any_suite));
     }
 }
 
@@ -301,6 +305,17 @@ fn document_item(
         document: Box::new(document.clone()),
         refusal,
         single_use,
+        any_suite: false,
+    }
+}
+
+/// The item with a mark where the rule accepts it whatever the work was held to.
+fn marked(item: Item, accepts_any: bool) -> Item {
+    match item {
+        Item::Document { rule, role, document, refusal, single_use, any_suite: _ } => {
+            Item::Document { rule, role, document, refusal, single_use, any_suite: accepts_any }
+        }
+        other => other,
     }
 }
 

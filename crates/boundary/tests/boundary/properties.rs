@@ -15,7 +15,7 @@ const RULES: [&str; 10] = [
     "- fact: 'agent.environment in [\"dev\", \"prod\"]'",
     "- fact: 'memory.all(m, m.safe) && size(memory) > 0'",
     "- fact: 'action.args.kind == \"a\" || action.args.amount > 5'",
-    "- receipt: {output: 'sha256(action.args.patch)', tier: [0, 1], max_age: 1h, single_use: true}",
+    "- receipt: {any_suite: true, output: 'sha256(action.args.patch)', tier: [0, 1], max_age: 1h, single_use: true}",
     "- approval: {role: lead, count: 2}",
     "- approval: {role: owner, count: 2, distinct: false}",
     "- tool_call: {name: 'run_*', status: succeeded, after: edit}",

@@ -14,7 +14,7 @@ boundaries:
       - fact: 'facts.exists(f, f.payload.ticket_id == action.target && f.payload.approved_by != "")'
         reason: {code: missing_approval, message: "No lead has approved this ticket."}
         next: {code: ask_lead, message: "Ask the lead to approve the ticket, then retry."}
-      - receipt: {verdict: pass, tier: 0, output: 'sha256(action.args.patch)', signer: trusted, max_age: 1h, single_use: true}
+      - receipt: {any_suite: true, verdict: pass, tier: 0, output: 'sha256(action.args.patch)', signer: trusted, max_age: 1h, single_use: true}
       - approval: {role: release-manager, count: 2, distinct: true}
       - tool_call: {name: run_tests, status: succeeded, after: edit_file}
     deny:
@@ -341,4 +341,40 @@ fn calls_are_looked_for_in_their_order() {
 
 fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_call_whose_end_is_not_known_breaks_the_order() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - {id: b, match: {}, require: [{tool_call: {name: run_tests, status: succeeded, after: 'edit_fil?'}}]}
+",
+    );
+    let good = "{tool: edit_file, status: succeeded}, {tool: run_tests, status: succeeded}";
+    for (calls, cause) in [
+        (good.to_owned(), None),
+        (format!("{good}, {{tool: edit_file, status: pending}}"), Some("unknown")),
+        (format!("{good}, {{tool: edit_file, status: doubtful}}"), Some("unknown")),
+        (format!("{{tool: edit_file, status: pending}}, {good}"), Some("unknown")),
+        (format!("{good}, {{status: pending, args: {{}}, tool: edit_file}}"), Some("unknown")),
+        // What was blocked or failed was not done, so nothing came after it.
+        ("{tool: edit_file, status: blocked}, {tool: run_tests, status: succeeded}".to_owned(), Some("absent")),
+        ("{tool: edit_file, status: failed}, {tool: run_tests, status: succeeded}".to_owned(), Some("absent")),
+        (format!("{good}, {{tool: edit_file}}"), Some("absent")),
+    ] {
+        let request = request(&format!("{{action: {{tool: t, class: upload}}, calls: [{calls}]}}"));
+        assert_eq!(causes(&decided(&policy, &request, Vec::new())), cause.into_iter().collect::<Vec<_>>(), "{calls}");
+    }
+}
+
+#[test]
+fn exemptions_end_with_their_day_and_spans_are_compound() {
+    let text = "version: 1\nboundaries: []\nunmatched: allow\nvalid_for: 1h30m\nexemptions: [{reason: r, approver: a, expires: DAY}]";
+    let request = request("action: {tool: t, class: upload}");
+    for (day, ruling) in [("2026-03-01", Ruling::AllowWithWarning), ("2026-02-28", Ruling::LocalReplan)] {
+        let decision = decided(&policy(&text.replace("DAY", day)), &request, Vec::new());
+        assert_eq!(decision.ruling(), ruling, "{day}");
+        assert_eq!(decision.expires_at().as_str(), "2026-03-01T13:30:00.000Z");
+    }
 }

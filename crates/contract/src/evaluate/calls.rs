@@ -1,13 +1,12 @@
 //! Rules about the recorded calls.
 
+use proofmark_evidence::trace::Trace;
+use proofmark_evidence::{Call, CallStatus, EvidenceStatus, facts, glob};
 use proofmark_predicate::{Truth, Value};
 
-use super::{Facts, Kind, MissingFact, Outcome, RuleResult, Standing};
-use crate::condition;
+use super::{Facts, Kind, MissingFact, Outcome, RuleResult};
 use crate::expect::{Answer, brief_json};
-use crate::glob;
 use crate::tools::ToolClasses;
-use crate::trace::{Call, CallStatus, Trace};
 use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
 
 /// What is said of a call whose numbers can not be held exactly.
@@ -25,8 +24,9 @@ struct LookedRule<'a> {
     fitting: Vec<&'a Call>,
     /// Those of them that are in order too.
     counted: Vec<&'a Call>,
-    /// How many calls would fit, had they a result that can be relied on: they prove nothing, but may have happened.
-    possible: usize,
+    /// The calls that may fit: no result says what became of them, or what they were called with is not known. They prove
+    /// nothing, and may have changed something.
+    possible: Vec<&'a Call>,
     /// The calls of the tool that do not fit, and why not.
     near: Vec<(&'a Call, String)>,
 }
@@ -72,27 +72,28 @@ impl<'a> Looked<'a> {
             message,
             missing,
             calls,
+            any_suite: false,
         };
         let Some(trace) = self.trace else {
             let missing = vec![MissingFact::absent("trace".to_owned())];
             return result(
                 Outcome::Unknown,
-                Standing::Absent,
+                EvidenceStatus::Absent,
                 "no calls were recorded".to_owned(),
                 missing,
                 Vec::new(),
             );
         };
         let others = trace.calls.iter().filter(|call| {
-            call.status != CallStatus::Failed
-                && tools.class_of(&call.name) == Class::Mutating
+            call.status.may_have_acted()
+                && tools.class_of(&call.tool) == Class::Mutating
                 && !listed.contains(&call.index)
         });
         let others: Vec<&Call> = others.collect();
         match others.is_empty() {
             true => result(
                 Outcome::Met,
-                Standing::Observed,
+                EvidenceStatus::Observed,
                 "no other call changed anything".to_owned(),
                 Vec::new(),
                 Vec::new(),
@@ -100,7 +101,7 @@ impl<'a> Looked<'a> {
             false => {
                 let message = format!("also called: {}", self.describe_others(&others, verification, tools));
                 let calls = others.iter().map(|call| call.index).collect();
-                result(Outcome::Unmet, Standing::Observed, message, Vec::new(), calls)
+                result(Outcome::Unmet, EvidenceStatus::Observed, message, Vec::new(), calls)
             }
         }
     }
@@ -121,12 +122,12 @@ impl<'a> Looked<'a> {
             let (_, why) = looked.near.iter().find(|(near, _)| near.index == call.index)?;
             Some(format!("not as `{}` asks: {why}", rule.id))
         });
-        let why = match (near, tools.is_mutating(&call.name)) {
+        let why = match (near, tools.is_mutating(&call.tool)) {
             (Some(near), _) => near,
             (None, true) => "mutating".to_owned(),
             (None, false) => "not declared readonly".to_owned(),
         };
-        format!("call {} `{}` ({why})", call.index, call.name)
+        format!("call {} `{}` ({why})", call.index, call.tool)
     }
 
     fn judge(&self, rule: &ToolRule, looked: &LookedRule<'_>) -> RuleResult {
@@ -139,18 +140,24 @@ impl<'a> Looked<'a> {
             message,
             missing,
             calls: looked.counted.iter().map(|call| call.index).collect(),
+            any_suite: false,
         };
         match (&looked.applies, self.trace) {
             (Applies::No, _) => {
-                result(Outcome::Met, Standing::Absent, "its condition does not hold".to_owned(), Vec::new())
+                result(Outcome::Met, EvidenceStatus::Absent, "its condition does not hold".to_owned(), Vec::new())
             }
             (Applies::Unknown(missing), _) => {
                 let message = said(rule, "whether it applies is unknown".to_owned());
-                result(Outcome::Unknown, Standing::Absent, message, missing.clone())
+                result(Outcome::Unknown, EvidenceStatus::Absent, message, missing.clone())
             }
             (Applies::Yes, None) => {
                 let missing = vec![MissingFact::absent("trace".to_owned())];
-                result(Outcome::Unknown, Standing::Absent, said(rule, "no calls were recorded".to_owned()), missing)
+                result(
+                    Outcome::Unknown,
+                    EvidenceStatus::Absent,
+                    said(rule, "no calls were recorded".to_owned()),
+                    missing,
+                )
             }
             (Applies::Yes, Some(_)) => self.count(rule, looked, result),
         }
@@ -160,11 +167,11 @@ impl<'a> Looked<'a> {
         &self,
         rule: &ToolRule,
         looked: &LookedRule<'_>,
-        result: impl Fn(Outcome, Standing, String, Vec<MissingFact>) -> RuleResult,
+        result: impl Fn(Outcome, EvidenceStatus, String, Vec<MissingFact>) -> RuleResult,
     ) -> RuleResult {
         let found = looked.counted.len() as u64;
-        let status = if found == 0 { Standing::Absent } else { Standing::Observed };
-        let possible = found.saturating_add(looked.possible as u64);
+        let status = if found == 0 { EvidenceStatus::Absent } else { EvidenceStatus::Observed };
+        let possible = found.saturating_add(looked.possible.len() as u64);
         let too_many = rule.count.max.is_some_and(|max| possible > max);
         if found < rule.count.min {
             let how = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(looked));
@@ -193,22 +200,48 @@ fn look_up<'a>(rule: &ToolRule, calls: &'a [Call], facts: &Facts) -> LookedRule<
             Applies::Unknown(facts.collect())
         }
     };
-    let mut looked = LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), possible: 0, near: Vec::new() };
+    let mut looked =
+        LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), possible: Vec::new(), near: Vec::new() };
     if !matches!(looked.applies, Applies::Yes) {
         return looked;
     }
-    for call in calls.iter().filter(|call| glob::matches(&rule.name, &call.name)) {
-        let misfit = arguments_misfit(rule, call, facts).or_else(|| result_misfit(rule, call, facts));
-        match (misfit, status_misfit(rule, call)) {
-            (None, None) => looked.fitting.push(call),
-            (None, Some(status)) => {
-                looked.possible += usize::from(call.status != CallStatus::Failed);
-                looked.near.push((call, status.to_owned()));
+    for call in calls.iter().filter(|call| glob::matches(&rule.name, &call.tool)) {
+        match fit(rule, call, facts) {
+            Fit::Yes => looked.fitting.push(call),
+            Fit::Maybe(why) => {
+                looked.possible.push(call);
+                looked.near.push((call, why));
             }
-            (Some(why), _) => looked.near.push((call, why)),
+            Fit::No(why) => looked.near.push((call, why)),
         }
     }
     looked
+}
+
+/// Whether a call is one the rule means.
+enum Fit {
+    Yes,
+    /// It may be, and what it did is not known.
+    Maybe(String),
+    No(String),
+}
+
+fn fit(rule: &ToolRule, call: &Call, facts: &Facts) -> Fit {
+    let acted = call.status.may_have_acted();
+    match arguments_misfit(rule, call, facts) {
+        // What was not recorded, or cannot be compared, may be what the rule means.
+        Some(why) if acted && (call.arguments.is_null() || why == INEXACT) => return Fit::Maybe(why),
+        Some(why) => return Fit::No(why),
+        None => {}
+    }
+    let result = result_misfit(rule, call, facts);
+    match (status_misfit(rule, call), result) {
+        (None, None) => Fit::Yes,
+        (None, Some(why)) | (Some(_), Some(why)) if !call.status.is_unsettled() => Fit::No(why),
+        (None, Some(why)) => Fit::Maybe(why),
+        (Some(why), _) if acted => Fit::Maybe(why.to_owned()),
+        (Some(why), _) => Fit::No(why.to_owned()),
+    }
 }
 
 /// Why the end of a call does not count for the rule.
@@ -217,17 +250,18 @@ fn status_misfit(rule: &ToolRule, call: &Call) -> Option<&'static str> {
         (CountedStatus::Any, _) | (CountedStatus::Succeeded, CallStatus::Succeeded) => None,
         (CountedStatus::Succeeded, CallStatus::Failed) => Some("its result is an error"),
         (CountedStatus::Succeeded, CallStatus::Doubtful) => Some("its result reads like an error"),
+        (CountedStatus::Succeeded, CallStatus::Blocked) => Some("it was blocked"),
         (CountedStatus::Succeeded, CallStatus::Pending) => Some("it has no result"),
     }
 }
 
 fn arguments_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
-    let Ok(given) = condition::value(&call.arguments) else {
+    let Ok(given) = facts::value(&call.arguments) else {
         return Some(INEXACT.to_owned());
     };
-    let exact = rule.exact_args.as_ref().map(condition::value);
+    let exact = rule.exact_args.as_ref().map(facts::value);
     match exact {
-        Some(Ok(wanted)) if !condition::same(&wanted, &given) => {
+        Some(Ok(wanted)) if !facts::same(&wanted, &given) => {
             Some(format!("the arguments are {}", brief_json(&call.arguments)))
         }
         Some(Err(_)) => Some(INEXACT.to_owned()),
@@ -239,7 +273,7 @@ fn result_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> 
     if rule.result.is_empty() {
         return None;
     }
-    let result = call.result.as_ref().map_or(Ok(Value::Null), condition::value);
+    let result = call.result.as_ref().map_or(Ok(Value::Null), facts::value);
     match result {
         Ok(result) => parts_misfit(&rule.result, &result, facts, "result."),
         Err(_) => Some(INEXACT.to_owned()),
@@ -265,27 +299,39 @@ fn in_order<'a>(
     let named = |name: &Option<String>| name.as_ref().map(|name| calls_named(name, verification, rules, calls));
     let (later, earlier) = (named(&rule.before), named(&rule.after));
     let fits = |call: &Call| {
-        let first = later.as_ref().and_then(|later| later.iter().map(|other| other.began).min());
+        let first = later.as_ref().and_then(|later| later.all().map(|other| other.began).min());
         let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first));
         let after = earlier.as_ref().is_none_or(|earlier| {
-            !earlier.is_empty() && earlier.iter().all(|other| other.ended.is_some_and(|ended| ended < call.began))
+            // A call whose end is not known may have been the last one, and may not have ended yet.
+            !earlier.sure.is_empty() && earlier.all().all(|other| other.ended.is_some_and(|ended| ended < call.began))
         });
         before && after
     };
     looked.fitting.iter().copied().filter(|call| fits(call)).collect()
 }
 
-/// The calls a `before` or `after` means: those that fit the rule of that name, or all of the tool.
-fn calls_named<'a>(
-    name: &str,
-    verification: &Verification,
-    rules: &[LookedRule<'a>],
-    calls: &'a [Call],
-) -> Vec<&'a Call> {
+/// The calls a `before` or `after` means.
+struct Named<'a> {
+    sure: Vec<&'a Call>,
+    possible: Vec<&'a Call>,
+}
+
+impl<'a> Named<'a> {
+    fn all(&self) -> impl Iterator<Item = &'a Call> {
+        self.sure.iter().chain(&self.possible).copied()
+    }
+}
+
+/// The calls that fit, or may fit, the rule of that name; or all of the tool.
+fn calls_named<'a>(name: &str, verification: &Verification, rules: &[LookedRule<'a>], calls: &'a [Call]) -> Named<'a> {
     let mut pairs = verification.tool_calls.iter().zip(rules);
     match pairs.find(|(rule, _)| rule.id == name) {
-        Some((_, looked)) => looked.fitting.clone(),
-        None => calls.iter().filter(|call| glob::matches(name, &call.name)).collect(),
+        Some((_, looked)) => Named { sure: looked.fitting.clone(), possible: looked.possible.clone() },
+        None => {
+            let of_tool = calls.iter().filter(|call| glob::matches(name, &call.tool));
+            let (sure, possible) = of_tool.partition(|call| !call.status.is_unsettled());
+            Named { sure, possible }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every form of a trace is told apart and read alike; damaged ones are refused by name.
 
-use proofmark_contract::trace::{self, CallStatus, Form};
+use proofmark_evidence::CallStatus;
+use proofmark_evidence::trace::{self, Form};
 use proptest::prelude::*;
 
 const SAMPLES: [(&str, Form, &[u8]); 8] = [
@@ -21,7 +22,7 @@ fn every_form_is_detected_and_says_the_same() {
         assert_eq!(read.form, form, "{name}");
         assert_eq!(trace::detect(bytes).unwrap(), form, "{name}");
         assert_eq!(trace::read_as(bytes, form).unwrap(), read, "{name}");
-        let calls: Vec<_> = read.calls.iter().map(|call| (call.name.as_str(), call.status)).collect();
+        let calls: Vec<_> = read.calls.iter().map(|call| (call.tool.as_str(), call.status)).collect();
         let expected = [
             ("get_order", CallStatus::Succeeded),
             ("issue_refund", CallStatus::Failed),
@@ -251,7 +252,7 @@ proptest! {
             }
         }
         if let Ok(read) = trace::read(&bytes) {
-            prop_assert!(read.calls.iter().all(|call| !call.name.is_empty()));
+            prop_assert!(read.calls.iter().all(|call| !call.tool.is_empty()));
         }
     }
 }

@@ -3,7 +3,8 @@
 use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
 
-use super::{CallStatus, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use crate::call::CallStatus;
 
 /// How texts begin that say a call went wrong, in lower case.
 const ERROR_BEGINNINGS: [&str; 7] = [

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use proofmark_receipt::Json;
 
-use super::Call;
 use super::anthropic;
 use super::collect::Calls;
 use super::error::TraceError;
 use super::records::Record;
+use crate::call::Call;
 
 pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();

@@ -16,8 +16,9 @@ mod records;
 pub use detect::detect;
 pub use error::{TraceError, TraceFault, TracePlace};
 
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::Sha256Digest;
 
+use crate::call::Call;
 use records::Record;
 
 /// The longest trace, in bytes (32 MiB).
@@ -61,41 +62,6 @@ pub struct Trace {
     pub digest: Sha256Digest,
 }
 
-/// One tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// The tool.
-    pub name: String,
-    /// What it was called with; `null` when it was not recorded.
-    pub arguments: Json,
-    /// What it answered; a text that is a JSON object or array is read as that.
-    pub result: Option<Json>,
-    /// How it ended.
-    pub status: CallStatus,
-    /// When, as recorded.
-    pub at: Option<String>,
-    /// Its place among the calls, from 0.
-    pub index: usize,
-    /// Where in the record it began; what began at a later place began later.
-    pub began: usize,
-    /// Where in the record it ended.
-    pub ended: Option<usize>,
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallStatus {
-    /// With a result.
-    Succeeded,
-    /// With an error.
-    Failed,
-    /// With a result whose text reads like an error, though the form has a mark for errors and it is not set. Such a
-    /// call proves nothing, and may have changed something.
-    Doubtful,
-    /// Without a result.
-    Pending,
-}
-
 impl Form {
     /// All forms.
     pub const ALL: [Self; 7] = [
@@ -122,37 +88,10 @@ impl Form {
     }
 }
 
-impl CallStatus {
-    /// The word: `succeeded`, `failed`, `doubtful` or `pending`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Doubtful => "doubtful",
-            Self::Pending => "pending",
-        }
-    }
-}
-
 impl Trace {
     /// What was read, in a few words.
     pub fn summary(&self) -> String {
         format!("{}: {} records, {} calls", self.form.as_str(), self.records, self.calls.len())
-    }
-}
-
-impl Call {
-    /// The call as predicates read it.
-    pub fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("name", self.name.as_str());
-        object.insert("args", self.arguments.clone());
-        if let Some(result) = &self.result {
-            object.insert("result", result.clone());
-        }
-        object.insert("status", self.status.as_str());
-        object.insert("index", self.index as u64);
-        object.into()
     }
 }
 

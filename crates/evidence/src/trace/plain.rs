@@ -6,7 +6,7 @@ use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
-use super::{Call, CallStatus};
+use crate::call::{Call, CallStatus};
 
 pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
@@ -52,8 +52,10 @@ fn status(record: &Record, entry: &Object) -> Result<Option<CallStatus>, TraceEr
         Some("succeeded" | "success" | "ok" | "completed") => Ok(Some(CallStatus::Succeeded)),
         Some("failed" | "error") => Ok(Some(CallStatus::Failed)),
         Some("pending" | "running") => Ok(Some(CallStatus::Pending)),
-        Some(_) | None => {
-            Err(record.malformed("the `status` of this call is none of `succeeded`, `failed`, `pending`"))
-        }
+        Some("blocked") => Ok(Some(CallStatus::Blocked)),
+        Some("doubtful") => Ok(Some(CallStatus::Doubtful)),
+        Some(_) | None => Err(record.malformed(
+            "the `status` of this call is not one of `succeeded`, `failed`, `doubtful`, `blocked`, `pending`",
+        )),
     }
 }

@@ -28,7 +28,7 @@ impl Path {
         &self.text
     }
 
-    /// What is wrong with a JSONPath that can not be read.
+    /// What is wrong with a JSONPath that cannot be read.
     pub fn fault(&self) -> Option<&proofmark_predicate::CompileError> {
         match &self.way {
             Way::Steps(_) => None,
@@ -37,7 +37,7 @@ impl Path {
     }
 
     /// Reads a path; `None` when it is empty or has an empty or unfinished part.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let way = match text.starts_with('$') {
             true => Way::Query(query(text)),
             false => Way::Steps(steps(text)?),
@@ -46,7 +46,7 @@ impl Path {
     }
 
     /// The values at this place; none when there is nothing.
-    pub(crate) fn select(&self, document: &Value) -> Vec<Value> {
+    pub fn select(&self, document: &Value) -> Vec<Value> {
         match &self.way {
             Way::Steps(steps) => walk(document, steps).into_iter().collect(),
             Way::Query(query) => {
@@ -60,7 +60,7 @@ impl Path {
     }
 
     /// The first name of the path, if it begins with one.
-    pub(crate) fn first_name(&self) -> Option<&str> {
+    pub fn first_name(&self) -> Option<&str> {
         match &self.way {
             Way::Steps(steps) => steps.first().map(String::as_str),
             Way::Query(_) => {
@@ -72,7 +72,7 @@ impl Path {
     }
 
     /// Whether this place is `other` or inside it; says no where it is not plain to see.
-    pub(crate) fn is_within(&self, other: &Self) -> bool {
+    pub fn is_within(&self, other: &Self) -> bool {
         match (&self.way, &other.way) {
             (Way::Steps(inner), Way::Steps(outer)) => inner.starts_with(outer),
             _ => self.text == other.text,

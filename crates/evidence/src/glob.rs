@@ -7,13 +7,29 @@ const MAX_GLOB_BYTES: usize = 256;
 /// The most globs one field may list.
 const MAX_GLOBS: usize = 64;
 
+/// Whether `text` is one that `glob` stands for: `*` is any run of characters, `?` any one.
+#[must_use]
+pub fn matches(glob: &str, text: &str) -> bool {
+    matches_bytes(glob.as_bytes(), text.as_bytes())
+}
+
+/// Whether every text `narrow` stands for is one of `wide`'s. Says no where it is not plain to see.
+#[must_use]
+pub fn covers(wide: &str, narrow: &str) -> bool {
+    let unclear = wide.contains('?') && narrow.contains('*');
+    wide == narrow || wide == "*" || (!unclear && matches(wide, narrow))
+}
+
 /// One or several globs; the text has to match one of them, whole and case by case.
 #[derive(Clone, Debug)]
-pub(crate) struct Globs(Vec<String>);
+pub struct Globs(Vec<String>);
 
 impl Globs {
     /// A glob, or a list of them.
-    pub(crate) fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
+    ///
+    /// # Errors
+    /// [`DocumentError`] when there is none, too many of them, or one is too long.
+    pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = match field.json.as_array() {
             Some(_) => field.items()?,
             None => vec![field.clone()],
@@ -28,33 +44,38 @@ impl Globs {
     }
 
     /// Whether one of the globs matches the text.
-    pub(crate) fn matches(&self, text: &str) -> bool {
-        self.0.iter().any(|glob| matches(glob.as_bytes(), text.as_bytes()))
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.iter().any(|glob| matches(glob, text))
     }
 
     /// Whether a glob matches whatever the text is, so that even an absent one does.
-    pub(crate) fn match_all(&self) -> bool {
+    #[must_use]
+    pub fn match_all(&self) -> bool {
         self.0.iter().any(|glob| glob.bytes().all(|byte| byte == b'*'))
     }
 
     /// The globs without `*` and `?`.
-    pub(crate) fn literals(&self) -> impl Iterator<Item = &str> {
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str).filter(|glob| !glob.contains(['*', '?']))
     }
 
     /// The globs, for people.
-    pub(crate) fn shown(&self) -> String {
+    #[must_use]
+    pub fn shown(&self) -> String {
         self.0.join(" or ")
     }
 
     /// The globs as one regular expression that matches the whole text.
-    pub(crate) fn pattern(&self) -> String {
+    #[must_use]
+    pub fn pattern(&self) -> String {
         let alternatives: Vec<_> = self.0.iter().map(|glob| escaped(glob)).collect();
         format!("^(?s:{})$", alternatives.join("|"))
     }
 
     /// A text that matches.
-    pub(crate) fn sample(&self) -> String {
+    #[must_use]
+    pub fn sample(&self) -> String {
         self.0.first().map(|glob| glob.replace('*', "").replace('?', "x")).unwrap_or_default()
     }
 }
@@ -88,7 +109,7 @@ fn escaped(glob: &str) -> String {
 }
 
 /// Matches greedily and goes back to the last `*` only: at most glob × text steps.
-fn matches(glob: &[u8], text: &[u8]) -> bool {
+fn matches_bytes(glob: &[u8], text: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while let Some(byte) = text.get(read) {
@@ -146,14 +167,29 @@ mod tests {
             ("**x", "yyx", true),
             ("Ab", "ab", false),
         ] {
-            assert_eq!(matches(glob.as_bytes(), text.as_bytes()), expected, "{glob} {text}");
+            assert_eq!(matches(glob, text), expected, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_glob_covers_what_it_stands_for() {
+        for (wide, narrow, expected) in [
+            ("*", "get_?", true),
+            ("get_*", "get_a", true),
+            ("get_*", "get_*", true),
+            ("get_*", "get_a*", true),
+            ("get_?", "get_*", false),
+            ("get_?", "get_a", true),
+            ("get_a", "get_*", false),
+        ] {
+            assert_eq!(covers(wide, narrow), expected, "{wide} {narrow}");
         }
     }
 
     #[test]
     fn hostile_globs_end() {
         let glob = "a*".repeat(128);
-        assert!(!matches(glob.as_bytes(), "a".repeat(4000).as_bytes()) || glob.len() == 256);
-        assert!(!matches(format!("{}b", "*a".repeat(100)).as_bytes(), "a".repeat(4000).as_bytes()));
+        assert!(!matches(&glob, &"a".repeat(4000)) || glob.len() == 256);
+        assert!(!matches(&format!("{}b", "*a".repeat(100)), &"a".repeat(4000)));
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use proofmark_receipt::Json;
 
+use super::MAX_CALLS;
 use super::error::{TraceError, TraceFault};
 use super::outcome::{self, Mark};
 use super::records::Record;
-use super::{Call, CallStatus, MAX_CALLS};
+use crate::call::{Call, CallStatus};
 
 /// The calls read so far.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ impl Calls {
             return Err(record.error(TraceFault::DuplicateCall(id.to_owned())));
         }
         self.calls.push(Call {
-            name: made.name.to_owned(),
+            tool: made.name.to_owned(),
             arguments: made.arguments,
             result: None,
             status: CallStatus::Pending,

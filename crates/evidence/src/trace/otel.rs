@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use proofmark_predicate::Timestamp;
 use proofmark_receipt::{Json, Object};
 
-use super::Call;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
+use crate::call::Call;
 
 /// How deep the values of attributes are unwrapped.
 const MAX_VALUE_DEPTH: usize = 32;

@@ -2,11 +2,11 @@
 
 use proofmark_receipt::{Json, Object};
 
-use super::Call;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
+use crate::call::Call;
 
 pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();

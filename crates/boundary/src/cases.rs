@@ -3,8 +3,9 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
-use crate::decide::{Decision, History, Moment, decide};
+use crate::decide::{Decision, decide};
 use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact};
+use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};

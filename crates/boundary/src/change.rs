@@ -11,8 +11,8 @@ use proofmark_receipt::{Json, Object};
 pub use admit::{Admission, admits};
 use suppose::{Op, Supposed};
 
-use crate::decide::{Finding, Judged, Kind, RuleRef, World, judge};
 use crate::evidence::Evidence;
+use crate::judge::{Finding, Judged, Kind, RuleRef, World, judge};
 use crate::policy::{Demand, Policy};
 use crate::request::Request;
 

@@ -1,41 +1,15 @@
 //! Policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or goes wrong is
 //! never an allow.
 
-mod applies;
-mod finding;
-mod judge;
-mod rules;
-
-use std::sync::Arc;
-
 use proofmark_receipt::{Sha256Digest, Timestamp};
-
-pub use finding::{Finding, Reason, Standing};
-pub(crate) use finding::{Kind, RuleRef};
-pub(crate) use judge::{Assumption, Judged, World, judge};
-pub(crate) use rules::call_words;
 
 use crate::change::{self, Change, Witness};
 use crate::evidence::{Evidence, Item};
+use crate::judge::{self, Finding, Judged, Reason, World, judge};
+use crate::moment::Moment;
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};
-
-/// When a decision is made, and what went before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// The present.
-    pub now: Timestamp,
-    /// What went before.
-    pub history: History,
-}
-
-/// What the keeper of decisions knows of this action's past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct History {
-    /// How often the action with this fingerprint was denied in this run.
-    pub denied: u64,
-}
 
 /// A document a decision spends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,6 +201,3 @@ fn expiry(world: &World<'_>, judged: &Judged) -> Timestamp {
     }
     Timestamp::from_unix_millis(at)
 }
-
-/// A text shared by findings.
-pub(crate) type Shared = Arc<str>;

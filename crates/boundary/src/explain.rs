@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::decide::{Decision, Finding, Standing, call_words};
+use crate::decide::Decision;
 use crate::evidence::Item;
+use crate::judge::{Finding, Standing, call_words};
 use crate::policy::{ApprovalDemand, Boundary, Demand, Mode, Policy, Unmatched};
 
 /// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.

@@ -13,7 +13,8 @@ use proofmark_receipt::{
 pub(crate) use evidence::documents;
 pub use read::NotADecision;
 
-use crate::decide::{Decision, Reason};
+use crate::decide::Decision;
+use crate::judge::Reason;
 use crate::request::Request;
 use crate::ruling::Ruling;
 

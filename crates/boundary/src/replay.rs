@@ -2,8 +2,9 @@
 
 use proofmark_receipt::{Json, Object, Timestamp};
 
-use crate::decide::{History, Moment, decide};
+use crate::decide::decide;
 use crate::evidence::{Evidence, ReceiptFact};
+use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;

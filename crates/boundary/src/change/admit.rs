@@ -3,8 +3,8 @@
 use proofmark_predicate::{Predicate, Truth, Value};
 use proofmark_receipt::{Json, SignerId};
 
-use crate::decide::Moment;
 use crate::evidence::{Evidence, ReceiptFact, usable};
+use crate::moment::Moment;
 use crate::policy::Policy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;

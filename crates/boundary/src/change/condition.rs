@@ -2,8 +2,8 @@
 
 use super::suppose::{self, Op};
 use super::{Change, condition_of};
-use crate::decide::{Kind, RuleRef, World, call_words};
 use crate::evidence::MAX_AHEAD_MILLIS;
+use crate::judge::{Kind, RuleRef, World, call_words};
 use crate::policy::{ApprovalDemand, ReceiptDemand, SignerDemand, ToolCallDemand};
 
 /// The longest predicate that is quoted to people, in characters.

@@ -4,8 +4,8 @@ use proofmark_predicate::Truth;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use super::{condition_of, solve};
-use crate::decide::{Assumption, Kind, RuleRef, World};
 use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact, approvals};
+use crate::judge::{Assumption, Kind, RuleRef, World};
 use crate::policy::{ApprovalDemand, Demand, Policy, ReceiptDemand, SignerDemand, ToolCallDemand};
 use crate::request::Request;
 

@@ -3,8 +3,9 @@
 use proofmark_receipt::{Json, Object};
 
 use super::{coded, reasons, texts};
-use crate::decide::{Decision, Finding, Kind, Standing};
+use crate::decide::Decision;
 use crate::evidence::Item;
+use crate::judge::{Finding, Kind, Standing};
 use crate::ruling::Ruling;
 
 /// `safe_next_steps`: none when the action may execute, and none on a path that ends.

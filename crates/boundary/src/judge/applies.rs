@@ -2,9 +2,9 @@
 
 use proofmark_predicate::Truth;
 
-use super::finding::{Finding, Kind, Reason, RuleRef, Standing};
-use super::judge::{Judge, described, fact_item};
-use super::{Shared, rules};
+use super::finding::{Finding, Kind, Reason, RuleRef, Shared, Standing};
+use super::pass::{Judge, described, fact_item};
+use super::rules;
 use crate::policy::{Boundary, Exemption, Matching, Otherwise, Unmatched};
 use crate::ruling::Ruling;
 

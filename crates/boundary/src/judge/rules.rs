@@ -2,9 +2,8 @@
 
 use proofmark_predicate::{Missing, Truth};
 
-use super::Shared;
-use super::finding::{Finding, Reason, RuleRef, Standing};
-use super::judge::{Judge, described, fact_item, gave_up};
+use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
+use super::pass::{Judge, described, fact_item, gave_up};
 use crate::evidence::{self, Call, Found, Item, ReceiptFact, Refusal, Wanted};
 use crate::policy::{
     ApprovalDemand, Boundary, Condition, Demand, Deny, NoText, Otherwise, ReceiptDemand, Require, TextExpression,

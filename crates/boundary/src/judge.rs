@@ -15,6 +15,10 @@ pub(crate) use rules::call_words;
 use crate::policy::{Boundary, Demand, Policy};
 use crate::ruling::Ruling;
 
+/// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// a step is. Past it, what has not been decided blocks with `policy_error`.
+pub const MAX_DECISION_STEPS: u64 = 20_000_000;
+
 /// What going through the policy came to.
 pub(crate) struct Judged {
     pub(crate) ruling: Ruling,

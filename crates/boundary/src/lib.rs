@@ -44,17 +44,17 @@ mod ruling;
 
 pub use approval::{Approval, ApprovalError};
 pub use cases::{Case, CaseResult, Cases};
-pub use change::{Admission, Change, Witness, admits};
+pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, Spend, decide};
+pub use decide::{Decision, Spend, decide, decide_until};
 pub use evidence::{ApprovalFact, Evidence, Item, ReceiptFact, Refusal, Status, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
-pub use judge::{Finding, Reason, Standing};
+pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
 pub use moment::{History, Moment};
 pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
 pub use receipt::{DecisionReceipt, NotADecision};
-pub use replay::{Difference, Replay, replay};
+pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};
 pub use request::Request;
 pub use ruling::{Outcome, Ruling};
 

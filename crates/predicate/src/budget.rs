@@ -51,15 +51,6 @@ impl<'s> Budget<'s> {
         self.failure.get()
     }
 
-    /// Whether it was stopped; asks `stop` if it was not yet.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        if self.failure.get() != Some(Failure::Stopped) && (self.stop)() {
-            self.end(Failure::Stopped);
-        }
-        self.failure.get() == Some(Failure::Stopped)
-    }
-
     /// Takes steps for work that is not an evaluation, such as reading a document.
     ///
     /// # Errors
@@ -76,6 +67,14 @@ impl<'s> Budget<'s> {
     /// As [`Budget::charge`].
     pub fn charge_bytes(&self, bytes: usize) -> Result<(), Failure> {
         self.charge(steps(bytes / BYTES_PER_STEP))
+    }
+
+    /// Ends the work that was done within it.
+    ///
+    /// # Errors
+    /// [`StoppedError`] when some of the work was not done because it was stopped.
+    pub fn finish(&self) -> Result<(), StoppedError> {
+        if self.failure.get() == Some(Failure::Stopped) { Err(StoppedError) } else { Ok(()) }
     }
 
     fn look(&self, taken: u64) -> Result<(), Failure> {
@@ -110,6 +109,11 @@ impl fmt::Debug for Budget<'_> {
         f.debug_struct("Budget").field("limit", &self.limit).field("taken", &taken).field("failure", &failure).finish()
     }
 }
+
+/// Work was stopped before it had an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the evaluation was stopped before it had an answer; ask again")]
+pub struct StoppedError;
 
 /// Counts the steps of one evaluation. Once they are gone they stay gone.
 #[derive(Debug)]

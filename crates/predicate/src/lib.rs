@@ -40,7 +40,7 @@ pub mod tree;
 mod typecheck;
 mod value;
 
-pub use budget::Budget;
+pub use budget::{Budget, StoppedError};
 pub use decimal::{Decimal, NumberError};
 pub use error::{CompileError, Failure, Fault, Missing, Span, Why};
 pub use path::Query;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use proofmark_predicate::Budget;
 use proofmark_receipt::{Timestamp, Trust};
 
 use super::{Evidence, MAX_REFUSED, ReceiptFact, Refusal};
+use crate::judge::MAX_DECISION_STEPS;
 use crate::policy::{Demand, Policy, ReceiptDemand, SignerDemand};
 use crate::request::Request;
 
@@ -19,8 +21,9 @@ pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BT
     }
     if rules().any(|rule| matches!(rule.demand, Demand::Receipt(_))) {
         let facts = request.value_at(now.as_str());
+        let budget = Budget::new(MAX_DECISION_STEPS);
         wanted.extend(rules().filter_map(|rule| match &rule.demand {
-            Demand::Receipt(demand) => demand.output.text(&facts).ok().map(|text| text.to_string()),
+            Demand::Receipt(demand) => demand.output.text(&facts, &budget).ok().map(|text| text.to_string()),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         }));
     }

@@ -31,7 +31,7 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
         return Standing::NotApplicable;
     }
     let source = RuleRef { kind: Kind::When, boundary: index, index: 0 };
-    let truth = boundary.when.as_ref().map(|condition| (condition, judge.truth(source, condition)));
+    let truth = boundary.when.as_ref().map(|condition| (condition, judge.truth(condition)));
     match (matching, truth) {
         (Matching::No, _) => Standing::NotApplicable,
         (_, Some((condition, truth @ Truth::False))) => {

@@ -1,8 +1,9 @@
 //! One pass through a policy: what it looks at, what it has found so far, and the evidence a condition is.
 
-use proofmark_predicate::{Failure, Missing, Truth, Value, Why};
+use proofmark_predicate::tree::{Expression, View};
+use proofmark_predicate::{Budget, Missing, Truth, Value, Why};
 
-use super::finding::{Finding, RuleRef, Shared};
+use super::finding::{Finding, Shared};
 use crate::evidence::{Evidence, Item, Status};
 use crate::moment::Moment;
 use crate::policy::{Condition, Policy};
@@ -18,18 +19,21 @@ pub(crate) struct World<'a> {
     pub(crate) request: &'a Request,
     pub(crate) evidence: &'a Evidence,
     pub(crate) moment: &'a Moment,
-    /// Predicates whose answer is supposed, to see what would follow.
-    pub(crate) assumed: &'a [Assumption],
+    /// Conditions whose answer is assumed, to see what would follow.
+    pub(crate) assumed: &'a [Assumption<'a>],
+    /// What the conditions may take together.
+    pub(crate) budget: &'a Budget<'a>,
 }
 
-/// The supposed answer of one predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Assumption {
-    pub(crate) rule: RuleRef,
-    pub(crate) truth: bool,
+/// The assumed answer of a condition, and of every other one that is written alike or is its negation: what one rule
+/// takes for true, no other may take for false.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Assumption<'p> {
+    expression: Expression<'p>,
+    truth: bool,
 }
 
-/// The going through.
+/// One pass through the policy.
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World<'w>,
     pub(super) facts: Value,
@@ -38,14 +42,50 @@ pub(super) struct Judge<'w> {
     pub(super) findings: Vec<Finding>,
 }
 
-impl Judge<'_> {
-    /// Whether a condition of a rule holds, by the facts or by supposition.
-    pub(super) fn truth(&mut self, source: RuleRef, condition: &Condition) -> Truth {
-        let assumed = self.world.assumed.iter().find(|assumption| assumption.rule == source);
-        if let Some(assumption) = assumed {
-            return if assumption.truth { Truth::True } else { Truth::False };
+impl<'p> Assumption<'p> {
+    pub(crate) fn new(expression: Expression<'p>, truth: bool) -> Self {
+        match expression.view() {
+            View::Not(inner) => Self::new(inner, !truth),
+            _ => Self { expression, truth },
         }
-        let evaluation = condition.evaluate(&self.facts);
+    }
+
+    /// What a condition comes to under it, if it is about that condition.
+    fn answer(&self, expression: Expression<'_>) -> Option<bool> {
+        match expression.view() {
+            View::Not(inner) => self.answer(inner).map(|truth| !truth),
+            _ => (self.expression == expression).then_some(self.truth),
+        }
+    }
+
+    /// Whether it and another one cannot both be so, as far as `!`, `&&` and `||` tell.
+    pub(crate) fn contradicts(&self, other: &Self) -> bool {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        self.follow(&mut own);
+        other.follow(&mut others);
+        own.iter().any(|one| others.iter().any(|other| one.expression == other.expression && one.truth != other.truth))
+    }
+
+    /// It, and what follows from it.
+    fn follow(self, all: &mut Vec<Self>) {
+        all.push(self);
+        match (self.expression.view(), self.truth) {
+            (View::And(items), true) | (View::Or(items), false) => {
+                items.into_iter().for_each(|item| Self::new(item, self.truth).follow(all));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Whether a condition of a rule holds, by the facts or by assumption.
+    pub(super) fn truth(&mut self, condition: &Condition) -> Truth {
+        let asked = condition.predicate.tree();
+        if let Some(truth) = self.world.assumed.iter().find_map(|assumption| assumption.answer(asked)) {
+            return if truth { Truth::True } else { Truth::False };
+        }
+        let evaluation = condition.evaluate(&self.facts, self.world.budget);
         self.steps = self.steps.saturating_add(evaluation.steps);
         evaluation.truth
     }
@@ -78,5 +118,5 @@ pub(super) fn described(missing: &[Missing]) -> Vec<String> {
 
 /// Whether a predicate gave up rather than missed a fact.
 pub(super) fn gave_up(missing: &[Missing]) -> bool {
-    missing.iter().any(|missing| matches!(missing.why, Why::Failed(Failure::StepLimit | Failure::SizeLimit)))
+    missing.iter().any(|missing| matches!(missing.why, Why::Failed(failure) if failure.is_limit()))
 }

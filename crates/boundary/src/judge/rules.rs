@@ -11,6 +11,11 @@ use crate::policy::{
 };
 use crate::ruling::Ruling;
 
+/// Steps that looking at one document counts as.
+const STEPS_PER_DOCUMENT: u64 = 8;
+/// Steps that matching the name of one call counts as.
+const STEPS_PER_CALL: u64 = 16;
+
 /// How a requirement stands.
 enum Met {
     Yes,
@@ -21,7 +26,7 @@ enum Met {
 
 pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Deny) {
     let mut finding = Finding::holds(source, &rule.at, &boundary.id);
-    let truth = judge.truth(source, &rule.when);
+    let truth = judge.truth(&rule.when);
     if truth == Truth::False {
         judge.findings.push(finding);
         return;
@@ -53,7 +58,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 
 pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {
     let mut finding = Finding::holds(source, &rule.at, &boundary.id);
-    let truth = judge.truth(source, &rule.when);
+    let truth = judge.truth(&rule.when);
     if truth != Truth::False {
         finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
         finding.reason = Some(reason(&rule.at, &rule.reason));
@@ -161,7 +166,7 @@ fn broken(mut finding: Finding, what: &str) -> Finding {
 }
 
 fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> Met {
-    let truth = judge.truth(finding.source, condition);
+    let truth = judge.truth(condition);
     finding.evidence.push(fact_item(&finding.rule, condition, &truth));
     match truth {
         Truth::True => Met::Yes,
@@ -182,6 +187,9 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, demand: &ReceiptDemand)
     };
     let wanted = Wanted { output: &output, specification: specification.as_deref() };
     let (evidence, now) = (judge.world.evidence, &judge.world.moment.now);
+    if let Err(failure) = judge.world.budget.charge(evidence.documents().len() as u64 * STEPS_PER_DOCUMENT) {
+        return Met::Broken(failure.to_string());
+    }
     match evidence::receipt(demand, &wanted, evidence, now) {
         Found::Met(document) => {
             finding.evidence.push(document_item(&finding.rule, None, document, None, demand.single_use));
@@ -230,6 +238,10 @@ fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
 }
 
 fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
+    let calls = judge.world.request.calls().unwrap_or_default();
+    if let Err(failure) = judge.world.budget.charge(calls.len() as u64 * STEPS_PER_CALL) {
+        return Met::Broken(failure.to_string());
+    }
     let found = evidence::call(demand, judge.world.request);
     let index = if let Call::Met(index) = found { Some(index) } else { None };
     finding.evidence.push(Item::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });
@@ -258,7 +270,7 @@ pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
 }
 
 fn digest(judge: &Judge<'_>, expression: &TextExpression) -> Result<String, Met> {
-    match expression.text(&judge.facts) {
+    match expression.text(&judge.facts, judge.world.budget) {
         Ok(text) => Ok(text.to_string()),
         Err(NoText::Unknown(missing)) if gave_up(&missing) => Err(Met::Broken(described(&missing).join(", "))),
         Err(NoText::Unknown(missing)) => Err(Met::Unknown(described(&missing))),

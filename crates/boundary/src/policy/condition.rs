@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofmark_predicate::{CompileError, Evaluation, Missing, Predicate, Schema, Value};
+use proofmark_predicate::{Budget, Evaluation, Fault, Missing, Predicate, Schema, TypeName, Value};
 use proofmark_receipt::document::{Cause, Field};
 
 use super::PolicyError;
@@ -30,17 +30,14 @@ impl Condition {
     /// Reads a condition: it has to come to true or false.
     pub(crate) fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, PolicyError> {
         let source = field.text()?;
-        let predicate = compile(field, source, schema)?;
-        if Predicate::compile_with(&format!("({source}\n) && true"), schema).is_err() {
-            let message = "the expression can not come to true or false; compare it with something";
-            return Err(field.error(Cause::InvalidValue, message).into());
-        }
+        let help = "the expression cannot come to true or false; compare it with something";
+        let predicate = compile(field, source, schema, TypeName::Bool, help)?;
         let names = predicate.names();
         Ok(Self { predicate, names, source: Arc::from(source) })
     }
 
-    pub(crate) fn evaluate(&self, facts: &Value) -> Evaluation {
-        self.predicate.evaluate(facts)
+    pub(crate) fn evaluate(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
+        self.predicate.evaluate_within(facts, budget)
     }
 
     pub(crate) fn source(&self) -> &str {
@@ -51,21 +48,20 @@ impl Condition {
 impl TextExpression {
     /// Reads an expression that has to come to a text.
     pub(crate) fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, PolicyError> {
-        let source = field.text()?;
-        let predicate = compile(field, source, schema)?;
-        if Predicate::compile_with(&format!("({source}\n) == ''"), schema).is_err() {
-            let message = "the expression can not come to a digest; write it as in `sha256(action.args.patch)`";
-            return Err(field.error(Cause::InvalidValue, message).into());
-        }
-        Ok(Self(predicate))
+        let help = "the expression cannot come to a digest; write it as in `sha256(action.args.patch)`";
+        compile(field, field.text()?, schema, TypeName::String, help).map(Self)
     }
 
     pub(crate) fn source(&self) -> &str {
         self.0.source()
     }
 
-    pub(crate) fn text(&self, facts: &Value) -> Result<Arc<str>, NoText> {
-        match self.0.value(facts) {
+    pub(crate) fn predicate(&self) -> &Predicate {
+        &self.0
+    }
+
+    pub(crate) fn text(&self, facts: &Value, budget: &Budget<'_>) -> Result<Arc<str>, NoText> {
+        match self.0.value_within(facts, budget) {
             Ok(Value::String(text)) => Ok(text),
             Ok(other) => Err(NoText::Type(other.type_name().name())),
             Err(unknown) => Err(NoText::Unknown(unknown.missing)),
@@ -73,7 +69,15 @@ impl TextExpression {
     }
 }
 
-fn compile(field: &Field<'_>, source: &str, schema: &Schema) -> Result<Predicate, PolicyError> {
-    let place = |error: CompileError| PolicyError::Predicate { at: field.at.clone(), error: Box::new(error) };
-    Predicate::compile_with(source, schema).map_err(place)
+fn compile(
+    field: &Field<'_>,
+    source: &str,
+    schema: &Schema,
+    wanted: TypeName,
+    help: &str,
+) -> Result<Predicate, PolicyError> {
+    Predicate::compile_as(source, schema, wanted).map_err(|error| match error.fault {
+        Fault::Result { .. } => field.error(Cause::InvalidValue, help).into(),
+        _ => PolicyError::Predicate { at: field.at.clone(), error: Box::new(error) },
+    })
 }

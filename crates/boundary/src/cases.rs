@@ -5,7 +5,8 @@ use proofmark_evidence::{ApprovalFact, Comparison, Evidence, ReceiptFact, Receip
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
-use crate::decide::{Decision, History, Moment, decide};
+use crate::decide::{Decision, decide};
+use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};

@@ -7,4 +7,4 @@ mod receipts;
 pub(crate) use calls::{FoundCall, call};
 pub use item::Item;
 pub use receipts::outputs_wanted;
-pub(crate) use receipts::{assigned, digests, refused};
+pub(crate) use receipts::{assigned, digests, looking_at, refused};

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::decide::{Decision, Finding, Standing, call_words};
 use proofmark_evidence::{Accepts, ApprovalDemand};
 
+use crate::decide::Decision;
 use crate::evidence::Item;
+use crate::judge::{Finding, Standing, call_words};
 use crate::policy::{Boundary, Demand, Mode, Policy, ReceiptRule, Unmatched};
 
 /// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.

@@ -13,7 +13,8 @@ use proofmark_receipt::{
 pub(crate) use evidence::documents;
 pub use read::NotADecision;
 
-use crate::decide::{Decision, Reason};
+use crate::decide::Decision;
+use crate::judge::Reason;
 use crate::request::Request;
 use crate::ruling::Ruling;
 
@@ -110,14 +111,15 @@ impl DecisionReceipt {
         let steps = guidance::safe_next_steps(decision);
         document.insert("safe_next_steps", steps.clone());
         document.insert("viewer_guidance", guidance::viewer_guidance(decision));
-        document.insert("what_would_change_this", texts(decision.changes.iter().map(|change| change.words())));
+        document.insert("what_would_change_this", texts(decision.changes.all.iter().map(|change| change.words())));
         document.insert("disposition", disposition(ruling));
         document.insert("routing", routing::routing(ruling, request));
         document.insert("resume_contract", resume_contract(decision, &steps));
         document.insert("runtime_loopback", guidance::loopback(decision, &steps));
         document.insert("metadata", metadata(decision));
         document.insert("binding", binding(decision));
-        document.insert("evidence", decision.evidence().map(evidence::item).collect::<Vec<_>>());
+        let unread = decision.unread.iter().map(evidence::unread);
+        document.insert("evidence", decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>());
         Self { document, ruling }
     }
 }
@@ -134,16 +136,16 @@ fn disposition(ruling: Ruling) -> Object {
 fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
     let upstream = decision.ruling == Ruling::UpstreamReplan;
     let retry = decision.ruling.replans() && !decision.must_not_retry_same_action();
-    let resume_when = match decision.changes.is_empty() {
+    let resume_when = match decision.changes.all.is_empty() {
         true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
-        false => texts(decision.changes.iter().map(|change| change.words())),
+        false => texts(decision.changes.all.iter().map(|change| change.words())),
     };
     let mut contract = Object::new();
     contract.insert("retry_this_node", retry);
     contract.insert("pass_receipt_upstream", upstream);
     contract.insert("pass_new_upstream_context_on_retry", upstream && retry);
     contract.insert("resume_when", resume_when);
-    contract.insert("conditions", decision.changes.iter().map(|change| change.condition()).collect::<Vec<_>>());
+    contract.insert("conditions", decision.changes.all.iter().map(|change| change.condition()).collect::<Vec<_>>());
     contract
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use proofmark_predicate::{CompileError, Evaluation, Missing, Predicate, Schema, Truth, Value};
+use proofmark_predicate::{
+    Budget, CompileError, Evaluation, Fault, Missing, Predicate, Schema, Truth, TypeName, Value,
+};
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
 /// A condition in the predicate language, with what is wrong with it if it cannot be read.
@@ -55,9 +57,7 @@ impl Condition {
     /// The condition this text is, right or wrong.
     #[must_use]
     pub fn new(source: &str, schema: &Schema) -> Self {
-        let predicate = Predicate::compile_with(source, schema).map(Arc::new).map_err(Box::new);
-        let names = predicate.as_ref().map(|predicate| predicate.names()).unwrap_or_default();
-        Self { source: Arc::from(source), names, predicate }
+        Self::of(source, Predicate::compile_with(source, schema))
     }
 
     /// Reads a condition: it has to come to true or false.
@@ -65,20 +65,23 @@ impl Condition {
     /// # Errors
     /// [`ConditionError`] when it cannot be compiled, or can only come to something else.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
-        let condition = Self::compiled(field, schema)?;
-        if Predicate::compile_with(&format!("({}\n) && true", condition.source), schema).is_err() {
-            let message = "the expression cannot come to true or false; compare it with something";
-            return Err(field.error(Cause::InvalidValue, message).into());
-        }
-        Ok(condition)
+        let help = "the expression cannot come to true or false; compare it with something";
+        Self::compiled(field, schema, TypeName::Bool, help)
     }
 
-    fn compiled(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
-        let condition = Self::new(field.text()?, schema);
-        match &condition.predicate {
-            Ok(_) => Ok(condition),
-            Err(error) => Err(ConditionError::Predicate { at: field.at.clone(), error: error.clone() }),
+    fn compiled(field: &Field<'_>, schema: &Schema, wanted: TypeName, help: &str) -> Result<Self, ConditionError> {
+        let source = field.text()?;
+        match Predicate::compile_as(source, schema, wanted) {
+            Ok(predicate) => Ok(Self::of(source, Ok(predicate))),
+            Err(CompileError { fault: Fault::Result { .. }, .. }) => Err(field.error(Cause::InvalidValue, help).into()),
+            Err(error) => Err(ConditionError::Predicate { at: field.at.clone(), error: Box::new(error) }),
         }
+    }
+
+    fn of(source: &str, predicate: Result<Predicate, CompileError>) -> Self {
+        let predicate = predicate.map(Arc::new).map_err(Box::new);
+        let names = predicate.as_ref().map(|predicate| predicate.names()).unwrap_or_default();
+        Self { source: Arc::from(source), names, predicate }
     }
 
     /// The text as written.
@@ -105,6 +108,12 @@ impl Condition {
         &self.names
     }
 
+    /// What it was compiled to; `None` when it cannot be read.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Predicate> {
+        self.predicate.as_deref().ok()
+    }
+
     /// Whether it holds for these facts.
     #[must_use]
     pub fn truth(&self, facts: &Value) -> Truth {
@@ -114,11 +123,11 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for these facts, and how many steps that took.
+    /// Whether it holds for these facts, and how many steps that took of the budget.
     #[must_use]
-    pub fn evaluate(&self, facts: &Value) -> Evaluation {
+    pub fn evaluate(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
         match &self.predicate {
-            Ok(predicate) => predicate.evaluate(facts),
+            Ok(predicate) => predicate.evaluate_within(facts, budget),
             Err(_) => Evaluation { truth: Truth::Unknown(Vec::new()), steps: 0, decided_by: Vec::new() },
         }
     }
@@ -136,12 +145,8 @@ impl TextExpression {
     /// # Errors
     /// [`ConditionError`] when it cannot be compiled, or can only come to something else than a text.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
-        let expression = Condition::compiled(field, schema)?;
-        if Predicate::compile_with(&format!("({}\n) == ''", expression.source), schema).is_err() {
-            let message = "the expression cannot come to a digest; write it as in `sha256(action.args.patch)`";
-            return Err(field.error(Cause::InvalidValue, message).into());
-        }
-        Ok(Self(expression))
+        let help = "the expression cannot come to a digest; write it as in `sha256(action.args.patch)`";
+        Condition::compiled(field, schema, TypeName::String, help).map(Self)
     }
 
     /// The text as written.
@@ -156,13 +161,19 @@ impl TextExpression {
         self.0.names()
     }
 
+    /// What it was compiled to.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Predicate> {
+        self.0.predicate()
+    }
+
     /// The text it comes to for these facts.
     ///
     /// # Errors
     /// [`NoText`] when facts are missing, or it comes to something else.
-    pub fn text(&self, facts: &Value) -> Result<Arc<str>, NoText> {
+    pub fn text(&self, facts: &Value, budget: &Budget<'_>) -> Result<Arc<str>, NoText> {
         let Ok(predicate) = &self.0.predicate else { return Err(NoText::Unknown(Vec::new())) };
-        match predicate.value(facts) {
+        match predicate.value_within(facts, budget) {
             Ok(Value::String(text)) => Ok(text),
             Ok(other) => Err(NoText::Type(other.type_name().name())),
             Err(unknown) => Err(NoText::Unknown(unknown.missing)),

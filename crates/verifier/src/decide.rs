@@ -108,7 +108,8 @@ pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store)
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
-/// Whether a decision receipt is what the same request and policy come to again.
+/// Whether a decision receipt was issued by a signer the question trusts, and is what the same request and policy come to
+/// again.
 ///
 /// # Errors
 /// As [`decide`].
@@ -123,7 +124,7 @@ pub fn replay(
             presented.push(presented::fact(&receipt, question.trusted, store)?);
         }
     }
-    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented))
+    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
 }
 
 /// Signs a reviewer's approval of the action a decision receipt is about, and keeps it.

@@ -1,43 +1,56 @@
 //! Changes in words for people, and as predicates for machines.
 
+use std::collections::HashSet;
+
 use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
 
-use super::suppose::{self, Op};
-use super::{Change, condition_of};
-use crate::decide::{Kind, RuleRef, World, call_words};
+use super::Change;
+use super::suppose::{self, Op, Supposed, comes_to, condition_of};
+use crate::judge::{Kind, RuleRef, World, call_words};
 use crate::policy::{ReceiptRule, ToolCallDemand};
 
 /// The longest predicate that is quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
 
-/// The change one op is.
-pub(super) fn change(world: &World<'_>, op: &Op) -> Option<Change> {
-    Some(match op {
-        Op::Fact { source, truth, supposed } => fact(world, *source, *truth, *supposed)?,
-        Op::Receipt { source } => {
-            let demand = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-            plain("receipt", receipt_words(world, demand), receipt_predicate(demand))
+/// The changes the ops are, each once: two rules may ask for the same.
+pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) -> Option<Vec<Change>> {
+    let mut named = HashSet::new();
+    let mut changes: Vec<Change> = Vec::new();
+    for op in ops {
+        let change = match op {
+            Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
+            Op::Receipt { source } => {
+                let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
+                plain("receipt", receipt_words(world, rule, supposed), receipt_predicate(rule))
+            }
+            Op::Approval { source } => {
+                let demand = suppose::approval_demand(world.policy, *source)?;
+                plain("approval", approval_words(demand), approval_predicate(demand))
+            }
+            Op::Call { source } => {
+                let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
+                plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
+            }
+        };
+        if named.insert(change.predicate.clone()) {
+            changes.push(change);
         }
-        Op::Approval { source } => {
-            let demand = suppose::approval_demand(world.policy, *source)?;
-            plain("approval", approval_words(demand), approval_predicate(demand))
-        }
-        Op::Call { source } => {
-            let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
-            plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
-        }
-    })
+    }
+    Some(changes)
 }
 
 fn plain(kind: &'static str, words: String, predicate: String) -> Change {
-    Change { kind, words, predicate, supposed: false }
+    Change { kind, words, predicate, assumed: false }
 }
 
-fn fact(world: &World<'_>, source: RuleRef, truth: bool, supposed: bool) -> Option<Change> {
-    let source_text = condition_of(world.policy, source)?.source();
+fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
+    let condition = condition_of(world.policy, source)?;
+    let text = condition.source();
     let predicate = match truth {
-        true => source_text.to_owned(),
-        false => format!("!({source_text}\n)").replace('\n', if source_text.contains("//") { "\n" } else { "" }),
+        true => text.to_owned(),
+        // A comment at the end would swallow the bracket.
+        false if text.contains("//") => format!("!({text}\n)"),
+        false => format!("!({text})"),
     };
     let boundary = world.policy.boundaries.get(source.boundary)?;
     let next = match source.kind {
@@ -45,9 +58,16 @@ fn fact(world: &World<'_>, source: RuleRef, truth: bool, supposed: bool) -> Opti
         Kind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
         _ => None,
     };
-    let holds = format!("It holds that `{}`.", quoted_source(&predicate));
-    let words = next.map_or_else(|| holds.clone(), |next| format!("{} {holds}", next.message));
-    Some(Change { kind: "fact", words, predicate, supposed })
+    let quoted = quoted_source(&predicate);
+    if !assumed && comes_to(world, world.request, condition, truth) {
+        return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
+    }
+    let words = match (assumed, next) {
+        (true, _) => format!("It is assumed that `{quoted}` can hold: no facts were found with which it does."),
+        (false, Some(next)) => format!("{} It holds that `{quoted}`.", next.message),
+        (false, None) => format!("It holds that `{quoted}`."),
+    };
+    Some(Change { assumed, ..plain("fact", words, predicate) })
 }
 
 fn quoted_source(predicate: &str) -> String {
@@ -58,12 +78,15 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, rule: &ReceiptRule) -> String {
+fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>) -> String {
     let demand = &rule.demand;
-    let facts = world.request.value_at(world.moment.now.as_str());
-    let output = match rule.output.text(&facts) {
-        Ok(digest) => digest.to_string(),
-        Err(_) => format!("`{}`", quoted_source(rule.output.source())),
+    let digest = |request: &crate::Request| {
+        rule.output.text(&request.value_at(world.moment.now.as_str()), world.budget).ok().map(|text| text.to_string())
+    };
+    // A digest is named where the changes leave it as it is.
+    let output = match digest(world.request) {
+        Some(output) if digest(&supposed.request).as_ref() == Some(&output) => output,
+        Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let signer = match demand.signer {

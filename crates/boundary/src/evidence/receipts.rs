@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_evidence::{NoText, ReceiptFact, Refusal, TextExpression, Wanted, assign, nearest};
-use proofmark_predicate::Value;
+use proofmark_evidence::{Evidence, NoText, ReceiptFact, Refusal, TextExpression, Wanted, assign, nearest};
+use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
 
-use crate::decide::{RuleRef, World};
+use crate::judge::{MAX_DECISION_STEPS, RuleRef, World};
 use crate::policy::{Demand, Policy, ReceiptRule};
 use crate::request::Request;
+
+/// Steps that looking at one document counts as.
+const STEPS_PER_DOCUMENT: u64 = 8;
 
 /// The digests (`hashes.output`) a receipt or an approval has to be over to count for this request at `now`: who keeps
 /// many needs to present no others.
@@ -22,8 +25,9 @@ pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BT
     }
     if rules().any(|rule| matches!(rule.demand, Demand::Receipt(_))) {
         let facts = request.value_at(now.as_str());
+        let budget = Budget::new(MAX_DECISION_STEPS);
         wanted.extend(rules().filter_map(|rule| match &rule.demand {
-            Demand::Receipt(rule) => rule.output.text(&facts).ok().map(|text| text.to_string()),
+            Demand::Receipt(rule) => rule.output.text(&facts, &budget).ok().map(|text| text.to_string()),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         }));
     }
@@ -48,8 +52,12 @@ impl Digests {
 }
 
 /// The digests a rule asks for; the expression that gave none, and why.
-pub(crate) fn digests<'r>(rule: &'r ReceiptRule, facts: &Value) -> Result<Digests, (&'r TextExpression, NoText)> {
-    let text = |expression: &'r TextExpression| match expression.text(facts) {
+pub(crate) fn digests<'r>(
+    rule: &'r ReceiptRule,
+    facts: &Value,
+    budget: &Budget<'_>,
+) -> Result<Digests, (&'r TextExpression, NoText)> {
+    let text = |expression: &'r TextExpression| match expression.text(facts, budget) {
         Ok(text) => Ok(text.to_string()),
         Err(none) => Err((expression, none)),
     };
@@ -65,9 +73,17 @@ pub(crate) fn assigned<'w>(
 ) -> BTreeMap<RuleRef, usize> {
     let exclusive = rules.filter(|(_, rule)| rule.demand.single_use);
     let (sources, candidates): (Vec<_>, Vec<_>) = exclusive
-        .filter_map(|(source, rule)| Some((source, digests(rule, facts).ok()?.candidates(rule, world))))
+        .filter_map(|(source, rule)| {
+            world.budget.charge(looking_at(world.evidence)).ok()?;
+            Some((source, digests(rule, facts, world.budget).ok()?.candidates(rule, world)))
+        })
         .unzip();
     sources.into_iter().zip(assign(&candidates)).filter_map(|(source, place)| Some((source, place?))).collect()
+}
+
+/// The steps that one look at every document counts as.
+pub(crate) fn looking_at(evidence: &Evidence) -> u64 {
+    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT
 }
 
 /// The receipts that were refused, the nearest first. Approvals are none.

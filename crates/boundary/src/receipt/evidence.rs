@@ -46,6 +46,16 @@ pub(super) fn item(item: &Item) -> Json {
     Json::Object(entry)
 }
 
+/// The entry of a document no rule looked at.
+pub(super) fn unread(document: &ReceiptFact) -> Json {
+    let mut entry = Object::new();
+    entry.insert("kind", "document");
+    entry.insert("status", document.status().as_str());
+    entry.insert("used", false);
+    entry.insert("document", fact_object(document));
+    Json::Object(entry)
+}
+
 /// The documents among the entries, as they were when the decision was made.
 pub(crate) fn documents(evidence: &[Json]) -> Option<Vec<ReceiptFact>> {
     let with_document = evidence.iter().filter_map(|entry| entry.as_object()?.get("document"));

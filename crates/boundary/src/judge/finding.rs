@@ -1,8 +1,12 @@
 //! What was found for one rule.
 
-use crate::decide::Shared;
+use std::sync::Arc;
+
 use crate::evidence::Item;
 use crate::ruling::Ruling;
+
+/// A text shared by findings.
+pub(crate) type Shared = Arc<str>;
 
 /// What was found for one rule.
 #[derive(Clone, Debug)]

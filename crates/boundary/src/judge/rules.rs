@@ -5,12 +5,14 @@ use proofmark_evidence::{
 };
 use proofmark_predicate::{Missing, Truth};
 
-use super::Shared;
-use super::finding::{Finding, Reason, RuleRef, Standing};
-use super::judge::{Judge, MAX_MISSING, described, fact_item, gave_up};
+use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
+use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
 use crate::evidence::{self, FoundCall, Item};
 use crate::policy::{Boundary, Demand, Deny, Otherwise, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 use crate::ruling::Ruling;
+
+/// Steps that matching the name of one call counts as.
+const STEPS_PER_CALL: u64 = 16;
 
 /// How a requirement stands.
 enum Met {
@@ -22,7 +24,7 @@ enum Met {
 
 pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Deny) {
     let mut finding = Finding::holds(source, &rule.at, &boundary.id);
-    let truth = judge.truth(source, &rule.when);
+    let truth = judge.truth(&rule.when);
     if truth == Truth::False {
         judge.findings.push(finding);
         return;
@@ -54,7 +56,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 
 pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {
     let mut finding = Finding::holds(source, &rule.at, &boundary.id);
-    let truth = judge.truth(source, &rule.when);
+    let truth = judge.truth(&rule.when);
     if truth != Truth::False {
         finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
         finding.reason = Some(reason(&rule.at, &rule.reason));
@@ -162,7 +164,7 @@ fn broken(mut finding: Finding, what: &str) -> Finding {
 }
 
 fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> Met {
-    let truth = judge.truth(finding.source, condition);
+    let truth = judge.truth(condition);
     finding.evidence.push(fact_item(&finding.rule, condition, &truth));
     match truth {
         Truth::True => Met::Yes,
@@ -173,11 +175,14 @@ fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> 
 }
 
 fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, rule: &ReceiptRule) -> Met {
-    let digests = match evidence::digests(rule, &judge.facts) {
+    let digests = match evidence::digests(rule, &judge.facts, judge.world.budget) {
         Ok(digests) => digests,
         Err((expression, none)) => return no_digest(expression, none),
     };
     let world = judge.world;
+    if let Err(failure) = world.budget.charge(evidence::looking_at(world.evidence)) {
+        return Met::Broken(failure.to_string());
+    }
     let place = match rule.demand.single_use {
         true => judge.assigned.get(&finding.source).copied(),
         false => digests.candidates(rule, world).first().copied(),
@@ -233,6 +238,10 @@ fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
 }
 
 fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
+    let calls = judge.world.request.calls().unwrap_or_default();
+    if let Err(failure) = judge.world.budget.charge(calls.len() as u64 * STEPS_PER_CALL) {
+        return Met::Broken(failure.to_string());
+    }
     let found = evidence::call(demand, judge.world.request);
     let index = if let FoundCall::Met(index) = found { Some(index) } else { None };
     finding.evidence.push(Item::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });

@@ -1,37 +1,26 @@
 //! Goes through the policy once and collects what is found for each rule.
 
+mod applies;
+mod finding;
+mod pass;
+mod rules;
+
 use std::collections::BTreeMap;
 
-use proofmark_evidence::{Condition, Evidence, EvidenceStatus};
-use proofmark_predicate::{Failure, Missing, Truth, Value, Why};
+use finding::Shared;
+pub use finding::{Finding, Reason, Standing};
+pub(crate) use finding::{Kind, RuleRef};
+use pass::Judge;
+pub(crate) use pass::{Assumption, World};
+pub(crate) use rules::call_words;
 
-use super::finding::{Finding, Kind, RuleRef, Standing};
-use super::{Moment, Shared, applies, rules};
-use crate::evidence::{self, Item};
+use crate::evidence;
 use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
-use crate::request::Request;
 use crate::ruling::Ruling;
 
-/// The most missing facts named for one rule.
-pub(super) const MAX_MISSING: usize = 8;
-
-/// Everything a decision depends on.
-#[derive(Clone, Copy)]
-pub(crate) struct World<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) request: &'a Request,
-    pub(crate) evidence: &'a Evidence,
-    pub(crate) moment: &'a Moment,
-    /// Predicates whose answer is supposed, to see what would follow.
-    pub(crate) assumed: &'a [Assumption],
-}
-
-/// The supposed answer of one predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Assumption {
-    pub(crate) rule: RuleRef,
-    pub(crate) truth: bool,
-}
+/// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// a step is. Past it, what has not been decided blocks with `policy_error`.
+pub const MAX_DECISION_STEPS: u64 = 20_000_000;
 
 /// What going through the policy came to.
 pub(crate) struct Judged {
@@ -39,17 +28,6 @@ pub(crate) struct Judged {
     pub(crate) findings: Vec<Finding>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
-}
-
-/// The going through.
-pub(super) struct Judge<'w> {
-    pub(super) world: &'w World<'w>,
-    pub(super) facts: Value,
-    /// The receipt each rule uses up, by its place in the evidence.
-    pub(super) assigned: BTreeMap<RuleRef, usize>,
-    pub(super) upstream: bool,
-    pub(super) steps: u64,
-    pub(super) findings: Vec<Finding>,
 }
 
 /// A boundary, and whether it is about the action.
@@ -99,7 +77,7 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
 }
 
 /// The age a rule allows its documents, in milliseconds.
-pub(super) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
+pub(crate) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
         Kind::Require => match &boundary.require.get(source.index)?.demand {
@@ -165,7 +143,7 @@ impl Judge<'_> {
         finding.standing = Standing::Fails;
         finding.blocks = Some(escalated);
         let message = format!("The same action has been denied {} times.", denied_before.saturating_add(1));
-        finding.reason = Some(super::Reason {
+        finding.reason = Some(Reason {
             code: Shared::from("repeated_denial"),
             message: Shared::from(message),
             rule,
@@ -175,45 +153,4 @@ impl Judge<'_> {
         self.findings.push(finding);
         ruling.max(escalated)
     }
-
-    /// Whether a condition of a rule holds, by the facts or by supposition.
-    pub(super) fn truth(&mut self, source: RuleRef, condition: &Condition) -> Truth {
-        let assumed = self.world.assumed.iter().find(|assumption| assumption.rule == source);
-        if let Some(assumption) = assumed {
-            return if assumption.truth { Truth::True } else { Truth::False };
-        }
-        let evaluation = condition.evaluate(&self.facts);
-        self.steps = self.steps.saturating_add(evaluation.steps);
-        evaluation.truth
-    }
-}
-
-/// The evidence a condition is.
-pub(super) fn fact_item(rule: &Shared, condition: &Condition, truth: &Truth) -> Item {
-    let missing = match truth {
-        Truth::Unknown(missing) => described(missing),
-        Truth::True | Truth::False => Vec::new(),
-    };
-    let own = |name: &str| matches!(name, "action" | "now");
-    let status = match truth {
-        Truth::Unknown(_) => EvidenceStatus::Absent,
-        Truth::True | Truth::False if condition.names().iter().all(|name| own(name)) => EvidenceStatus::SelfReported,
-        Truth::True | Truth::False => EvidenceStatus::Observed,
-    };
-    let word = match truth {
-        Truth::True => "true",
-        Truth::False => "false",
-        Truth::Unknown(_) => "unknown",
-    };
-    Item::Fact { rule: rule.clone(), predicate: condition.shared_source(), truth: word, missing, status }
-}
-
-/// Missing facts in words, a few of them.
-pub(super) fn described(missing: &[Missing]) -> Vec<String> {
-    missing.iter().take(MAX_MISSING).map(ToString::to_string).collect()
-}
-
-/// Whether a predicate gave up rather than missed a fact.
-pub(super) fn gave_up(missing: &[Missing]) -> bool {
-    missing.iter().any(|missing| matches!(missing.why, Why::Failed(Failure::StepLimit | Failure::SizeLimit)))
 }

@@ -2,9 +2,9 @@
 
 use proofmark_predicate::Truth;
 
-use super::finding::{Finding, Kind, Reason, RuleRef, Standing};
-use super::judge::{Judge, described, fact_item};
-use super::{Shared, rules};
+use super::finding::{Finding, Kind, Reason, RuleRef, Shared, Standing};
+use super::pass::{Judge, described, fact_item};
+use super::rules;
 use crate::policy::{Boundary, Exemption, Matching, Otherwise, Unmatched};
 use crate::ruling::Ruling;
 
@@ -31,7 +31,7 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
         return Standing::NotApplicable;
     }
     let source = RuleRef { kind: Kind::When, boundary: index, index: 0 };
-    let truth = boundary.when.as_ref().map(|condition| (condition, judge.truth(source, condition)));
+    let truth = boundary.when.as_ref().map(|condition| (condition, judge.truth(condition)));
     match (matching, truth) {
         (Matching::No, _) => Standing::NotApplicable,
         (_, Some((condition, truth @ Truth::False))) => {

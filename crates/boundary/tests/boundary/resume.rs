@@ -133,7 +133,7 @@ boundaries:
     match: {}
     when: 'upstream.ready'
     require:
-      - receipt: {output: 'sha256(action.args.patch)', max_age: 1h}
+      - receipt: {any_suite: true, output: 'sha256(action.args.patch)', max_age: 1h}
       - approval: {role: lead}
 ",
     );

@@ -103,7 +103,7 @@ fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pres
     }
     let moment = Moment { now, history: History { denied } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
-    let again = DecisionReceipt::unchained(&decision, request, "");
+    let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
     compare(&compared(receipt.document()), &compared(again.document()), "", &mut differences);
     if differences.is_empty() { Recomputed::Same } else { Recomputed::Differs(differences) }
 }

@@ -126,8 +126,7 @@ fn shown(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> St
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
     let words: String =
         explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", tame(line))).collect();
-    let id =
-        decided.receipt.document().get("decision_id").and_then(proofmark_receipt::Json::as_str).unwrap_or_default();
+    let id = decided.receipt.decision_id();
     format!("{painted}\n{words}  {}\n", paint.faint(&format!("decision {id}")))
 }
 
@@ -163,7 +162,7 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let replay = replay(question, receipt, None)?;
+    let replay = replay(question, receipt)?;
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match (signer, trust) {
         (Some(signer), Trust::Trusted) => format!("signed by {signer}, who is trusted"),

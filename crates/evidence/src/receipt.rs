@@ -73,7 +73,7 @@ pub struct ReceiptFact {
 pub struct Spend {
     /// Its id.
     pub receipt_id: String,
-    /// SHA-256 of its content ([`ReceiptFact::content_of`]).
+    /// SHA-256 of its content ([`Receipt::content`]).
     pub content: Sha256Digest,
 }
 
@@ -165,7 +165,7 @@ impl ReceiptFact {
         let approval = receipt.metadata().get("approval").and_then(ApprovalFact::read);
         Self {
             receipt_id: receipt.receipt_id().to_string(),
-            content: Self::content_of(receipt),
+            content: receipt.content(),
             kind,
             comparison: Comparison::of(receipt),
             verdict: receipt.verdict(),
@@ -204,18 +204,6 @@ impl ReceiptFact {
             spent: false,
             approval: None,
         }
-    }
-
-    /// SHA-256 of a receipt without its signature.
-    ///
-    /// The signature object is not covered by the signature, so one receipt could be spelt in several ways.
-    #[must_use]
-    pub fn content_of(receipt: &Receipt) -> Sha256Digest {
-        let mut document = receipt.document().clone();
-        if let Json::Object(object) = &mut document {
-            object.remove("signature");
-        }
-        Sha256Digest::of(&document.canonical_vrf())
     }
 
     /// Whether it is dated further ahead than clocks may differ.

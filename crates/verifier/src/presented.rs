@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proofmark_evidence::ReceiptFact;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Profile, Receipt, ReceiptError, SignerId, verify_receipt};
-use proofmark_store::{Store, StoreError};
+use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.
 const MAX_FILES: usize = 1_000;
@@ -61,23 +61,26 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
 }
 
 /// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up.
-pub(crate) fn fact(receipt: &Receipt, trusted: &[SignerId], store: Option<&Store>) -> Result<ReceiptFact, StoreError> {
-    let spent = store.map(|store| store.is_spent(&receipt.receipt_id())).transpose()?.unwrap_or(false);
+pub(crate) fn fact(
+    receipt: &Receipt,
+    trusted: &[SignerId],
+    store: Option<&TenantStore<'_>>,
+) -> Result<ReceiptFact, StoreError> {
+    let spent = store.map(|store| store.is_spent(&Spend::of(receipt))).transpose()?.unwrap_or(false);
     Ok(ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent))
 }
 
-/// The receipts of the store over one of these digests that may count for a tenant: its own, and those of the command
+/// The receipts of the store over one of these digests that may count for its tenant: its own, and those of the command
 /// line. Every rule that can use receipts of the store finds them here.
 pub(crate) fn kept(
-    store: &Store,
-    tenant: Option<&str>,
+    store: &TenantStore<'_>,
     outputs: &BTreeSet<String>,
     trusted: &[SignerId],
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for output in outputs {
-        for receipt in store.receipts_over(tenant.unwrap_or_default(), output)? {
-            if !is_of_other_tenant(&receipt, tenant, store)? {
+        for receipt in store.receipts_over(output)? {
+            if !is_of_other_tenant(&receipt, store)? {
                 facts.push(fact(&receipt, trusted, Some(store))?);
             }
         }
@@ -85,12 +88,15 @@ pub(crate) fn kept(
     Ok(facts)
 }
 
-/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are.
-fn is_of_other_tenant(receipt: &Receipt, tenant: Option<&str>, store: &Store) -> Result<bool, StoreError> {
-    let Some(tenant) = tenant else { return Ok(false) };
+/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are. The
+/// command line finds receipts of its own alone.
+fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool, StoreError> {
+    if *store.tenant() == Tenant::LOCAL {
+        return Ok(false);
+    }
     let approval = receipt.metadata().get("approval").and_then(Json::as_object);
     let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
-    Ok(store.decision(decision)?.is_none_or(|decision| decision.about.tenant != tenant))
+    Ok(store.decision(decision)?.is_none())
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {

@@ -119,8 +119,8 @@ fn work_is_run_again_and_the_newer_receipt_supersedes_the_older() {
 #[test]
 fn nobody_spends_a_receipt_of_another_under_its_id() {
     let home = TempDir::new().unwrap();
-    let (one, first) = new_key("a", "agent", "one/x");
-    let (two, second) = new_key("b", "agent", "two/x");
+    let (one, first) = new_key("a", "agent", "one.x");
+    let (two, second) = new_key("b", "agent", "two.x");
     let file = keys_file(home.path(), &[&first, &second]);
     let server = Server::start(home.path(), &["--api-keys", &file]);
     let receipt = verified(&server, &one);
@@ -136,7 +136,7 @@ fn nobody_spends_a_receipt_of_another_under_its_id() {
 fn names_of_runs_and_steps_do_not_reach_other_tenants() {
     let home = TempDir::new().unwrap();
     let (outer, first) = new_key("a", "agent", "acme");
-    let (inner, second) = new_key("b", "agent", "acme/support");
+    let (inner, second) = new_key("b", "agent", "acme.support");
     let file = keys_file(home.path(), &[&first, &second]);
     let server = Server::start(home.path(), &["--api-keys", &file]);
     assert_eq!(server.post("/v1/steps/x/implement/attempts", &inner, &step(RESPONSE)).0, 200);
@@ -148,8 +148,8 @@ fn names_of_runs_and_steps_do_not_reach_other_tenants() {
 #[test]
 fn tenants_do_not_see_each_others_receipts_and_steps() {
     let home = TempDir::new().unwrap();
-    let (one, first) = new_key("a", "agent", "one/x");
-    let (two, second) = new_key("b", "agent", "two/x");
+    let (one, first) = new_key("a", "agent", "one.x");
+    let (two, second) = new_key("b", "agent", "two.x");
     let file = keys_file(home.path(), &[&first, &second]);
     let server = Server::start(home.path(), &["--api-keys", &file]);
     let id = text(&verified(&server, &one), "receipt_id");

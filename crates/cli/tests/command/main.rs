@@ -12,6 +12,7 @@ mod bad_input;
 mod batch;
 mod chain;
 mod decide;
+mod evidence;
 mod help;
 mod key;
 mod lint;

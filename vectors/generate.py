@@ -636,6 +636,75 @@ def head_cases():
     yield head_case("time_with_offset", "a lenient clock", sign({**unsigned(head), "signed_at": "2026-02-19T00:46:00+01:00"}), "invalid_timestamp")
 
 
+# decision.json
+
+
+def decision(**changes):
+    digest = lambda name: "sha256:" + sha256(name)
+    return {
+        "receipt_type": "verifiedx_decision_receipt", "decision_id": "f47ac10b-58cc-4372-a567-0e02b2c3d479", "outcome": "allow",
+        "action_class": "record_mutation", "safe_to_execute": True, "human_review_terminal": False,
+        "must_not_retry_same_action": False, "reasons": [], "safe_next_steps": [], "viewer_guidance": [],
+        "what_would_change_this": [],
+        "disposition": {
+            "mode": "continue_downstream", "downstream_allowed": True, "local_replan_recommended": False,
+            "upstream_replan_required": False,
+        },
+        "routing": {"direction": "downstream", "target_hint": None, "return_to_node": None, "workflow_id": None, "node_id": None},
+        "resume_contract": {
+            "retry_this_node": False, "pass_receipt_upstream": False, "pass_new_upstream_context_on_retry": False,
+            "resume_when": [], "conditions": [],
+        },
+        "runtime_loopback": None, "metadata": {"chain_position": Number("0")},
+        "binding": {
+            **{name: digest(name) for name in ("action_hash", "policy_hash", "facts_hash", "fingerprint")}, "engine": "vectors/1",
+            "steps": Number("12"), "denied_before": Number("0"),
+            "decided_at": "2026-02-19T00:46:00.000Z", "expires_at": "2026-02-19T00:51:00.000Z",
+        },
+        "evidence": [], "issuer_key": ISSUER.spki, **changes,
+    }
+
+
+def decision_case(name, rejects, document, expect="valid", kind="decision_receipt", **more):
+    found = case(name, rejects, document, expect, **more)
+    return {"kind": kind, **{("document" if field == "receipt" else field): value for field, value in found.items()}}
+
+
+def decision_cases():
+    plain = decision()
+    yield decision_case("issued", "everything", sign(plain), trusted=[ISSUER.spki], trust="trusted")
+    yield decision_case("unknown_members", "refusing what it does not know", sign(decision(future=[None])), trust="unknown")
+    typed = {"receipt_type": "verifiedx_decision_receipt", **body()}
+    yield decision_case("vrf_receipt_with_a_type", "choosing by `receipt_type`", sign(typed), kind="receipt")
+    yield decision_case("vrf_receipt_with_a_type_by_a_stranger", "choosing by `receipt_type`", sign({**typed, "issuer_key": OTHER.spki}, OTHER), "issuer_key_mismatch", kind="receipt")
+    yield decision_case("both_formats", "choosing by `receipt_type`", sign({**plain, "vrf_version": "1.0"}), "missing_field", kind="receipt")
+    yield decision_case("both_formats_null", "choosing by a value", sign({**plain, "vrf_version": None}), "wrong_type", kind="receipt")
+    for name, word in {"another": "x", "a_number": Number("1"), "null": None, "a_list": ["verifiedx_decision_receipt"], "upper_case": "VERIFIEDX_DECISION_RECEIPT", "empty": ""}.items():
+        yield decision_case(f"type_{name}", "any signed document with a type", sign(decision(receipt_type=word)), "missing_field", kind="receipt")
+    yield decision_case("type_alone", "any signed document with a type", sign({"receipt_type": "verifiedx_decision_receipt", "issuer_key": ISSUER.spki}), "missing_field")
+    for name in plain:
+        if name not in ("receipt_type", "issuer_key"):
+            yield decision_case(f"missing_{name}", "reading only what it branches on", sign(without(plain, name)), "missing_field")
+    for parent in ("disposition", "routing", "resume_contract", "binding"):
+        for name in plain[parent]:
+            expect = "contradiction" if parent == "disposition" and name != "mode" else "missing_field"
+            yield decision_case(f"missing_{parent}_{name}", "reading only what it branches on", sign(without(plain, parent, name)), expect)
+    for name, value in {"outcome": "replan_required", "safe_to_execute": False, "human_review_terminal": True, "runtime_loopback": {}}.items():
+        yield decision_case(f"contradictory_{name}", "branching on one field", sign(decision(**{name: value})), "contradiction")
+    yield decision_case("contradictory_direction", "branching on one field", sign(changed(plain, "routing", "direction", "stop")), "contradiction")
+    yield decision_case("outcome_unknown", "a default", sign(decision(outcome="Allow")), "contradiction")
+    yield decision_case("id_not_a_uuid", "any text as an id", sign(decision(decision_id="d1")), "missing_field")
+    yield decision_case("reason_a_text", "lists of anything", sign(decision(reasons=["x"])), "missing_field")
+    yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
+    yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
+    yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")
+    yield decision_case("signer_respelt", "many spellings of one key", changed(sign(plain), "signature", "signer_id", SPELLINGS["in_hex"]), "invalid_signer_id")
+    yield decision_case("signature_with_note", "reading what is not signed", changed(sign(plain), "signature", "note", "x"), "unsigned_member")
+    yield decision_case("unsigned", "valid for want of a signature", plain, "unsigned")
+    yield decision_case("outcome_changed", "checking the signature only", changed(sign(plain), "outcome", "allow_with_warning"), "content_hash_mismatch")
+    yield decision_case("outcome_changed_to_contradict", "the format before the signature", changed(sign(plain), "outcome", "replan_required"), "content_hash_mismatch")
+
+
 # signer.json
 
 
@@ -685,4 +754,5 @@ if __name__ == "__main__":
     write("receipt.json", "receipts, and what verifying them answers", list(receipt_cases()))
     write("chain.json", "receipts in order, with or without a head, and whether they are one whole chain", list(chain_cases()))
     write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
+    write("decision.json", "signed documents, which kind each is, and what verifying it answers", list(decision_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))

@@ -4,7 +4,7 @@ use proofmark_boundary::{
     Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Replay, Ruling, admits, decide,
     explain_decision, explain_policy, replay,
 };
-use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SigningKey, Trust, verify_receipt};
+use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
 
 use crate::rules::{POLICY, REQUEST};
 use crate::support::{approval, moment, now, policy, receipt, request};
@@ -83,6 +83,20 @@ fn a_replay_says_where_it_differs() {
     tampered.insert("what_would_change_this", Vec::new());
     let tampered = DecisionReceipt::from_document(Json::Object(tampered)).unwrap();
     assert_eq!(differences(replay(&tampered, &request, &policy, &[])), ["what_would_change_this"]);
+}
+
+#[test]
+fn a_decision_that_no_reader_could_read_is_not_signed() {
+    let key = SigningKey::from_seed([1; 32]);
+    let sign = |length: usize| {
+        let upstream = format!("upstream: {{workflow_id: {}}}\n", "x".repeat(length));
+        let request = request(&format!("{REQUEST}{upstream}"));
+        let decision = decide(&policy(POLICY), &request, &Evidence::default(), &moment(0));
+        DecisionReceipt::draft(&decision, &request, id(1), None).sign(&key)
+    };
+    let signed = sign(1_000_000).unwrap();
+    assert_eq!(DecisionReceipt::parse(signed.to_text().as_bytes()), Ok(signed));
+    assert!(matches!(sign(1_100_000), Err(SignError::TooLarge(_))));
 }
 
 #[test]

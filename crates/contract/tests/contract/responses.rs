@@ -1,4 +1,7 @@
 use proofmark_contract::response::{Form, MAX_RESPONSE_BYTES, ResponseError, extract};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 
 #[test]
 fn the_result_block_is_found_in_each_of_its_forms() {
@@ -116,4 +119,78 @@ fn many_fences_and_tags_are_read_in_one_go() {
     assert_eq!(extract(text.as_bytes()).unwrap_err().code(), "result_missing");
     let text = "<result></result>".repeat(200_000);
     assert_eq!(extract(text.as_bytes()).unwrap_err().code(), "result_ambiguous");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read_or_refused(text in text()) {
+        if let Ok(payload) = extract(text.as_bytes()) {
+            let ends = text.replace("\r\n", "\n");
+            let line = ends.split(['\n', '\r']).nth(usize::try_from(payload.line).unwrap() - 1).unwrap();
+            let line = line.trim_start_matches(' ');
+            let due = match payload.form {
+                Form::Fence => line.starts_with("```") || line.starts_with("~~~"),
+                Form::Tag => line.starts_with("<result>"),
+                Form::Whole => true,
+            };
+            prop_assert!(due, "{line:?} of {text:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_counts_in_a_quote_a_list_or_another_block(text in text(), marker in select(vec!["> ", "- ", "1. "])) {
+        let below = if marker == "> " { marker } else { &"   "[..marker.len()] };
+        let lines: String = text.split(['\n', '\r']).map(|line| format!("{below}{line}\n")).collect();
+        let fence = "`".repeat(20);
+        for text in [format!("{marker}x\n{lines}"), format!("{fence}\n{text}\n{fence}")] {
+            prop_assert!(extract(text.as_bytes()).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_after_an_empty_line_counts_whatever_sentences_come_before(words in "[a-z`<>/ ]{0,40}", tag: bool) {
+        let block = if tag { "<result>\na: 1\n</result>" } else { "```result\na: 1\n```" };
+        prop_assume!(!words.contains("```"));
+        let text = format!("I {words}\n\n{block}\n");
+        prop_assert!(extract(text.as_bytes()).is_ok(), "{text:?}");
+    }
+}
+
+/// Pieces of responses in any order; most often lines of Markdown.
+fn text() -> impl Strategy<Value = String> {
+    let pieces = vec![
+        "```",
+        "```result",
+        "~~~",
+        "~~~~result",
+        "<result>",
+        "</result>",
+        "a: 1",
+        "{}",
+        "{\"a\": 1}",
+        "text",
+        "`",
+        "> ",
+        "- ",
+        "1. ",
+        "2) ",
+        "* * *",
+        "  ",
+        "   ",
+        "    ",
+        "\t",
+        "",
+        "",
+        "\n",
+        "\n",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\u{a0}",
+    ];
+    let line = vec(select(pieces), 0..4).prop_map(|pieces| pieces.concat());
+    vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }

@@ -69,11 +69,34 @@ impl Decimal {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn kept(token: &str) -> [bool; 4] {
         let number: Number = token.parse().unwrap();
         Profile::ALL.map(|profile| check_number(&number, profile).is_ok())
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_that_share_a_form_have_one_value(
+            digits in "[1-9][0-9]{0,20}", point in 0_usize..20, more in "[0-9]{0,3}", power in -330_i32..310
+        ) {
+            let number = |digits: &str| {
+                let (whole, fraction) = digits.split_at(point.clamp(1, digits.len()));
+                let dot = if fraction.is_empty() { "" } else { "." };
+                format!("{whole}{dot}{fraction}e{power}").parse::<Number>().unwrap()
+            };
+            let (first, second) = (number(&digits), number(&format!("{digits}{more}")));
+            for profile in Profile::ALL {
+                let form = |number: &Number| check_number(number, profile).and_then(|()| number_text(number, profile));
+                if let (Ok(left), Ok(right)) = (form(&first), form(&second)) {
+                    let same = Decimal::of(first.as_str()) == Decimal::of(second.as_str());
+                    prop_assert_eq!(left == right, same, "{} {}", first, second);
+                }
+            }
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(crate) struct Accept {
     /// Receipts presented as evidence: a folder of .json and .jsonl files
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// Sign the judgment with this key: a name, or the path of a key file

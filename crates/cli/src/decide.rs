@@ -41,7 +41,7 @@ pub(crate) struct Decide {
     /// Approvals presented: a folder of .json and .jsonl files
     #[arg(long, value_name = "DIR")]
     approvals: Option<PathBuf>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// Admit the request only if the conditions of this decision receipt hold

@@ -67,7 +67,7 @@ pub(crate) struct Answers {
     /// The passphrase of the key is in this file
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Trust this signer of receipts, beside the own key: a public key file or a signer id
+    /// Trust this signer of receipts, beside the own key: a signer id, or a public key file
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// How many verifications run at a time [default: one a core]

@@ -4,7 +4,7 @@ use proofmark_boundary::{
     Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Ruling, admits, decide,
     explain_decision, explain_policy, replay,
 };
-use proofmark_receipt::{Answer, Json, Profile, ReceiptId, SigningKey, Trust, verify_receipt};
+use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
 
 use crate::rules::{POLICY, REQUEST};
 use crate::support::{approval, moment, now, policy, receipt, request};
@@ -157,16 +157,47 @@ boundaries:
 }
 
 #[test]
+fn a_decision_that_no_reader_could_read_is_not_signed() {
+    let key = SigningKey::from_seed([1; 32]);
+    let sign = |length: usize| {
+        let upstream = format!("upstream: {{workflow_id: {}}}\n", "x".repeat(length));
+        let request = request(&format!("{REQUEST}{upstream}"));
+        let decision = decide(&policy(POLICY), &request, &Evidence::default(), &moment(0));
+        DecisionReceipt::draft(&decision, &request, id(1), None).sign(&key)
+    };
+    let signed = sign(1_000_000).unwrap();
+    assert_eq!(DecisionReceipt::parse(signed.to_text().as_bytes()), Ok(signed));
+    assert!(matches!(sign(1_100_000), Err(SignError::TooLarge(_))));
+}
+
+#[test]
 fn contradictory_receipts_are_not_read() {
     let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
     let good = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
+    let mut disposition = good.document().get("disposition").unwrap().clone();
+    if let Json::Object(disposition) = &mut disposition {
+        disposition.insert("downstream_allowed", true);
+    }
+    for (name, _) in good.document().iter() {
+        let mut document = good.document().clone();
+        document.remove(name);
+        let error = DecisionReceipt::from_document(Json::Object(document)).unwrap_err();
+        assert_eq!(error.code(), if name == "receipt_type" { "not_a_decision" } else { "missing_field" }, "{name}");
+    }
     for (name, value, code) in [
         ("outcome", Json::from("Allow"), "contradiction"),
         ("outcome", Json::from("allow"), "contradiction"),
         ("safe_to_execute", Json::Bool(true), "contradiction"),
         ("human_review_terminal", Json::Bool(false), "contradiction"),
         ("receipt_type", Json::from("other"), "not_a_decision"),
+        ("vrf_version", Json::from("1.0"), "not_a_decision"),
         ("decision_id", Json::Null, "missing_field"),
+        ("decision_id", Json::from("d1"), "missing_field"),
+        ("reasons", Json::from(vec![Json::from("because")]), "missing_field"),
+        ("routing", Json::from(Object::new()), "missing_field"),
+        ("binding", Json::from(Object::new()), "missing_field"),
+        ("runtime_loopback", Json::Null, "contradiction"),
+        ("disposition", disposition, "contradiction"),
     ] {
         let mut document = good.document().clone();
         document.insert(name, value);

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignerId, Verification, verify_links,
+    Answer, ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignedEnd, SignerId, Verification, verify_links,
 };
 use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
@@ -34,7 +34,7 @@ pub(crate) struct Verify {
     /// Receipts: files of one, or of one a line; ids in the store; - for standard input
     #[arg(required = true, value_name = "FILE|ID|-")]
     receipts: Vec<String>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// The canonical form the issuer hashes: vrf, jcs, py-utf8 or py-ascii
@@ -43,7 +43,7 @@ pub(crate) struct Verify {
     /// Check that the receipts, in this order, are one whole chain
     #[arg(long)]
     chain: bool,
-    /// The signed head of the chain, so that a chain cut short shows
+    /// The signed head of the chain, so that a chain cut short shows: by the key that signed every receipt, or a trusted one
     #[arg(long, value_name = "FILE", requires = "chain")]
     head: Option<PathBuf>,
     /// Look ids up in this database
@@ -78,7 +78,7 @@ impl Verify {
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
         let (head, head_exit) = self.head(trusted)?;
-        let checked = verify_links(&links, head.as_ref());
+        let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
         let (answer, code, cause) = match &checked {
             Ok(()) => ("valid", None, None),
             Err(error) => ("invalid", Some(error.code()), Some(error.to_string())),

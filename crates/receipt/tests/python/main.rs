@@ -1,18 +1,22 @@
 //! Receipts cross to Python and back: the verifier in `docs/receipts.md`, and an issuer with Python's default escaping.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may stop anywhere")]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may stop anywhere")]
 
+mod mutants;
+
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use proofmark_receipt::json::Limits;
 use proofmark_receipt::{
-    Answer, Draft, Hashes, InvalidCause, Object, Profile, ReceiptId, Results, Sha256Digest, SigningKey, Task,
+    Answer, Draft, Hashes, InvalidCause, Json, Object, Profile, ReceiptId, Results, Sha256Digest, SigningKey, Task,
     Timestamp, Verdict, verify,
 };
 
 /// Signs the unsigned receipt in the file named first, and prints it, escaping and sorting as `json.dumps` does.
 const ISSUER: &str = r#"
-import base64, hashlib, json, sys
+import hashlib, json, sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 key = Ed25519PrivateKey.from_private_bytes(bytes([7]) * 32)
 receipt = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -20,24 +24,61 @@ text = json.dumps(receipt, sort_keys=True, separators=(",", ":"))
 content_hash = hashlib.sha256(text.encode()).hexdigest()
 receipt["signature"] = {
     "algorithm": "ed25519",
-    "signer_id": base64.b64encode(key.public_key().public_bytes_raw()).decode(),
+    "signer_id": receipt["metadata"]["issuer_key"],
     "content_hash": content_hash,
     "signature": key.sign(content_hash.encode()).hex(),
 }
 print(json.dumps(receipt))
 "#;
 
+/// Runs the script in the file named first on each receipt in the folder named second, and prints the names of those for
+/// which it does not end with an error.
+const EACH: &str = r#"
+import contextlib, io, pathlib, sys
+script = compile(pathlib.Path(sys.argv[1]).read_text(), "verify.py", "exec")
+for file in sorted(pathlib.Path(sys.argv[2]).iterdir()):
+    sys.argv = ["verify.py", str(file)]
+    try:
+        exec(script, {"__name__": "__main__"})
+    except (Exception, SystemExit):
+        continue
+    print(file.name)
+"#;
+
+/// How many mutated receipts both verifiers are held against.
+const MUTANTS: usize = 2_000;
+
 #[test]
-fn ten_lines_of_python_verify_a_receipt() {
+fn a_few_lines_of_python_verify_a_receipt() {
     let Some(python) = python() else { return };
-    let verifier = documented_verifier();
-    assert!(verifier.trim().lines().count() <= 10, "more than ten lines");
+    let [signature, format] = documented_verifier();
+    assert!(signature.lines().count() <= 18, "too many lines to read at a glance");
+    let verifier = signature + &format;
     let text = draft().sign(&SigningKey::from_seed([7; 32])).unwrap().to_text();
     let run = |text: &str| python.run(&verifier, text).status.success();
     assert!(run(&text), "a valid receipt is refused");
-    for (place, changed) in one_byte_changes(&text) {
+    for (place, changed) in one_byte_changes(&text).into_iter().step_by(4) {
         assert!(!run(&changed), "a change at byte {place} is accepted: {changed}");
     }
+}
+
+#[test]
+fn what_is_valid_here_is_valid_there_and_the_other_way_round() {
+    let Some(python) = python() else { return };
+    let mut texts = vectors();
+    assert!(texts.len() > 100, "vectors are missing");
+    texts.extend(one_byte_changes(&mutants::issued(0)).into_iter().map(|(_, text)| text.into_bytes()));
+    texts.extend((0..MUTANTS).map(mutants::mutant));
+    let there = python.valid(&documented_verifier().concat(), &texts);
+    let mut valid = 0;
+    for (number, text) in texts.iter().enumerate() {
+        let here = verify(text, Profile::Vrf, &[]).answer;
+        let shown = || String::from_utf8_lossy(text).chars().take(3_000).collect::<String>();
+        assert_eq!(here == Answer::Valid, there.contains(&number), "{number}: {here:?}: {}", shown());
+        valid += usize::from(here == Answer::Valid);
+    }
+    println!("{} receipts, {valid} valid in both", texts.len());
+    assert!(valid * 10 > texts.len() && valid * 2 < texts.len(), "{valid} of {} are valid", texts.len());
 }
 
 #[test]
@@ -87,11 +128,26 @@ fn one_byte_changes(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-fn documented_verifier() -> String {
+/// The two blocks of Python in the page: the signature, and the format.
+fn documented_verifier() -> [String; 2] {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/receipts.md");
     let document = std::fs::read_to_string(path).unwrap();
-    let (_, after) = document.split_once("```python\n").expect("the document shows Python");
-    after.split_once("```").unwrap().0.to_owned()
+    let blocks: Vec<_> = document.split("```python\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
+    let [signature, format] = blocks.as_slice() else { panic!("the page shows {} blocks of Python", blocks.len()) };
+    [(*signature).to_owned(), (*format).to_owned()]
+}
+
+/// The receipts of the vectors that are verified under the profile `vrf`.
+fn vectors() -> Vec<Vec<u8>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/receipt.json");
+    let limits = Limits { max_bytes: 64 << 20, max_depth: 128 };
+    let vectors = Json::parse_with(&std::fs::read(path).unwrap(), limits).unwrap();
+    let cases = vectors.as_object().and_then(|vectors| vectors.get("cases")).and_then(Json::as_array).unwrap();
+    let text = |case: &Json| match case.as_object().unwrap() {
+        case if case.contains("profile") => None,
+        case => case.get("receipt").and_then(Json::as_str).map(|text| text.as_bytes().to_vec()),
+    };
+    cases.iter().filter_map(text).collect()
 }
 
 struct Python(PathBuf);
@@ -111,6 +167,21 @@ fn python() -> Option<Python> {
 }
 
 impl Python {
+    /// The numbers of the `receipts` that `script` calls valid.
+    fn valid(&self, script: &str, receipts: &[Vec<u8>]) -> HashSet<usize> {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, each) = (folder.path().join("verify.py"), folder.path().join("receipts"));
+        std::fs::write(&file, script).unwrap();
+        std::fs::create_dir(&each).unwrap();
+        for (number, receipt) in receipts.iter().enumerate() {
+            std::fs::write(each.join(number.to_string()), receipt).unwrap();
+        }
+        let output = Command::new(&self.0).args(["-c", EACH]).arg(&file).arg(&each).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let names = String::from_utf8(output.stdout).unwrap();
+        names.lines().map(|name| name.parse().unwrap()).collect()
+    }
+
     /// Runs `script` with a file holding `receipt` as its argument.
     fn run(&self, script: &str, receipt: &str) -> std::process::Output {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! `proofmark approve`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use proofmark_verifier::{Store, approve, now};
 use crate::config::{self, Config};
 use crate::decide::{decision_receipt, genuine};
 use crate::exit::Exit;
+use crate::out;
 
 /// The longest an approval may count.
 const MAX_EXPIRY: Duration = Duration::from_secs(30 * 86_400);
@@ -77,7 +78,7 @@ impl Approve {
         let expiry = i64::try_from(self.expires.as_millis()).unwrap_or(i64::MAX);
         let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(expiry));
         let receipt = approve(Approval { role, note: self.note, expires_at }, &decision, &key, Some(&store))?;
-        writeln!(io::stdout().lock(), "{}", receipt.to_text())?;
+        writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }
 }

@@ -1,6 +1,6 @@
 //! `proofmark decide`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,6 +14,7 @@ use crate::config::{self, Config};
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Decide whether an action may execute now, and how to go on if not
@@ -83,12 +84,12 @@ impl Decide {
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
             genuine(&resumed, signers, path)?;
             if let Some(why) = not_admitted(&resume(&question, &resumed, &store)?) {
-                writeln!(io::stdout().lock(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
+                writeln!(out::stdout(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
                 return Ok(Exit::No);
             }
         }
         let decided = decide(&question, &key, &store)?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
             false => write!(out, "{}", shown(&policy, &decided))?,
@@ -149,7 +150,7 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let mut out = io::stdout().lock();
+    let mut out = out::stdout();
     match replay(question, receipt, None)? {
         Replay::Same => {
             writeln!(out, "{} the same request and policy come to the same decision", paint.good("same"))?;

@@ -10,6 +10,7 @@ use proofmark_verifier::{StepRun, chain_name, kept_state};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 
 /// List and show runs of workflow steps
 #[derive(Subcommand)]
@@ -56,7 +57,7 @@ impl Runs {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for run in store.step_runs(None)? {
             line(&mut out, &run, &[], self.json)?;
         }
@@ -74,7 +75,7 @@ impl Show {
                 self.run
             );
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for step in steps {
             let receipts = store.chain(&chain_name(&step.run, &step.step))?;
             let ids: Vec<String> = receipts.iter().map(|receipt| receipt.receipt_id().to_string()).collect();

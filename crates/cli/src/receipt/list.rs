@@ -9,6 +9,7 @@ use proofmark_verifier::{Cursor, Filter};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// List the receipts in the store, newest first
@@ -55,7 +56,7 @@ impl List {
             after: self.after,
             ..Filter::default()
         })?;
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         let paint = Paint::for_stdout();
         for receipt in page.receipts.iter().map(|kept| &kept.receipt) {
             match self.json {
@@ -65,7 +66,7 @@ impl List {
         }
         if let Some(next) = page.next {
             drop(out);
-            eprintln!("there are more: go on with --after {next}");
+            out::say(format_args!("there are more: go on with --after {next}"));
         }
         Ok(Exit::Yes)
     }

@@ -15,6 +15,7 @@ mod decide;
 mod help;
 mod key;
 mod lint;
+mod output;
 mod project;
 mod receipt;
 mod run;

@@ -58,7 +58,11 @@ fn no_answer_is_better_for_being_unread() {
     let invalid = place.file("invalid.json", receipt.replacen("\"fail\"", "\"pass\"", 1));
     let undecidable = place.file("undecidable.json", &receipt[..receipt.len() / 2]);
     let cases = std::fs::read_to_string(decide("cases.yaml")).unwrap();
-    let cases = cases.replace("policy.yaml", &decide("policy.yaml")).replacen("local_replan", "allow", 1);
+    let cases = cases.replace("policy.yaml", &decide("policy.yaml")).replacen(
+        "reasons: [not_verified]",
+        "reasons: [not_approved]",
+        1,
+    );
     let cases = place.file("cases.yaml", cases);
     let job = std::fs::read_to_string(project_file("examples/commerce/job.json")).unwrap();
     let job = place.file("job.json", job.replace("return sorted(xs)", "return xs"));
@@ -114,7 +118,7 @@ fn a_batch_is_answered_while_it_is_read() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || send.send(lines.next()).and_then(|()| Ok(lines.count())));
+    std::thread::spawn(move || send.send(lines.next()).map(|()| lines.count()));
     let mut file = File::options().write(true).open(&pipe).unwrap();
     let line = r#"{"output":{"content":"{}"},"verification":{"kind":"schema_check","checks":[{"name":"a","constraint":"json_parse"}]}}"#;
     let lines = format!("{line}\n").repeat(4_000);

@@ -361,10 +361,14 @@ class Calc(unittest.TestCase):
     let wrong = place.receipt(&request("def total(xs):\n    return 3", tests, command[0]), &[]);
     assert_eq!(names(&wrong, Status::Pass), ["test_calc.Calc.test_sum"], "{}", wrong.to_text());
     assert_eq!(names(&wrong, Status::Fail).len(), 3, "{}", wrong.to_text());
-    let cheats = ["import sys\nsys.exit(0)", "import os\nos._exit(0)", "import unittest\nunittest.main = print\nraise SystemExit"];
+    let cheats = [
+        "import sys\nsys.exit(0)",
+        "import os\nos._exit(0)",
+        "import unittest\nunittest.main = print\nraise SystemExit",
+    ];
     for calc in cheats {
         let receipt = place.receipt(&request(calc, tests, command[0]), &[]);
-        assert_eq!((receipt.verdict(), only(&receipt).status), (Verdict::Fail, Status::Error), "{}", receipt.to_text());
+        assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());
     }
     let none = place.receipt(&request("", "import calc", command[0]), &[]);
     assert_eq!(none.verdict(), Verdict::Fail, "{}", none.to_text());
@@ -441,7 +445,8 @@ fn a_folder_is_read_within_bounds() {
 #[test]
 fn hidden_tests_keep_their_names_and_times() {
     let place = Place::new();
-    let text = "echo 'TAP version 14'; echo '1..1'; echo 'ok 1 - secret'; echo '  ---'; echo '  duration_ms: 7'; echo '  ...'";
+    let text =
+        "echo 'TAP version 14'; echo '1..1'; echo 'ok 1 - secret'; echo '  ---'; echo '  duration_ms: 7'; echo '  ...'";
     let more = [
         ("report", Json::from("stdout:tap")),
         ("reveal", Json::from("none")),

@@ -117,6 +117,8 @@ fn files_that_cannot_be_laid_out_are_the_submissions_fault() {
         let message = judgment.results.details.first().unwrap().message.clone().unwrap();
         assert!(message.contains(words), "{message}");
     }
+    let error = request(json!({format!("{:256}", "x"): ""}), json!({"command": ["bash", "a"]})).unwrap_err();
+    assert_eq!(error.code(), "invalid_value");
     let error = request(
         json!({"a": ""}),
         json!({"command": ["bash", "a"], "limits": {"disk_mb": 1}, "files": {"c": "x".repeat((1 << 20) + 1)}}),

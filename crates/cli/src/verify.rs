@@ -150,7 +150,7 @@ impl Window {
 }
 
 /// The most requests of a window.
-const WINDOW_REQUESTS: usize = 1_024;
+const WINDOW_REQUESTS: usize = 256;
 /// With so many bytes of requests, a window takes no more.
 const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
 

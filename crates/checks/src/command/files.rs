@@ -12,6 +12,9 @@ pub const MAX_FOLDERS: usize = 5_000;
 /// The longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
 
+/// The longest name of a file or a folder that Linux has, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
 /// What the disk of a run gives a file at a time, in bytes.
 const BLOCK_BYTES: u64 = 4_096;
 
@@ -81,7 +84,9 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a path stays inside of the project, and why not.
 pub(super) fn check(path: &str) -> Result<(), String> {
-    let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.chars().any(char::is_control);
+    let plain = |name: &str| {
+        !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
+    };
     match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
         true => Ok(()),
         false => {

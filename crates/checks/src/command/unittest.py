@@ -1,7 +1,13 @@
 # Runs unittest as `python3 -m unittest` does, and writes each test to a report in TAP.
-import os
 import sys
+
+# The runner is Python's own, whatever the project has of that name.
+path = sys.path[:]
+sys.path[:] = [folder for folder in path if folder]
+import os
 import unittest
+
+sys.path[:] = path
 
 REPORT = os.path.abspath(".proofmark-report.tap")
 

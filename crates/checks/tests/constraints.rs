@@ -355,13 +355,15 @@ fn hidden_checks_show_nothing_of_the_submission() {
     let with = |reveal: &str, output: &str| {
         let mut verification = constraint("json_path:$.secret == 1");
         verification["reveal"] = reveal.into();
+        verification["salt"] = "0123456789abcdef".into();
         judge(&verification, output).results.details.remove(0)
     };
     let (wrong, none) = (r#"{"secret": 2}"#, "{}");
     assert_eq!(with("all", wrong).actual.as_deref(), Some("2"));
     assert_eq!(with("failures", wrong).actual.as_deref(), Some("2"));
     let hidden = with("none", wrong);
-    assert_eq!((hidden.status, hidden.actual, hidden.message), (Status::Fail, None, None));
+    assert_eq!((hidden.status, hidden.actual, hidden.message, hidden.constraint), (Status::Fail, None, None, None));
     let hidden = with("none", none);
-    assert_eq!((hidden.status, hidden.actual, hidden.message), (Status::Error, None, None));
+    assert_eq!((hidden.status, hidden.actual, hidden.constraint), (Status::Error, None, None));
+    assert_eq!(hidden.message.as_deref(), Some("no answer"));
 }

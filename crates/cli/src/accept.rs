@@ -15,6 +15,7 @@ use crate::config::{self, Config};
 use crate::document;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Judge an agent's response to a workflow step by the step's contract
@@ -102,7 +103,7 @@ impl Accept {
             trusted: &trusted,
         };
         let accepted = accept(&attempt, Some(&key), Some(&store))?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,
             false => print(&mut out, &self.step, &accepted)?,

@@ -13,6 +13,7 @@ use proofmark_verifier::{Caps, Format, Host, Request, Sealer, Store, verify_all}
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 use crate::summary;
 
@@ -67,7 +68,7 @@ impl Evaluate {
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
         let receipt = verified(request, &Sealer::new(Some(key), Some(store)))?;
         let evaluation = evaluation(&receipt);
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", evaluation.to_text())?,
             false => print(&mut out, &self.job.display().to_string(), &receipt, &evaluation)?,

@@ -1,6 +1,6 @@
 //! `proofmark approve`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
@@ -12,6 +12,7 @@ use proofmark_verifier::{Store, approve, now};
 use crate::config::{self, Config};
 use crate::decide::{decision_receipt, genuine};
 use crate::exit::Exit;
+use crate::out;
 
 /// The longest an approval may count.
 const MAX_EXPIRY: i64 = 30 * 86_400_000;
@@ -75,7 +76,7 @@ impl Approve {
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
         let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(self.expires));
         let receipt = approve(Approval { role, note: self.note, expires_at }, &decision, &key, Some(&store))?;
-        writeln!(io::stdout().lock(), "{}", receipt.to_text())?;
+        writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }
 }

@@ -1,6 +1,6 @@
 //! `proofmark decide`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,6 +14,7 @@ use crate::config::{self, Config};
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Decide whether an action may execute now, and how to go on if not
@@ -88,12 +89,12 @@ impl Decide {
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
             genuine(&resumed, signers, path)?;
             if let Some(why) = not_admitted(&resume(&question, &resumed, &store)?) {
-                writeln!(io::stdout().lock(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
+                writeln!(out::stdout(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
                 return Ok(Exit::No);
             }
         }
         let decided = decide(&question, &key, &store)?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
             false => write!(out, "{}", shown(&policy, &decided))?,
@@ -181,7 +182,7 @@ fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Resu
         (Recomputed::Same, Answer::Invalid(_)) => (paint.bad("invalid"), Exit::No),
         (Recomputed::Same, Answer::Valid) => (paint.bad("untrusted"), Exit::No),
     };
-    let mut out = io::stdout().lock();
+    let mut out = out::stdout();
     writeln!(out, "{word}\n  {}", tame(&signed))?;
     match replay.recomputed {
         Recomputed::Differs(differences) => {

@@ -10,6 +10,7 @@ use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::Paint;
 
 /// Say what this host can run and isolate, and what is missing
@@ -38,7 +39,7 @@ impl Doctor {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let findings = Findings::gather(config);
         match self.json {
-            true => writeln!(std::io::stdout().lock(), "{}", Json::from(findings.object(config)).to_text())?,
+            true => writeln!(out::stdout(), "{}", Json::from(findings.object(config)).to_text())?,
             false => findings.print(config)?,
         }
         let isolated = findings.levels.iter().any(|(_, lacking)| lacking.is_none());
@@ -65,7 +66,7 @@ impl Findings {
 
     fn print(&self, config: &Config) -> anyhow::Result<()> {
         let paint = Paint::for_stdout();
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         writeln!(out, "isolation")?;
         for (level, lacking) in &self.levels {
             match lacking {

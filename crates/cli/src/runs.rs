@@ -10,6 +10,7 @@ use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
 
 use crate::config::Config;
 use crate::exit::{self, Exit};
+use crate::out;
 use crate::paint::tame;
 
 /// List and show runs of workflow steps
@@ -60,7 +61,7 @@ impl Runs {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         let mut exit = Exit::Yes;
         for (tenant, run) in store.all_tenants_step_runs()? {
             // A state that cannot be read keeps nobody from seeing the others.
@@ -83,7 +84,7 @@ impl Show {
                 self.run
             );
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for step in steps {
             let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
             let ids: Vec<String> = receipts.iter().map(|receipt| receipt.receipt_id().to_string()).collect();

@@ -15,6 +15,7 @@ use proofmark_verifier::{Desk, Host, Language, Store, Verifications, allow_many_
 use crate::config::{self, Config};
 use crate::document::{self, read_with};
 use crate::exit::Exit;
+use crate::out;
 
 /// The most findings one listing has.
 const MAX_FINDINGS: usize = 1_000;
@@ -45,11 +46,11 @@ impl Serve {
         let open = keys.is_none();
         let bench = self.answers.workbench(config)?;
         if let Err(error) = allow_many_files() {
-            eprintln!("the number of open connections stays low ({error})");
+            out::say(format_args!("the number of open connections stays low ({error})"));
         }
         serve(Settings { listen: self.listen, bench, keys, rate: self.rate }, |address| {
             let warning = if open { " to anybody on this host: there are no API keys" } else { "" };
-            eprintln!("serving on http://{address}{warning}");
+            out::say(format_args!("serving on http://{address}{warning}"));
         })?;
         Ok(Exit::Yes)
     }
@@ -128,7 +129,7 @@ impl ApiKey {
         };
         let (key, entry) = new_key(&self.id, role, &self.tenant)?;
         writeln!(io::stderr().lock(), "{key}")?;
-        writeln!(io::stdout().lock(), "{}", entry.to_text())?;
+        writeln!(out::stdout(), "{}", entry.to_text())?;
         Ok(Exit::Yes)
     }
 }
@@ -148,7 +149,7 @@ pub(crate) struct Findings {
 impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {

@@ -15,6 +15,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Run a table of cases against workflows: contract, response, trace, and the state that must come of it
@@ -71,7 +72,7 @@ impl Test {
             results.push((case.name.as_str(), came));
         }
         let failed = results.iter().filter(|(_, came)| came.is_err()).count();
-        write(&mut io::stdout().lock(), self.format, &results)?;
+        write(&mut out::stdout(), self.format, &results)?;
         Ok(if failed == 0 { Exit::Yes } else { Exit::No })
     }
 }

@@ -1,6 +1,6 @@
 //! `proofmark x402`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -10,6 +10,7 @@ use proofmark_verifier::x402::{Carried, HEADER, MAX_HEADER, decode, header, path
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::receipt::read;
 
 /// Put receipts into the headers of paid answers (x402), and take them out
@@ -56,7 +57,7 @@ impl Encode {
         let bytes = text.bytes.trim_ascii();
         let context = || format!("read the receipt `{}`", text.label);
         let text = std::str::from_utf8(bytes).with_context(context)?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         for (name, value) in header(text).with_context(context)?.fields() {
             writeln!(out, "{name}: {value}")?;
         }
@@ -90,7 +91,7 @@ impl Decode {
         };
         match decode(value(&text))? {
             Carried::Receipt { text, .. } => {
-                writeln!(io::stdout().lock(), "{text}")?;
+                writeln!(out::stdout(), "{text}")?;
                 Ok(Exit::Yes)
             }
             Carried::Id(id) => bail!(

@@ -81,7 +81,9 @@ pub(crate) fn verify(
     let judgment = request.judge(outcome.as_ref(), expected.as_ref());
     let mut metadata = Object::new();
     metadata.insert("verifier", VERIFIER);
-    metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    if request.checks.reveal().shows_times() {
+        metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    }
     metadata.insert("structural", true);
     if let (Some(job), Some(outcome)) = (submission, outcome) {
         ran_in(&mut metadata, &job, outcome);

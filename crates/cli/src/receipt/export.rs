@@ -11,6 +11,7 @@ use proofmark_verifier::{DecisionsWanted, KeptDecision, Store, Tenant, a2a, chai
 use super::read;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 
 /// How many decisions are read at once.
 const DECISIONS_AT_ONCE: usize = 1_000;
@@ -70,7 +71,7 @@ impl Form {
 
 impl Export {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         if !self.ids.is_empty() {
             for id in &self.ids {
                 writeln!(out, "{}", self.format.text(&read::stored(id, self.store.as_deref(), config)?))?;

@@ -9,6 +9,7 @@ use proofmark_verifier::{Cursor, Filter, Tenant};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// List the receipts in the store, newest first
@@ -62,7 +63,7 @@ impl List {
             Some(tenant) => store.of(tenant).list(&filter)?,
             None => store.all_tenants_receipts(&filter)?,
         };
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         let paint = Paint::for_stdout();
         for receipt in page.receipts.iter().map(|kept| &kept.receipt) {
             match self.json {
@@ -72,10 +73,10 @@ impl List {
         }
         drop(out);
         if page.unreadable > 0 {
-            eprintln!("{} receipts were left out: they are not as they were kept", page.unreadable);
+            out::say(format_args!("{} receipts were left out: they are not as they were kept", page.unreadable));
         }
         if let Some(next) = page.next {
-            eprintln!("there are more: go on with --after {next}");
+            out::say(format_args!("there are more: go on with --after {next}"));
         }
         Ok(Exit::Yes)
     }

@@ -44,7 +44,7 @@ pub(crate) fn stored(prefix: &str, path: Option<&Path>, config: &Config) -> anyh
             let kept = store.all_tenants_receipt(id)?.ok_or_else(gone)?;
             if kept.others > 0 {
                 let issuers = "that of the command line, or else one issued here, is taken";
-                eprintln!("{} more receipts in the store have the id {id}: {issuers}", kept.others);
+                crate::out::say(format_args!("{} more receipts in the store have the id {id}: {issuers}", kept.others));
             }
             Ok(kept.receipt)
         }

@@ -16,6 +16,7 @@ use super::read::{self, Text};
 use crate::config::{self, Config};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Check receipts offline: format, hash, signature, signer
@@ -91,7 +92,7 @@ impl Verify {
                 line.insert("length", receipts.len() as u64);
                 line.insert("answer", answer);
                 insert_cause(&mut line, code, cause.as_deref());
-                writeln!(std::io::stdout().lock(), "{}", Json::from(line).to_text())?;
+                writeln!(out::stdout(), "{}", Json::from(line).to_text())?;
             }
             false => write_line(answer, &label, code, cause.as_deref())?,
         }
@@ -113,12 +114,12 @@ impl Verify {
     fn print(&self, label: &str, checked: &Checked) -> anyhow::Result<()> {
         if self.json {
             let line = checked.to_json(label).to_text();
-            writeln!(std::io::stdout().lock(), "{line}")?;
+            writeln!(out::stdout(), "{line}")?;
             return Ok(());
         }
         let Verification { answer, trust, signer, hint } = &checked.verification;
         write_line(answer.as_str(), label, answer.code(), answer.cause().as_deref())?;
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         if let Some(profile) = hint {
             writeln!(out, "  it would verify under `--profile {profile}`: its issuer hashes another canonical form")?;
         }
@@ -165,7 +166,7 @@ fn insert_cause(line: &mut Object, code: Option<&str>, cause: Option<&str>) {
 fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
     let painted = if answer == Answer::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
-    let mut out = std::io::stdout().lock();
+    let mut out = out::stdout();
     writeln!(out, "{painted} {}", tame(label))?;
     if let (Some(code), Some(cause)) = (code, cause) {
         writeln!(out, "  {code}: {}", tame(cause))?;

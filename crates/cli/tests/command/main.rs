@@ -16,6 +16,7 @@ mod evidence;
 mod help;
 mod key;
 mod lint;
+mod output;
 mod project;
 mod receipt;
 mod run;

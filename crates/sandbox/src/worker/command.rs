@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use proofmark_checks::{End, Job, Project};
+use proofmark_checks::{End, Job, PROJECT_FOLDER, Project};
 
 use super::{CANCELLED, Crew, STDERR_KEPT, STUCK};
 use crate::cell::Body;
@@ -26,10 +26,13 @@ impl Crew {
         deadline: Instant,
     ) -> Result<End, ZygoteError> {
         let packages = project::packages(project, runtime.language);
+        if let Some(lacking) = project::lacking(runtime, project, &packages) {
+            return Ok(End::Unavailable(lacking));
+        }
         let tree = project::tree(runtime, project, &packages)?;
         let launch = project::command(runtime, project, &packages)?;
         let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
-        let folder = c_string(Path::new(project::FOLDER))?;
+        let folder = c_string(Path::new(PROJECT_FOLDER))?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
         let (report_out, report_in) = sys::pipe()?;

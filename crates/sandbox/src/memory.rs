@@ -19,7 +19,7 @@ const SHARE: [&str; 2] = ["Pss:", "SwapPss:"];
 pub(crate) struct Family {
     /// The first process of the cell.
     pub(crate) root: libc::pid_t,
-    /// Whether that is a keeper, which is ours and does not count.
+    /// Whether that is the cell's init, which is ours and does not count.
     pub(crate) kept: bool,
 }
 

@@ -123,7 +123,8 @@ pub(crate) struct Bounds<'a> {
     pub(crate) memory_bytes: u64,
     /// What ends the leaf and all it started.
     pub(crate) kill_signal: i32,
-    /// Whether the process watched is a keeper of ours, and the leaf its child.
+    /// Whether the process watched is the init of a cell, which is ours, and the leaf
+    /// its child.
     pub(crate) kept: bool,
     /// Whether nobody waits for its answer any more.
     pub(crate) cancelled: &'a AtomicBool,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program};
 
-use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
 use crate::host::Inner;
 use crate::level::Level;
@@ -30,6 +30,9 @@ const STDERR_KEPT: usize = 4096;
 /// How much all answers of a pristine process may have together.
 const MAX_PRISTINE_BYTES: usize = 64 << 20;
 
+/// What counts as the user's processes beside a leaf's: the zygote and its init.
+const OWN_PROCESSES: u64 = 2;
+
 /// How much an answer may be framed by, beyond the value itself.
 const FRAME_SLACK: usize = 16 << 10;
 
@@ -45,7 +48,8 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
         let cancelled = Arc::default();
-        let crew = host.level.clone().map(|level| Crew { host, level, slot, zygotes: HashMap::new(), cancelled });
+        let crew = host.level.clone();
+        let crew = crew.map(|(level, ground)| Crew { host, level, ground, slot, zygotes: HashMap::new(), cancelled });
         Worker { crew, _thread_bound: PhantomData }
     }
 
@@ -86,6 +90,7 @@ pub struct Watch<'a> {
 struct Crew {
     host: Arc<Inner>,
     level: Level,
+    ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<PathBuf, Zygote>,
     /// Whether the job at hand was cancelled.
@@ -121,7 +126,7 @@ impl Crew {
                 job.cases.iter().enumerate().map(run).collect()
             }
         };
-        let mut isolation = self.level.walls(host.landlock > 0);
+        let mut isolation = self.level.walls(self.ground.landlock > 0);
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
@@ -228,7 +233,7 @@ impl Crew {
     fn take_zygote(&mut self, runtime: &Runtime) -> Result<Zygote, ZygoteError> {
         match self.zygotes.remove(&runtime.path) {
             Some(zygote) if !zygote.is_worn() => Ok(zygote),
-            Some(_) | None => Zygote::start(runtime, self.level, self.slot, self.host.landlock),
+            Some(_) | None => Zygote::start(runtime, self.level, self.slot, &self.ground),
         }
     }
 
@@ -246,14 +251,15 @@ impl Crew {
         let (result_out, result_in) = sys::pipe()?;
         let leaf_limits = LeafLimits {
             data_bytes: program::data_bytes(runtime.language, limits),
-            processes: u64::from(limits.processes) + 1,
+            processes: u64::from(limits.processes) + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
         };
         let leaf = zygote.fork(&leaf_limits, &job_out, &result_in)?;
         drop((job_out, result_in));
         let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
         let mut input = Input::new(job_in, job.to_vec())?;
-        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &self.bounds(limits, deadline))?;
+        let bounds = Bounds { kept: false, ..self.bounds(limits, deadline) };
+        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
             self.zygotes.insert(runtime.path.clone(), zygote);
@@ -272,13 +278,13 @@ impl Crew {
         deadline: Instant,
     ) -> Result<End, ZygoteError> {
         let mut tree = runtime.tree()?;
-        let place = ProgramFile::new(self.level)?;
-        place.put(&mut tree, source)?;
+        let file = ProgramFile::put(self.level, &mut tree, source)?;
         let (stdin, stdin_in) = sys::pipe()?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
-        let launch = program::whole(runtime, place.path())?;
-        let fds = [stdin, stdout, stderr];
+        let launch = program::whole(runtime, file.path())?;
+        let mut fds = vec![stdin, stdout, stderr];
+        fds.extend(file.into_descriptor());
         let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
         drop(fds);
         let mut outputs =
@@ -305,9 +311,8 @@ impl Crew {
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds<'_> {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        let kept = !self.level.has_namespaces();
         let cancelled = &self.cancelled;
-        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal(), kept, cancelled }
+        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal(), kept: true, cancelled }
     }
 
     fn start(
@@ -340,7 +345,7 @@ impl Crew {
             disk_mb: limits.disk_mb,
             limits: &rlimits,
             audience: Audience::Submission,
-            landlock: self.host.landlock,
+            ground: &self.ground,
         };
         Cell::start(&blueprint, body, fds)
     }

@@ -28,6 +28,8 @@ const NODE_HARNESS: &str = include_str!("harness/node.js");
 pub(crate) const NO_CORE: u64 = 1;
 /// Open files of one process.
 const MAX_FILES: u64 = 128;
+/// Signals that wait, and timers: each is memory of the kernel.
+const MAX_SIGNALS: u64 = 1_024;
 /// Bytes of stack of one process.
 const STACK_BYTES: u64 = 8 << 20;
 /// Threads that node itself starts, on top of those a submission may.
@@ -125,6 +127,7 @@ pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
         (libc::RLIMIT_FSIZE, u64::from(disk_mb) << 20),
         (libc::RLIMIT_MEMLOCK, 0),
         (libc::RLIMIT_MSGQUEUE, 0),
+        (libc::RLIMIT_SIGPENDING, MAX_SIGNALS),
         (libc::RLIMIT_STACK, STACK_BYTES),
     ]
 }

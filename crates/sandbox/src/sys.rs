@@ -111,6 +111,14 @@ pub(crate) fn pid_of(pidfd: &OwnedFd) -> Option<libc::pid_t> {
     (pid > 0).then_some(pid)
 }
 
+/// Whether two processes have one memory between them, as after `vfork`; `false`
+/// where the kernel does not tell.
+pub(crate) fn share_memory(one: libc::pid_t, other: libc::pid_t) -> bool {
+    const KCMP_VM: libc::c_long = 1;
+    // SAFETY: the call takes no pointer.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0 }
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

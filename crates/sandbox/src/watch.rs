@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::memory::Family;
+use crate::memory::{Family, Meter};
 use crate::sys;
 
 /// How often the memory of a leaf and its descendants is added up, and whether its job was cancelled is looked at.
@@ -155,7 +155,7 @@ pub(crate) fn watch(
 ) -> io::Result<Why> {
     let mut why = None;
     let mut give_up = None;
-    let family = sys::pid_of(pidfd).map(|root| Family { root, kept: bounds.kept });
+    let mut meter = sys::pid_of(pidfd).map(|root| Meter::new(Family { root, kept: bounds.kept }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
@@ -171,7 +171,7 @@ pub(crate) fn watch(
         let cancelled = bounds.cancelled.load(Ordering::Relaxed) && !gone;
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
-            family.filter(|family| too_much(*family, bounds.memory_bytes)).map(|_| Why::Memory)
+            meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
         });
         if gone {
             return Ok(why.or(over).unwrap_or(Why::Ended));
@@ -190,8 +190,4 @@ pub(crate) fn watch(
 /// What was read of an output, once the leaf is gone.
 pub(crate) fn finish(output: Output) -> Vec<u8> {
     output.bytes
-}
-
-fn too_much(family: Family, limit: u64) -> bool {
-    family.held_bytes() > limit && family.proportional_bytes() > limit
 }

@@ -8,6 +8,7 @@ use std::ptr;
 
 use crate::child::{Entering, INNER_ID, Overseen, Start, Step, first_stage};
 use crate::filter::{Audience, Place, allow_list};
+use crate::groups::{Group, Groups, GroupsError};
 use crate::init::{InitFds, InitFile};
 use crate::level::Level;
 use crate::sys::{self, Exit};
@@ -46,12 +47,16 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) limits: &'a [(u32, u64)],
     pub(crate) audience: Audience,
     pub(crate) ground: &'a Ground,
+    /// The control group of the case.
+    pub(crate) group: Option<&'a Group>,
 }
 
 /// What of the host every cell stands on.
 pub(crate) struct Ground {
     /// The Landlock version the kernel speaks; 0 where it has none.
     pub(crate) landlock: i32,
+    /// The control groups of its cells, or why there are none.
+    pub(crate) groups: Result<Groups, GroupsError>,
     init: InitFile,
 }
 
@@ -59,7 +64,11 @@ impl Ground {
     /// # Errors
     /// Where the host lets no file in memory run.
     pub(crate) fn find() -> Result<Ground, CellError> {
-        Ok(Ground { landlock: sys::landlock_abi(), init: InitFile::new().map_err(CellError::Init)? })
+        Ok(Ground {
+            landlock: sys::landlock_abi(),
+            groups: Groups::find(),
+            init: InitFile::new().map_err(CellError::Init)?,
+        })
     }
 }
 
@@ -144,11 +153,13 @@ impl Cell {
         drop((go_read, status, life, report, high));
         let life = File::from(life_read);
         adopt(first, blueprint.level, &mut File::from(status_read), life, |pid| {
+            if let Some(group) = blueprint.group {
+                group.admit(pid)?;
+            }
             if blueprint.level.has_namespaces() {
                 map_ids(pid, outer_id)?;
-                File::from(go_write).write_all(&[1])?;
             }
-            Ok(())
+            File::from(go_write).write_all(&[1])
         })
     }
 

@@ -108,7 +108,7 @@ pub(crate) struct Entering<'a> {
     /// The host uid and gid to become, where the supervisor is root.
     pub(crate) outer_id: Option<u32>,
     pub(crate) landlock: i32,
-    /// Readable once the supervisor has written the uid map.
+    /// Readable once the supervisor has written the uid map and set the limits.
     pub(crate) go: RawFd,
     /// Takes one [`Step`] and errno, or the pid of the second stage.
     pub(crate) status: RawFd,
@@ -218,11 +218,11 @@ enum Never {}
 unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
     // SAFETY: every call takes memory prepared before the fork.
     unsafe {
+        let mut byte = 0u8;
+        if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(1);
+        }
         if e.level.has_namespaces() {
-            let mut byte = 0u8;
-            if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
-                libc::_exit(1);
-            }
             if e.level == Level::B {
                 build_tree(e)?;
             }

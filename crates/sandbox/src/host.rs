@@ -1,9 +1,11 @@
 //! What a host offers: interpreters, and the strongest isolation that holds.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cell::Ground;
+use crate::groups::Groups;
 use crate::level::Level;
 use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
@@ -52,6 +54,17 @@ impl Host {
     /// The text for a person, when there is none.
     pub fn level(&self) -> Result<Level, &str> {
         self.inner.level.as_ref().map(|(level, _)| *level).map_err(String::as_str)
+    }
+
+    /// Where the control groups are in which the kernel counts what a submission
+    /// makes it hold.
+    ///
+    /// # Errors
+    /// The text for a person, when there are none: the memory of a submission's
+    /// processes is then added up.
+    pub fn control_groups(&self) -> Result<&Path, String> {
+        let (_, ground) = self.inner.level.as_ref().map_err(String::clone)?;
+        ground.groups.as_ref().map(Groups::folder).map_err(ToString::to_string)
     }
 
     /// Every interpreter on `PATH`. Starts each once to ask it, so this takes a

@@ -15,6 +15,7 @@ mod cell;
 mod child;
 mod files;
 mod filter;
+mod groups;
 mod host;
 mod init;
 mod landlock;

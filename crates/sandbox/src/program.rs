@@ -141,15 +141,21 @@ pub(crate) fn limits(
 ) -> Vec<(u32, u64)> {
     // Without a user namespace the kernel counts everything the user runs.
     let others = if level.has_namespaces() || sys::effective_uid() == 0 { 0 } else { tasks_of_user() };
-    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
-    let init = 1;
     let mut all = fixed_limits(limits.disk_mb);
     all.extend([
         (libc::RLIMIT_DATA, data_bytes(language, limits)),
-        (libc::RLIMIT_NPROC, u64::from(limits.processes) + own_threads + init + others),
+        (libc::RLIMIT_NPROC, tasks(language, limits) + others),
         (libc::RLIMIT_CPU, cpu_seconds),
     ]);
     all
+}
+
+/// How many processes and threads a case may have, with those of its interpreter
+/// and the init of its cell.
+pub(crate) fn tasks(language: Language, limits: &proofmark_checks::Limits) -> u64 {
+    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
+    let init = 1;
+    u64::from(limits.processes) + own_threads + init
 }
 
 /// How many processes and threads the supervisor's user has now.

@@ -66,8 +66,16 @@ pub(crate) fn run(level: Level, ground: &Ground) -> Result<(), Failure> {
         (libc::RLIMIT_FSIZE, 0),
         (libc::RLIMIT_CORE, 0),
     ];
-    let blueprint =
-        Blueprint { level, slot: 0, tree: &tree, disk_mb: 0, limits: &limits, audience: Audience::Submission, ground };
+    let blueprint = Blueprint {
+        level,
+        slot: 0,
+        tree: &tree,
+        disk_mb: 0,
+        limits: &limits,
+        audience: Audience::Submission,
+        ground,
+        group: None,
+    };
     let cell = Cell::start(&blueprint, &Body::Call(attack), &[]).map_err(Failure::Cell)?;
     match cell.wait().map_err(|error| Failure::Cell(error.into()))? {
         Exit::Code(0) => Ok(()),

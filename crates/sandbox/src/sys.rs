@@ -119,6 +119,32 @@ pub(crate) fn share_memory(one: libc::pid_t, other: libc::pid_t) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0 }
 }
 
+/// Locks an open file for as long as it is open; fails where another has.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    // SAFETY: `file` is open; the call takes no pointer.
+    check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
+}
+
+/// Gives `work` the pid of a child that only waits, and ends it.
+pub(crate) fn with_idle_child<T>(work: impl FnOnce(libc::pid_t) -> io::Result<T>) -> io::Result<T> {
+    // SAFETY: the child only waits, by raw system calls, and dies with this thread.
+    let pid = check(unsafe { libc::fork() })?;
+    if pid == 0 {
+        // SAFETY: as above.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            loop {
+                libc::pause();
+            }
+        }
+    }
+    let done = work(pid);
+    // SAFETY: the child is ours and not yet reaped.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    reap(pid)?;
+    done
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::groups::Group;
 use crate::memory::{Family, Meter};
 use crate::sys;
 
@@ -121,6 +122,8 @@ impl Input {
 pub(crate) struct Bounds<'a> {
     pub(crate) deadline: Instant,
     pub(crate) memory_bytes: u64,
+    /// The control group that counts its memory; without one, we do.
+    pub(crate) group: Option<&'a Group>,
     /// What ends the leaf and all it started.
     pub(crate) kill_signal: i32,
     /// Whether the process watched is the init of a cell, which is ours, and the leaf
@@ -155,7 +158,8 @@ pub(crate) fn watch(
 ) -> io::Result<Why> {
     let mut why = None;
     let mut give_up = None;
-    let mut meter = sys::pid_of(pidfd).map(|root| Meter::new(Family { root, kept: bounds.kept }));
+    let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
+    let mut meter = counted_here.map(|root| Meter::new(Family { root, kept: bounds.kept }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
@@ -174,7 +178,8 @@ pub(crate) fn watch(
             meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
         });
         if gone {
-            return Ok(why.or(over).unwrap_or(Why::Ended));
+            let ran_out = bounds.group.is_some_and(Group::ran_out).then_some(Why::Memory);
+            return Ok(why.or(ran_out).or(over).unwrap_or(Why::Ended));
         }
         if let (None, Some(over)) = (why, over) {
             why = Some(over);

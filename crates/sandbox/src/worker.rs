@@ -4,6 +4,7 @@ mod answer;
 mod command;
 
 use std::collections::HashMap;
+use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, P
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
+use crate::groups::Group;
 use crate::host::Inner;
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
@@ -49,7 +51,15 @@ impl Worker {
     pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
         let cancelled = Arc::default();
         let crew = host.level.clone();
-        let crew = crew.map(|(level, ground)| Crew { host, level, ground, slot, zygotes: HashMap::new(), cancelled });
+        let crew = crew.map(|(level, ground)| Crew {
+            host,
+            level,
+            ground,
+            slot,
+            group: None,
+            zygotes: HashMap::new(),
+            cancelled,
+        });
         Worker { crew, _thread_bound: PhantomData }
     }
 
@@ -92,6 +102,8 @@ struct Crew {
     level: Level,
     ground: Arc<Ground>,
     slot: u32,
+    /// The control group of its cases, where the host has any.
+    group: Option<Group>,
     zygotes: HashMap<PathBuf, Zygote>,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,
@@ -105,6 +117,9 @@ impl Crew {
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
             return unavailable(job, runtime.name.clone(), NO_DISK);
+        }
+        if let Err(error) = self.limit_group(runtime, &job.limits) {
+            return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
         }
         // A case's clock does not count what only its first pays for.
         if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
@@ -127,10 +142,23 @@ impl Crew {
             }
         };
         let mut isolation = self.level.walls(self.ground.landlock > 0);
+        if let Some(group) = &self.group {
+            group.end();
+            isolation.push("control-group".to_owned());
+        }
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
         Outcome { runtime: runtime.name.clone(), isolation, cases }
+    }
+
+    /// Sets the limits of the job where the kernel counts.
+    fn limit_group(&mut self, runtime: &Runtime, limits: &Limits) -> io::Result<()> {
+        if let (Ok(groups), None) = (&self.ground.groups, &self.group) {
+            self.group = Some(groups.group(&self.slot.to_string())?);
+        }
+        let Some(group) = &mut self.group else { return Ok(()) };
+        group.limit(limits, program::tasks(runtime.language, limits))
     }
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
@@ -255,6 +283,9 @@ impl Crew {
             cpu_seconds: cpu_seconds(deadline),
         };
         let leaf = zygote.fork(&leaf_limits, &job_out, &result_in)?;
+        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
+            group.admit(pid)?;
+        }
         drop((job_out, result_in));
         let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
         let mut input = Input::new(job_in, job.to_vec())?;
@@ -312,7 +343,14 @@ impl Crew {
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds<'_> {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
         let cancelled = &self.cancelled;
-        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal(), kept: true, cancelled }
+        Bounds {
+            deadline,
+            memory_bytes,
+            group: self.group.as_ref(),
+            kill_signal: self.level.kill_signal(),
+            kept: true,
+            cancelled,
+        }
     }
 
     fn start(
@@ -346,6 +384,7 @@ impl Crew {
             limits: &rlimits,
             audience: Audience::Submission,
             ground: &self.ground,
+            group: self.group.as_ref(),
         };
         Cell::start(&blueprint, body, fds)
     }

@@ -56,8 +56,16 @@ impl Zygote {
         let (errors, errors_in) = sys::pipe()?;
         let launch: Launch = program::harness(runtime, "zygote")?;
         let limits = program::fixed_limits(0);
-        let blueprint =
-            Blueprint { level, slot, tree: &tree, disk_mb: 0, limits: &limits, audience: Audience::Zygote, ground };
+        let blueprint = Blueprint {
+            level,
+            slot,
+            tree: &tree,
+            disk_mb: 0,
+            limits: &limits,
+            audience: Audience::Zygote,
+            ground,
+            group: None,
+        };
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
         let fds = [program::null(false)?, program::null(true)?, errors_in, theirs];
         let cell = Cell::start(&blueprint, &body, &fds)?;

@@ -1,6 +1,7 @@
 //! `proofmark doctor`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proofmark_receipt::{Json, Object};
@@ -28,6 +29,8 @@ pub(crate) struct Doctor {
 /// What was found.
 struct Findings {
     levels: Vec<(Level, Option<String>)>,
+    /// The folder of control groups, or why memory is added up without them.
+    groups: Result<PathBuf, String>,
     runtimes: Vec<Runtime>,
     key: Result<bool, String>,
     store: Result<bool, String>,
@@ -55,8 +58,10 @@ impl Findings {
         let path = config.store_path(None);
         let store = path.exists().then(|| Store::open_existing(&path));
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
+        let host = Host::probe(strongest);
         Findings {
-            runtimes: Host::probe(strongest).runtimes(),
+            runtimes: host.runtimes(),
+            groups: host.control_groups().map(Path::to_owned),
             key: Ok(config.keyring().has(DEFAULT_KEY)),
             store: store.map_or(Ok(false), |store| store.map(|_| true).map_err(|error| error.to_string())),
             clock_behind: behind.filter(|behind| *behind > MAX_CLOCK_SKEW),
@@ -81,6 +86,12 @@ impl Findings {
                 "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;"
             )?;
             writeln!(out, "  in a container: --security-opt seccomp=unconfined), level A or B can be had")?;
+        }
+        match &self.groups {
+            Ok(folder) => {
+                writeln!(out, "  memory   counted by the kernel, in control groups below {}", folder.display())?
+            }
+            Err(why) => writeln!(out, "  memory   added up over processes every 20 ms, without control groups: {why}")?,
         }
         writeln!(out, "runtimes")?;
         for language in Language::ALL {
@@ -117,6 +128,7 @@ impl Findings {
             "levels",
             self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>(),
         );
+        object.insert("memory", memory_object(&self.groups));
         object.insert("runtimes", self.runtimes.iter().map(runtime_object).collect::<Vec<_>>());
         object.insert("home", config.home.display().to_string());
         object.insert("key", state(&self.key, "there", "none"));
@@ -142,6 +154,21 @@ fn level_object(level: Level, lacking: Option<&str>) -> Json {
     object.insert("holds", lacking.is_none());
     if let Some(lacking) = lacking {
         object.insert("lacking", lacking);
+    }
+    object.into()
+}
+
+fn memory_object(groups: &Result<PathBuf, String>) -> Json {
+    let mut object = Object::new();
+    match groups {
+        Ok(folder) => {
+            object.insert("counted_by", "control-groups");
+            object.insert("folder", folder.display().to_string());
+        }
+        Err(why) => {
+            object.insert("counted_by", "sum");
+            object.insert("lacking", why.as_str());
+        }
     }
     object.into()
 }

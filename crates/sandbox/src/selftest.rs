@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ptr;
 
-use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
 use crate::level::Level;
 use crate::sys::Exit;
@@ -48,14 +48,15 @@ const ATTACKS: [Attack; 10] = [
 ];
 
 const MEMORY_BYTES: u64 = 64 << 20;
-const PROCESSES: u64 = 4;
+/// With the init.
+const PROCESSES: u64 = 5;
 
 /// Starts a cell of this level and tries every attack in it.
-pub(crate) fn run(level: Level, landlock: i32) -> Result<(), Failure> {
+pub(crate) fn run(level: Level, ground: &Ground) -> Result<(), Failure> {
     if level == Level::A && crate::sys::effective_uid() != 0 {
         return Err(Failure::Missing("root or CAP_SYS_ADMIN"));
     }
-    if level == Level::C && landlock < 6 {
+    if level == Level::C && ground.landlock < 6 {
         return Err(Failure::Missing("Landlock ABI 6 (Linux 6.12)"));
     }
     let tree = Tree::new().map_err(|error| Failure::Cell(error.into()))?;
@@ -72,7 +73,8 @@ pub(crate) fn run(level: Level, landlock: i32) -> Result<(), Failure> {
         disk_mb: 0,
         limits: &limits,
         audience: Audience::Submission,
-        landlock,
+        ground,
+        group: None,
     };
     let cell = Cell::start(&blueprint, &Body::Call(attack), &[]).map_err(Failure::Cell)?;
     match cell.wait().map_err(|error| Failure::Cell(error.into()))? {

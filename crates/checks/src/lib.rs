@@ -26,7 +26,9 @@ pub use command::{
     MAX_WORDS, ProjectFile,
 };
 pub use compare::{Rules, equal};
-pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+pub use constraint::{
+    Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
+};
 pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, Project, UnknownLanguage};
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofmark_predicate::{CompileError, Decimal, Key, NumberError, Predicate, Schema, Truth, Value};
+use proofmark_predicate::{Budget, CompileError, Decimal, Key, NumberError, Predicate, Schema, Truth, Value};
 use proofmark_receipt::Json;
 
 /// A condition in the predicate language, with what is wrong with it if it can not be read.
@@ -37,16 +37,11 @@ impl Condition {
         Self { source: source.to_owned(), read }
     }
 
-    pub(crate) fn truth(&self, facts: &Value) -> Truth {
+    pub(crate) fn truth(&self, facts: &Value, budget: &Budget<'_>) -> Truth {
         match &self.read {
-            Ok(predicate) => predicate.truth(facts),
+            Ok(predicate) => predicate.truth_within(facts, budget),
             Err(_) => Truth::Unknown(Vec::new()),
         }
-    }
-
-    /// What the expression comes to; `None` when it can not be read or is unknown.
-    pub(crate) fn value(&self, facts: &Value) -> Option<Value> {
-        self.read.as_ref().ok()?.value(facts).ok()
     }
 
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
@@ -70,6 +65,16 @@ pub(crate) fn value(json: &Json) -> Result<Value, NumberError> {
             members.collect::<Result<Vec<_>, NumberError>>()?.into_iter().collect()
         }
     })
+}
+
+/// Steps that looking at all of a value counts as.
+pub(crate) fn steps(value: &Value) -> u64 {
+    match value {
+        Value::List(items) => items.iter().fold(1, |sum, item| steps(item).saturating_add(sum)),
+        Value::Map(map) => map.entries().iter().fold(1, |sum, (_, item)| steps(item).saturating_add(sum)),
+        Value::String(text) => 1 + text.len() as u64 / 16,
+        _ => 1,
+    }
 }
 
 /// Whether two facts that came from JSON are the same: `1` and `1.0` are, members in any order.

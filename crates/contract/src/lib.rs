@@ -29,7 +29,8 @@ pub mod workflow;
 pub use condition::Condition;
 pub use contract::{Contract, ContractError};
 pub use evaluate::{
-    Decision, Evidence, Judgment, Kind, MissingFact, Outcome, ReceiptFact, RuleResult, Standing, evaluate,
+    Decision, Evidence, Judgment, Kind, MAX_EVALUATION_STEPS, MissingFact, Outcome, ReceiptFact, RuleResult, Standing,
+    evaluate, evaluate_until,
 };
 pub use expect::Expect;
 pub use path::Path;

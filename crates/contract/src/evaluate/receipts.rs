@@ -11,7 +11,7 @@ use crate::workflow::{Binding, ReceiptRule, Signer};
 pub(super) fn judge_all(
     rules: &[ReceiptRule],
     presented: &[ReceiptFact],
-    facts: &Facts,
+    facts: &Facts<'_>,
 ) -> (Vec<RuleResult>, Vec<ReceiptId>) {
     let mut spends: Vec<ReceiptId> = Vec::new();
     let mut results = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn judge_all(
 fn judge(
     rule: &ReceiptRule,
     presented: &[ReceiptFact],
-    facts: &Facts,
+    facts: &Facts<'_>,
     spends: &[ReceiptId],
 ) -> (RuleResult, Option<ReceiptId>) {
     let result = |outcome, status, message: String, missing| RuleResult {
@@ -69,14 +69,18 @@ fn judge(
 }
 
 /// The digest the receipt must be about, if the rule says so.
-fn bound_to(rule: &ReceiptRule, facts: &Facts) -> Result<Option<Sha256Digest>, MissingFact> {
+fn bound_to(rule: &ReceiptRule, facts: &Facts<'_>) -> Result<Option<Sha256Digest>, MissingFact> {
     let path = match &rule.output {
         None => return Ok(None),
         Some(Binding::Digest(digest)) => return Ok(Some(*digest)),
         Some(Binding::Payload(path)) => path,
     };
     let place = format!("payload.{}", path.text());
-    let found = facts.payload.as_ref().map(|payload| path.select(payload)).unwrap_or_default();
+    let found = facts.payload.as_ref().map_or_else(|| Ok(Vec::new()), |payload| path.select(payload, facts.budget));
+    let found = found.map_err(|missing| match missing.first() {
+        Some(fact) => MissingFact::new(place.clone(), &fact.why.to_string()),
+        None => MissingFact::absent(place.clone()),
+    })?;
     match found.as_slice() {
         [] => Err(MissingFact::absent(place)),
         [Value::String(text)] => match digest(text) {

@@ -44,7 +44,7 @@ fn rules_about_calls_share_the_budget() {
         .collect();
     let trace = calls(&format!("[{}]", text.join(",")));
     let rules: Vec<_> = (0..200)
-        .map(|number| format!("    - {{id: c{number}, name: 'get_*', args: [{{path: '$.a[*]', expect: {{predicate: 'value == 1'}}}}], after: get_1}}\n"))
+        .map(|number| format!("    - {{id: c{number}, name: 'get_*', args: {{'$.a[*]': {{expect: {{predicate: 'value == 1'}}}}}}, after: get_1}}\n"))
         .collect();
     let judged = judge(
         &contract("readonly", &format!("verification:\n  toolCalls:\n{}", rules.concat())),

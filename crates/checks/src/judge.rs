@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
-use crate::constraint;
+use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Expected, Request, Reveal, Suite, Test};
 use crate::value::Value;
@@ -63,12 +64,31 @@ impl Request {
     /// An outcome that does not fit its job (too few cases, the wrong kind of answer) is a broken sandbox: every check
     /// it should have answered is an error of the verifier's, never a pass.
     pub fn judge(&self, submission: Option<&Outcome>, expected: Option<&Outcome>) -> Judgment {
+        self.judge_within(submission, expected, &Budget::new(MAX_CONSTRAINT_STEPS))
+    }
+
+    /// As [`Request::judge`], for as long as `stop` says no. It is asked every few thousand steps.
+    ///
+    /// # Errors
+    /// [`StoppedError`] when it was stopped: there is no judgment then.
+    pub fn judge_until(
+        &self,
+        submission: Option<&Outcome>,
+        expected: Option<&Outcome>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Judgment, StoppedError> {
+        let budget = Budget::stopping(MAX_CONSTRAINT_STEPS, stop);
+        let judgment = self.judge_within(submission, expected, &budget);
+        budget.finish().map(|()| judgment)
+    }
+
+    fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
         let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
         match &self.checks {
             Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
             Checks::Constraints { constraints, reveal } => {
-                let details = constraint::evaluate(constraints, &self.output).into_iter();
+                let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
             }
         }

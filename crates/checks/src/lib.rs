@@ -26,7 +26,9 @@ pub use command::{
     MAX_PATH_BYTES, MAX_WORDS, ProjectFile, Report, ReportForm, Runner,
 };
 pub use compare::{Rules, equal};
-pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS};
+pub use constraint::{
+    Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
+};
 pub use job::{
     Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, Program, Project, UnknownLanguage,
 };

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use proofmark_evidence::trace::Trace;
 use proofmark_evidence::{self as evidence, EvidenceStatus, Spend, facts};
-use proofmark_predicate::Value;
+use proofmark_predicate::{Budget, Failure, StoppedError, Value};
 use proofmark_receipt::{Json, Timestamp};
 
 use crate::contract::Contract;
@@ -114,19 +114,46 @@ pub struct MissingFact {
     pub why: String,
 }
 
-/// Judges what was presented by a contract. It always answers: what can not be decided is unknown, and unknown
+/// Steps all rules of a contract may take together for one attempt; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// a step is. Past it every rule is unknown.
+pub const MAX_EVALUATION_STEPS: u64 = 20_000_000;
+
+/// Judges what was presented by a contract. It always answers: what cannot be decided is unknown, and unknown
 /// accepts nothing.
 pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
-    let facts = Facts::of(evidence);
+    evaluate_within(contract, evidence, &Budget::new(MAX_EVALUATION_STEPS))
+}
+
+/// As [`evaluate`], for as long as `stop` says no. It is asked every few thousand steps.
+///
+/// # Errors
+/// [`StoppedError`] when it was stopped: there is no judgment then.
+pub fn evaluate_until(
+    contract: &Contract,
+    evidence: &Evidence<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Judgment, StoppedError> {
+    let budget = Budget::stopping(MAX_EVALUATION_STEPS, stop);
+    let judgment = evaluate_within(contract, evidence, &budget);
+    budget.finish().map(|()| judgment)
+}
+
+fn evaluate_within(contract: &Contract, evidence: &Evidence<'_>, budget: &Budget<'_>) -> Judgment {
+    let facts = Facts::of(evidence, budget);
     let verification = &contract.verification;
     let mut rules = vec![payload::result_block(evidence.payload)];
     rules.extend(verification.evidence.iter().map(|rule| payload::judge(rule, &facts)));
     let looked_up = calls::Looked::up(verification, evidence.trace, &facts);
     rules.extend(looked_up.judge_rules(verification));
-    let (receipts, spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
+    let (receipts, mut spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
     rules.extend(receipts);
     if contract.no_other_mutations {
         rules.push(looked_up.judge_other_mutations(verification, &contract.tools));
+    }
+    if let Some(failure) = budget.failure() {
+        // Rules judged before the end of the budget may rest on what was not looked at any more.
+        rules.iter_mut().for_each(|rule| rule.give_up(failure));
+        spends.clear();
     }
     if let Some(ground) = ground(contract, &rules) {
         rules.push(ground);
@@ -139,7 +166,8 @@ pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
 /// be looked at. A rule that names no bytes sees only what is presented.
 pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseError>) -> BTreeSet<String> {
     let payload = payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
-    let facts = Facts { all: Value::Null, payload };
+    let budget = Budget::new(MAX_EVALUATION_STEPS);
+    let facts = Facts { all: Value::Null, payload, budget: &budget };
     receipts::outputs_wanted(&contract.verification.receipts, &facts)
 }
 
@@ -151,6 +179,15 @@ impl Judgment {
 }
 
 impl RuleResult {
+    /// Makes it unknown because a limit was met.
+    fn give_up(&mut self, failure: Failure) {
+        self.outcome = Outcome::Unknown;
+        self.status = EvidenceStatus::Absent;
+        self.message = format!("it cannot be judged: {failure}");
+        self.missing = vec![MissingFact::new("evaluation".to_owned(), &failure.to_string())];
+        self.calls = Vec::new();
+    }
+
     /// Whether the rule is met by evidence that is worth at least this much. A rule that is met because nothing
     /// happened rests on nothing.
     pub fn rests_on(&self, standing: EvidenceStatus) -> bool {
@@ -159,15 +196,17 @@ impl RuleResult {
 }
 
 /// What predicates read, and whether all of it could be held exactly.
-pub(crate) struct Facts {
+pub(crate) struct Facts<'b> {
     /// `payload`, `context` and `calls`, as far as they are there.
     pub(crate) all: Value,
     /// The payload, if there is one.
     pub(crate) payload: Option<Value>,
+    /// What all rules may take together.
+    pub(crate) budget: &'b Budget<'b>,
 }
 
-impl Facts {
-    fn of(evidence: &Evidence<'_>) -> Self {
+impl<'b> Facts<'b> {
+    fn of(evidence: &Evidence<'_>, budget: &'b Budget<'b>) -> Self {
         let payload = evidence.payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
         let context = evidence.context.and_then(|context| facts::value(context).ok());
         // Calls that can not be held exactly make conditions about calls unknown, and not only about those.
@@ -176,7 +215,12 @@ impl Facts {
         });
         let named = [("payload", payload.clone()), ("context", context), ("calls", calls.map(Value::from))];
         let all = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        Self { all, payload }
+        Self { all, payload, budget }
+    }
+
+    /// Whether two values are the same; not once the budget is used up.
+    pub(crate) fn same(&self, wanted: &Value, found: &Value) -> bool {
+        self.budget.charge(facts::steps(wanted)).is_ok() && facts::same(wanted, found)
     }
 }
 

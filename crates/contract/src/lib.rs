@@ -22,7 +22,10 @@ pub mod vocabulary;
 pub mod workflow;
 
 pub use contract::{Contract, ContractError};
-pub use evaluate::{Decision, Evidence, Judgment, Kind, MissingFact, Outcome, RuleResult, evaluate, outputs_wanted};
+pub use evaluate::{
+    Decision, Evidence, Judgment, Kind, MAX_EVALUATION_STEPS, MissingFact, Outcome, RuleResult, evaluate,
+    evaluate_until, outputs_wanted,
+};
 pub use expect::Expect;
 pub use policy::Policy;
 pub use state::{Event, Plan, Refusal, Retry, State, StateError, delay_ms, seed};

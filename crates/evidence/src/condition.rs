@@ -116,9 +116,9 @@ impl Condition {
 
     /// Whether it holds for these facts.
     #[must_use]
-    pub fn truth(&self, facts: &Value) -> Truth {
+    pub fn truth(&self, facts: &Value, budget: &Budget<'_>) -> Truth {
         match &self.predicate {
-            Ok(predicate) => predicate.truth(facts),
+            Ok(predicate) => predicate.truth_within(facts, budget),
             Err(_) => Truth::Unknown(Vec::new()),
         }
     }
@@ -130,12 +130,6 @@ impl Condition {
             Ok(predicate) => predicate.evaluate_within(facts, budget),
             Err(_) => Evaluation { truth: Truth::Unknown(Vec::new()), steps: 0, decided_by: Vec::new() },
         }
-    }
-
-    /// What the expression comes to; `None` when it cannot be read or is unknown.
-    #[must_use]
-    pub fn value(&self, facts: &Value) -> Option<Value> {
-        self.predicate.as_ref().ok()?.value(facts).ok()
     }
 }
 

@@ -71,6 +71,17 @@ pub fn object_value(object: &Object) -> Result<Value, InexactNumberError> {
     Ok(members.collect::<Result<Vec<_>, _>>()?.into_iter().collect())
 }
 
+/// Steps that looking at all of a value counts as.
+#[must_use]
+pub fn steps(value: &Value) -> u64 {
+    match value {
+        Value::List(items) => items.iter().fold(1, |sum, item| steps(item).saturating_add(sum)),
+        Value::Map(map) => map.entries().iter().fold(1, |sum, (_, item)| steps(item).saturating_add(sum)),
+        Value::String(text) => 1 + text.len() as u64 / 16,
+        _ => 1,
+    }
+}
+
 /// Whether two facts that came from JSON are the same: `1` and `1.0` are, members in any order.
 #[must_use]
 pub fn same(left: &Value, right: &Value) -> bool {

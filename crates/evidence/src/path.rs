@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use proofmark_predicate::{Schema, Value};
-
-use crate::condition::Condition;
+use proofmark_predicate::{Budget, CompileError, Missing, Query, Value, Why};
 
 /// A place in a document: `order.items[0].sku`, or JSONPath when it starts with `$`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Path {
     text: String,
     way: Way,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Way {
     Steps(Vec<String>),
-    Query(Condition),
+    Query(Result<Arc<Query>, Box<CompileError>>),
 }
 
-/// The name the document has while a JSONPath is asked about it.
-const ROOT: &str = "root";
+impl PartialEq for Path {
+    /// The text says all of the way.
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
 
 impl Path {
     /// The path as written.
@@ -29,33 +31,37 @@ impl Path {
     }
 
     /// What is wrong with a JSONPath that cannot be read.
-    pub fn fault(&self) -> Option<&proofmark_predicate::CompileError> {
+    pub fn fault(&self) -> Option<&CompileError> {
         match &self.way {
             Way::Steps(_) => None,
-            Way::Query(query) => query.fault(),
+            Way::Query(query) => query.as_ref().err().map(|fault| &**fault),
         }
     }
 
     /// Reads a path; `None` when it is empty or has an empty or unfinished part.
     pub fn read(text: &str) -> Option<Self> {
         let way = match text.starts_with('$') {
-            true => Way::Query(query(text)),
+            true => Way::Query(Query::compile(text).map(Arc::new).map_err(Box::new)),
             false => Way::Steps(steps(text)?),
         };
         Some(Self { text: text.to_owned(), way })
     }
 
     /// The values at this place; none when there is nothing.
-    pub fn select(&self, document: &Value) -> Vec<Value> {
-        match &self.way {
-            Way::Steps(steps) => walk(document, steps).into_iter().collect(),
-            Way::Query(query) => {
-                let facts: Value = [(ROOT, document.clone())].into_iter().collect();
-                match query.value(&facts) {
-                    Some(Value::List(found)) => found.to_vec(),
-                    _ => Vec::new(),
-                }
-            }
+    ///
+    /// # Errors
+    /// What is missing, when a limit ended the search: whether there is something is not known then.
+    pub fn select(&self, document: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Vec<Missing>> {
+        let query = match &self.way {
+            Way::Steps(steps) => return Ok(walk(document, steps).into_iter().collect()),
+            Way::Query(Err(_)) => return Ok(Vec::new()),
+            Way::Query(Ok(query)) => query,
+        };
+        let is_limit = |fact: &Missing| matches!(fact.why, Why::Failed(failure) if failure.is_limit());
+        match query.values(document, budget) {
+            Ok(found) => Ok(found),
+            Err(unknown) if unknown.missing.iter().any(is_limit) => Err(unknown.missing),
+            Err(_) => Ok(Vec::new()),
         }
     }
 
@@ -78,12 +84,6 @@ impl Path {
             _ => self.text == other.text,
         }
     }
-}
-
-fn query(text: &str) -> Condition {
-    let quoted = text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n");
-    let schema: Schema = [(ROOT, proofmark_predicate::FieldType::Any)].into_iter().collect();
-    Condition::new(&format!("{ROOT}.path('{quoted}')"), &schema)
 }
 
 /// `a.b[0].c` as `a`, `b`, `0`, `c`.

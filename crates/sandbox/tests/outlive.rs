@@ -61,7 +61,14 @@ fn job(mode: &str) -> Job {
             let content = format!("{STUBBORN}\nf()\n").into_bytes();
             let arguments = ["-u", "stubborn.py"].map(str::to_owned).to_vec();
             let files = vec![ProjectFile { path: "stubborn.py".to_owned(), content }];
-            Program::Command(Project { files, arguments, report: None, packages: false, readable: Vec::new() })
+            Program::Command(Project {
+                files,
+                arguments,
+                report: None,
+                package: None,
+                packages: false,
+                readable: Vec::new(),
+            })
         }
         _ => Program::Call { source: STUBBORN.to_owned(), entrypoint: "f".to_owned() },
     };

@@ -5,7 +5,6 @@ use proofmark_evidence::{Condition, TextExpression};
 
 use super::MAX_CHANGES;
 use super::imply::implied;
-use super::search::{Way, proof};
 use super::solve::{Segment, is_changeable, places};
 use super::suppose::{Op, Supposed, comes_to, condition_of};
 use crate::judge::{Kind, RuleRef, World};
@@ -18,32 +17,35 @@ struct Guard {
     places: Vec<Vec<Segment>>,
 }
 
-/// The ops, and those that keep the rules about the same facts met; nothing where they cannot be proven, or are too many.
-pub(super) fn guarded(world: &World<'_>, mut ops: Vec<Op>, way: Way) -> Option<Vec<Op>> {
-    let (_, witness) = proof(world, &ops, way)?;
-    let mut guards = guards(world, &witness);
-    guards.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
+/// The ops that keep the rules about the same facts met, beside those that make the changes; nothing where they are too
+/// many, or the budget is used up.
+pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> Option<Vec<Op>> {
+    let mut met = met(world, witness);
+    met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
     // An approval is of the action as it is, and changes nothing of it.
-    let mut touched: Vec<_> =
-        ops.iter().filter(|op| !matches!(op, Op::Approval { .. })).flat_map(|op| places_of(world, op)).collect();
+    let changes = |op: &Op| !matches!(op, Op::Approval { .. });
+    let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(world, op)).collect();
+    let (mut all, mut guards) = (ops.to_vec(), Vec::new());
     // A guard may be fulfilled by other facts too, which other rules are about.
-    while let Some(at) = guards.iter().position(|guard| shares(&guard.places, &touched)) {
-        let guard = guards.remove(at);
-        if !is_implied(world, &guard.op, &ops)? {
-            if !matches!(guard.op, Op::Approval { .. }) {
-                touched.extend(guard.places);
-            }
-            ops.push(guard.op);
+    while let Some(at) = met.iter().position(|guard| shares(&guard.places, &touched)) {
+        let guard = met.remove(at);
+        if is_implied(world, &guard.op, &all)? {
+            continue;
         }
-        if ops.len() > MAX_CHANGES {
+        if changes(&guard.op) {
+            touched.extend(guard.places);
+        }
+        all.push(guard.op.clone());
+        guards.push(guard.op);
+        if all.len() > MAX_CHANGES {
             return None;
         }
     }
-    Some(ops)
+    Some(guards)
 }
 
 /// The rules that are met in the witness, in policy order.
-fn guards(world: &World<'_>, witness: &Supposed<'_>) -> Vec<Guard> {
+fn met(world: &World<'_>, witness: &Supposed<'_>) -> Vec<Guard> {
     let mut ops = Vec::new();
     for (index, boundary) in world.policy.boundaries.iter().enumerate() {
         if boundary.matcher.matches(&witness.request) == Matching::No {

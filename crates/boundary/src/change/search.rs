@@ -3,7 +3,7 @@
 use super::condition;
 use super::guards;
 use super::suppose::{self, Op, Supposed};
-use super::{Change, MAX_CHANGES, Witness, admit};
+use super::{Change, MAX_CHANGES, MAX_SEARCH_STEPS, Witness, admit};
 use crate::judge::{Assumption, Finding, Judged, Kind, World, judge};
 use crate::policy::{Demand, Policy};
 
@@ -21,10 +21,18 @@ pub(super) struct Found {
 
 /// Changes for which facts and documents were found: with those, the conditions hold and the action is allowed.
 pub(super) fn proven(world: &World<'_>, judged: &Judged) -> Option<Found> {
-    let ways = (0..VARIANTS).flat_map(|variant| [true, false].map(|applies| Way { applies, variant, assumes: false }));
+    let conditional = world.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
+    let applies: &[bool] = if conditional { &[true, false] } else { &[true] };
+    let ways = (0..VARIANTS)
+        .flat_map(|variant| applies.iter().map(move |applies| Way { applies: *applies, variant, assumes: false }));
     let (ops, way) = ways.into_iter().find_map(|way| Some((search(world, judged, way)?, way)))?;
-    let ops = guards::guarded(world, minimal(world, ops, way), way)?;
-    let (changes, supposed) = proof(world, &ops, way)?;
+    let mut ops = minimal(world, ops, way);
+    let (mut changes, mut supposed) = proof(world, &ops, way)?;
+    let guards = guards::guards(world, &ops, &supposed)?;
+    if !guards.is_empty() {
+        ops.extend(guards);
+        (changes, supposed) = proof(world, &ops, way)?;
+    }
     let witness = Witness { request: supposed.request, evidence: supposed.evidence };
     Some(Found { changes, witness: Some(witness) })
 }
@@ -55,7 +63,7 @@ pub(super) struct Way {
 
 /// The changes these ops are, and the world in which they have been made: all of them hold there, and the action is
 /// allowed.
-pub(super) fn proof(world: &World<'_>, ops: &[Op], way: Way) -> Option<(Vec<Change>, Supposed<'static>)> {
+fn proof(world: &World<'_>, ops: &[Op], way: Way) -> Option<(Vec<Change>, Supposed<'static>)> {
     let supposed = suppose::apply(world, &mut ops.to_vec(), way)?;
     let supposed = supposed.by_facts()?;
     if !judge(&supposed.world(world)).ruling.allows() {
@@ -127,7 +135,8 @@ fn op(policy: &Policy, finding: &Finding, way: Way) -> Option<Op> {
 /// Leaves out what is not needed beside the others.
 fn minimal(world: &World<'_>, mut ops: Vec<Op>, way: Way) -> Vec<Op> {
     let mut at = 0;
-    while at < ops.len() {
+    // What is left of the budget is for the proof: a set that is not the smallest is better than none.
+    while at < ops.len() && world.budget.taken() < MAX_SEARCH_STEPS / 2 {
         let mut fewer = ops.clone();
         fewer.remove(at);
         if allows(world, &mut fewer, way) {

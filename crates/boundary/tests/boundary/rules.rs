@@ -1,7 +1,13 @@
 //! What each kind of rule comes to.
 
+use std::cell::Cell;
+
+use proofmark_boundary::{
+    DecisionReceipt, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Ruling, decide, decide_until,
+};
+use proofmark_receipt::ReceiptId;
+
 use crate::support::{approval, causes, codes, decided, moment, policy, receipt, request};
-use proofmark_boundary::{Evidence, Ruling, decide};
 
 /// The policy of the reference, a little shortened.
 pub(crate) const POLICY: &str = r#"
@@ -311,6 +317,53 @@ boundaries:
     let decision = decided(&policy, &request, Vec::new());
     assert_eq!((decision.ruling(), codes(&decision)), (Ruling::LocalReplan, strings(&["policy_error"])));
     assert!(decision.must_not_retry_same_action());
+}
+
+#[test]
+fn all_rules_of_a_decision_share_a_budget() {
+    let rule = |number: usize| format!("      - fact: 'memory.all(m, m.n >= 0 && m.n < {})'\n", 1_000_000 + number);
+    let rules: String = (0..400).map(rule).collect();
+    let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
+    let memory: Vec<_> = (0..10_000).map(|number| format!("{{\"n\": {number}}}")).collect();
+    let request = request(&format!(
+        "{{\"action\": {{\"tool\": \"t\", \"class\": \"upload\"}}, \"memory\": [{}]}}",
+        memory.join(",")
+    ));
+    let decision = decided(&policy, &request, Vec::new());
+    assert_eq!(decision.ruling(), Ruling::LocalReplan);
+    let codes = codes(&decision);
+    assert!(!codes.is_empty() && codes.iter().all(|code| code == "policy_error"), "{codes:?}");
+    let reason = decision.reasons().next().unwrap();
+    assert!(reason.message.contains(&MAX_DECISION_STEPS.to_string()), "{reason:?}");
+    assert!(decision.changes().is_empty());
+
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let stopped = decide_until(&policy, &request, &Evidence::default(), &moment(0), &stop);
+    assert!(stopped.is_err() && asked.get() < 10, "{}", asked.get());
+}
+
+#[test]
+fn the_search_for_changes_ends_and_says_so() {
+    let searched = |rules: usize, facts: usize| {
+        let rule = |number: usize| format!("      - fact: 'memory.exists(m, m.n == {})'\n", 50_000 + number);
+        let rules: String = (0..rules).map(rule).collect();
+        let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
+        let memory: Vec<_> = (0..facts).map(|number| format!("{{\"n\": {number}}}")).collect();
+        let action = "{\"tool\": \"t\", \"class\": \"upload\"}";
+        let request = request(&format!("{{\"action\": {action}, \"memory\": [{}]}}", memory.join(",")));
+        let decision = decided(&policy, &request, Vec::new());
+        assert_eq!(decision.ruling(), Ruling::LocalReplan);
+        let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None);
+        (decision.changes().len(), receipt.to_text())
+    };
+    assert_eq!(searched(50, 2_000).0, 50);
+    let (changes, receipt) = searched(60, 10_000);
+    assert_eq!(changes, 0);
+    assert!(receipt.contains(&format!("was not found within {MAX_SEARCH_STEPS} steps")), "{receipt}");
 }
 
 #[test]

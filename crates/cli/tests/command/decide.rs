@@ -92,6 +92,33 @@ fn a_changed_argument_voids_approval_and_replay() {
 }
 
 #[test]
+fn only_a_trusted_signers_receipt_replays_as_the_same() {
+    let story = Story::new();
+    let request = example("request.json");
+    let blocked = story.decide(&request, &[]).stdout;
+    let policy = example("policy.yaml");
+    let replay = |text: &str, trust: &[&str]| {
+        let file = story.place.file("replayed.json", text);
+        story.place.run(&[&["decide", &request, "--policy", &policy, "--replay", &file], trust].concat())
+    };
+    let [issuer, reviewer] = &story.trusted;
+    let same = replay(&blocked, &["--trust", issuer]);
+    assert_eq!(same.code, 0, "{same:?}");
+    assert!(same.stdout.starts_with("same") && same.stdout.contains(issuer.as_str()), "{same:?}");
+    assert!(same.stdout.contains("not compared: decision_id"), "{same:?}");
+    // Without `--trust` the own key's receipts count, and nobody else's.
+    assert_eq!(replay(&blocked, &[]).code, 0);
+    let stranger = replay(&blocked, &["--trust", reviewer]);
+    assert!(stranger.code == 1 && stranger.stdout.starts_with("untrusted"), "{stranger:?}");
+    let tampered = replay(&blocked.replace("\"decision_id\":\"", "\"decision_id\":\"x"), &["--trust", issuer]);
+    assert!(tampered.code == 1 && tampered.stdout.starts_with("invalid"), "{tampered:?}");
+    let Json::Object(mut document) = Json::parse(blocked.as_bytes()).unwrap() else { panic!("{blocked}") };
+    document.remove("signature");
+    let unsigned = replay(&Json::Object(document).to_text(), &["--trust", issuer]);
+    assert!(unsigned.code == 2 && unsigned.stdout.starts_with("undecidable"), "{unsigned:?}");
+}
+
+#[test]
 fn a_retry_is_admitted_only_when_its_conditions_hold() {
     let story = Story::new();
     let request = example("request.json");

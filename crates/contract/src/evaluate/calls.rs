@@ -1,5 +1,7 @@
 //! Rules about the recorded calls.
 
+use std::collections::HashSet;
+
 use proofmark_evidence::trace::Trace;
 use proofmark_evidence::{Call, CallStatus, EvidenceStatus, facts, glob};
 use proofmark_predicate::{Truth, Value};
@@ -11,6 +13,16 @@ use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
 
 /// What is said of a call whose numbers can not be held exactly.
 const INEXACT: &str = "it holds a number that is too long to compare";
+
+/// Steps that holding one call against a rule counts as, beside those of its conditions.
+const STEPS_PER_CALL: u64 = 8;
+
+/// A call, and the facts its arguments and its result are; none where they cannot be held exactly.
+struct CallFacts<'a> {
+    call: &'a Call,
+    arguments: Option<Value>,
+    result: Option<Value>,
+}
 
 /// The calls each rule counts, looked up once.
 pub(super) struct Looked<'a> {
@@ -38,14 +50,15 @@ enum Applies {
 }
 
 impl<'a> Looked<'a> {
-    pub(super) fn up(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts) -> Self {
+    pub(super) fn up(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts<'_>) -> Self {
         let calls = trace.map_or(&[][..], |trace| &trace.calls);
-        let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| look_up(rule, calls, facts)).collect();
+        let known: Vec<_> = calls.iter().map(CallFacts::of).collect();
+        let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| look_up(rule, &known, facts)).collect();
         let counted: Vec<_> = verification
             .tool_calls
             .iter()
             .zip(&rules)
-            .map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls))
+            .map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls, facts))
             .collect();
         for (looked, counted) in rules.iter_mut().zip(counted) {
             looked.counted = counted;
@@ -61,7 +74,7 @@ impl<'a> Looked<'a> {
     /// That no call changed anything but those the rules count. A call that failed changed nothing; one without a
     /// result may have.
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
-        let listed: Vec<usize> =
+        let listed: HashSet<usize> =
             self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
             id: "noOtherMutations".to_owned(),
@@ -191,8 +204,16 @@ impl<'a> Looked<'a> {
     }
 }
 
-fn look_up<'a>(rule: &ToolRule, calls: &'a [Call], facts: &Facts) -> LookedRule<'a> {
-    let applies = match rule.when.as_ref().map(|when| when.truth(&facts.all)) {
+impl<'a> CallFacts<'a> {
+    fn of(call: &'a Call) -> Self {
+        let arguments = facts::value(&call.arguments).ok();
+        let result = call.result.as_ref().map_or(Ok(Value::Null), facts::value).ok();
+        Self { call, arguments, result }
+    }
+}
+
+fn look_up<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> LookedRule<'a> {
+    let applies = match rule.when.as_ref().map(|when| when.truth(&facts.all, facts.budget)) {
         None | Some(Truth::True) => Applies::Yes,
         Some(Truth::False) => Applies::No,
         Some(Truth::Unknown(missing)) => {
@@ -205,8 +226,16 @@ fn look_up<'a>(rule: &ToolRule, calls: &'a [Call], facts: &Facts) -> LookedRule<
     if !matches!(looked.applies, Applies::Yes) {
         return looked;
     }
-    for call in calls.iter().filter(|call| glob::matches(&rule.name, &call.tool)) {
-        match fit(rule, call, facts) {
+    for known in calls {
+        let call = known.call;
+        let steps = STEPS_PER_CALL.saturating_add(call.tool.len() as u64);
+        if facts.budget.charge(steps).is_err() {
+            break;
+        }
+        if !glob::matches(&rule.name, &call.tool) {
+            continue;
+        }
+        match fit(rule, known, facts) {
             Fit::Yes => looked.fitting.push(call),
             Fit::Maybe(why) => {
                 looked.possible.push(call);
@@ -226,15 +255,16 @@ enum Fit {
     No(String),
 }
 
-fn fit(rule: &ToolRule, call: &Call, facts: &Facts) -> Fit {
+fn fit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Fit {
+    let call = known.call;
     let acted = call.status.may_have_acted();
-    match arguments_misfit(rule, call, facts) {
+    match arguments_misfit(rule, known, facts) {
         // What was not recorded, or cannot be compared, may be what the rule means.
         Some(why) if acted && (call.arguments.is_null() || why == INEXACT) => return Fit::Maybe(why),
         Some(why) => return Fit::No(why),
         None => {}
     }
-    let result = result_misfit(rule, call, facts);
+    let result = result_misfit(rule, known, facts);
     match (status_misfit(rule, call), result) {
         (None, None) => Fit::Yes,
         (None, Some(why)) | (Some(_), Some(why)) if !call.status.is_unsettled() => Fit::No(why),
@@ -255,33 +285,30 @@ fn status_misfit(rule: &ToolRule, call: &Call) -> Option<&'static str> {
     }
 }
 
-fn arguments_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
-    let Ok(given) = facts::value(&call.arguments) else {
+fn arguments_misfit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
+    let Some(given) = &known.arguments else {
         return Some(INEXACT.to_owned());
     };
     let exact = rule.exact_args.as_ref().map(facts::value);
     match exact {
-        Some(Ok(wanted)) if !facts::same(&wanted, &given) => {
-            Some(format!("the arguments are {}", brief_json(&call.arguments)))
+        Some(Ok(wanted)) if !facts.same(&wanted, given) => {
+            Some(format!("the arguments are {}", brief_json(&known.call.arguments)))
         }
         Some(Err(_)) => Some(INEXACT.to_owned()),
-        Some(Ok(_)) | None => parts_misfit(&rule.args, &given, facts, "args."),
+        Some(Ok(_)) | None => parts_misfit(&rule.args, given, facts, "args."),
     }
 }
 
-fn result_misfit(rule: &ToolRule, call: &Call, facts: &Facts) -> Option<String> {
-    if rule.result.is_empty() {
-        return None;
-    }
-    let result = call.result.as_ref().map_or(Ok(Value::Null), facts::value);
-    match result {
-        Ok(result) => parts_misfit(&rule.result, &result, facts, "result."),
-        Err(_) => Some(INEXACT.to_owned()),
+fn result_misfit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
+    match &known.result {
+        _ if rule.result.is_empty() => None,
+        Some(result) => parts_misfit(&rule.result, result, facts, "result."),
+        None => Some(INEXACT.to_owned()),
     }
 }
 
-fn parts_misfit(parts: &[Part], document: &Value, facts: &Facts, place: &str) -> Option<String> {
-    parts.iter().find_map(|part| match part.expect.answer(&part.path, document, &facts.all, place) {
+fn parts_misfit(parts: &[Part], document: &Value, facts: &Facts<'_>, place: &str) -> Option<String> {
+    parts.iter().find_map(|part| match part.expect.answer(&part.path, document, facts, place) {
         Answer::Holds => None,
         Answer::Differs(how) => Some(how),
         Answer::Missing(missing) => Some(missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
@@ -295,6 +322,7 @@ fn in_order<'a>(
     verification: &Verification,
     rules: &[LookedRule<'a>],
     calls: &'a [Call],
+    facts: &Facts<'_>,
 ) -> Vec<&'a Call> {
     let named = |name: &Option<String>| name.as_ref().map(|name| calls_named(name, verification, rules, calls));
     let (later, earlier) = (named(&rule.before), named(&rule.after));
@@ -307,7 +335,10 @@ fn in_order<'a>(
         });
         before && after
     };
-    looked.fitting.iter().copied().filter(|call| fits(call)).collect()
+    let others = |calls: &Option<Named<'_>>| calls.as_ref().map_or(0, |calls| calls.all().count() as u64);
+    let steps = others(&later).saturating_add(others(&earlier)).saturating_add(1);
+    let looked_at = |_: &&Call| facts.budget.charge(steps).is_ok();
+    looked.fitting.iter().copied().take_while(looked_at).filter(|call| fits(call)).collect()
 }
 
 /// The calls a `before` or `after` means.

@@ -32,9 +32,9 @@ pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResu
     }
 }
 
-pub(super) fn judge(rule: &EvidenceRule, facts: &Facts) -> RuleResult {
+pub(super) fn judge(rule: &EvidenceRule, facts: &Facts<'_>) -> RuleResult {
     let answer = match &facts.payload {
-        Some(payload) => rule.expect.answer(&rule.path, payload, &facts.all, "payload."),
+        Some(payload) => rule.expect.answer(&rule.path, payload, facts, "payload."),
         None => Answer::Missing(vec![MissingFact::absent(format!("payload.{}", rule.path.text()))]),
     };
     let (outcome, status, message, missing) = match answer {

@@ -24,7 +24,7 @@ struct Looked<'r> {
 pub(super) fn judge_all(
     rules: &[ReceiptRule],
     presented: &Evidence,
-    facts: &Facts,
+    facts: &Facts<'_>,
     now: &Timestamp,
 ) -> (Vec<RuleResult>, Vec<Spend>) {
     let looked: Vec<_> = rules.iter().map(|rule| look_up(rule, presented, facts, now)).collect();
@@ -48,11 +48,11 @@ pub(super) fn judge_all(
 }
 
 /// The digests (`hashes.output`) a receipt has to be over to count for these rules.
-pub(super) fn outputs_wanted(rules: &[ReceiptRule], facts: &Facts) -> BTreeSet<String> {
+pub(super) fn outputs_wanted(rules: &[ReceiptRule], facts: &Facts<'_>) -> BTreeSet<String> {
     rules.iter().filter_map(|rule| bound_to(rule, facts).ok().flatten()).collect()
 }
 
-fn look_up<'r>(rule: &'r ReceiptRule, presented: &Evidence, facts: &Facts, now: &Timestamp) -> Looked<'r> {
+fn look_up<'r>(rule: &'r ReceiptRule, presented: &Evidence, facts: &Facts<'_>, now: &Timestamp) -> Looked<'r> {
     let bound = bound_to(rule, facts);
     let candidates = match &bound {
         Ok(output) => with_wanted(rule, output.as_deref(), |wanted| rule.demand.candidates(wanted, presented, now)),
@@ -112,14 +112,18 @@ fn worth(rule: &ReceiptRule, fact: &ReceiptFact) -> EvidenceStatus {
 }
 
 /// The digest the receipt must be about, if the rule says so.
-fn bound_to(rule: &ReceiptRule, facts: &Facts) -> Result<Option<String>, MissingFact> {
+fn bound_to(rule: &ReceiptRule, facts: &Facts<'_>) -> Result<Option<String>, MissingFact> {
     let path = match &rule.output {
         None => return Ok(None),
         Some(Binding::Digest(digest)) => return Ok(Some(digest.to_string())),
         Some(Binding::Payload(path)) => path,
     };
     let place = format!("payload.{}", path.text());
-    let found = facts.payload.as_ref().map(|payload| path.select(payload)).unwrap_or_default();
+    let found = facts.payload.as_ref().map_or_else(|| Ok(Vec::new()), |payload| path.select(payload, facts.budget));
+    let found = found.map_err(|missing| match missing.first() {
+        Some(fact) => MissingFact::new(place.clone(), &fact.why.to_string()),
+        None => MissingFact::absent(place.clone()),
+    })?;
     match found.as_slice() {
         [] => Err(MissingFact::absent(place)),
         [Value::String(text)] => match digest(text) {

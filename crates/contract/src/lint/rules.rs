@@ -1,6 +1,7 @@
 //! Rules that are dead, shadowed, duplicate or contradictory.
 
-use proofmark_predicate::{Truth, Value};
+use proofmark_predicate::limits::MAX_STEPS;
+use proofmark_predicate::{Budget, Truth, Value};
 use proofmark_receipt::Json;
 
 use super::Finding;
@@ -111,7 +112,7 @@ fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
         ));
     }
     let constant = rule.when.as_ref().filter(|when| when.names().is_empty() && when.fault().is_none());
-    let never = constant.filter(|when| when.truth(&no_facts()) != Truth::True);
+    let never = constant.filter(|when| when.truth(&no_facts(), &Budget::new(MAX_STEPS)) != Truth::True);
     if never.is_some() {
         let message = "the condition never holds, so the rule never applies".to_owned();
         findings.push(Finding::warning(

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod acceptance;
+mod budget;
 mod judgments;
 mod linting;
 mod policies;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use proofmark_checks::{Request, RequestError};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::Host;
-use proofmark_store::{MAX_GROUP, Store, StoreError};
+use proofmark_store::{KeptReceipt, MAX_GROUP, Store, StoreError};
 
 use crate::clock;
 use job::{Job, Listener};
@@ -198,7 +198,8 @@ impl Verifications {
         let total = room::checks(&work.request, &self.room.caps)?;
         if let Some(older) = &work.supersedes {
             let kept = self.room.store.kept_receipt(older)?;
-            kept.filter(|kept| kept.tenant == work.tenant).ok_or(StoreError::NoReceipt(*older))?;
+            let own = |kept: &KeptReceipt| kept.tenant == work.tenant && kept.trust.is_none();
+            kept.filter(own).ok_or(StoreError::NoReceipt(*older))?;
         }
         let (id, durable) = (clock::receipt_id()?, work.durable);
         let job = Arc::new(Job::new(id, work, total));

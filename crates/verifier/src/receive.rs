@@ -1,9 +1,8 @@
 //! Receipts issued elsewhere: verified strictly, then kept with how far their signer is trusted.
 
 use proofmark_receipt::{Answer, Profile, Receipt, ReceiptId, Sha256Digest, Trust, UndecidableCause, verify_receipt};
-use proofmark_store::{NewReceipt, Spent, StoreError};
+use proofmark_store::{NewReceipt, StoreError};
 
-use crate::clock;
 use crate::desk::Desk;
 
 /// What became of a receipt somebody brought.
@@ -45,16 +44,6 @@ impl Desk {
             }
         });
         answered.collect()
-    }
-
-    /// Uses a tenant's receipt up, once.
-    ///
-    /// # Errors
-    /// [`StoreError::Spent`] when it was used up before.
-    pub fn redeem(&self, tenant: &str, id: &ReceiptId, by: &str) -> Result<Spent, StoreError> {
-        let at = clock::now().unix_millis();
-        self.store.redeem(id, tenant, by, at)?;
-        Ok(Spent { by: by.to_owned(), at })
     }
 
     fn check(&self, text: &str) -> (Received, Option<Receipt>) {

@@ -42,7 +42,7 @@ pub struct History {
 pub struct Spend {
     /// Its id.
     pub receipt_id: String,
-    /// The name under which it is spent ([`crate::ReceiptFact::content_of`]).
+    /// The name under which it is spent ([`proofmark_receipt::Receipt::content`]).
     pub content: Sha256Digest,
 }
 

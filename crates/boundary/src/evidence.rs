@@ -95,7 +95,7 @@ impl ReceiptFact {
     pub fn new(receipt: &Receipt, verification: &Verification, spent: bool) -> Self {
         Self {
             receipt_id: receipt.receipt_id().to_string(),
-            content: Self::content_of(receipt),
+            content: receipt.content(),
             verdict: receipt.verdict(),
             tier: receipt.tier(),
             output: receipt.hashes().output,
@@ -107,18 +107,6 @@ impl ReceiptFact {
             spent,
             approval: receipt.metadata().get("approval").and_then(ApprovalFact::read),
         }
-    }
-
-    /// SHA-256 of a receipt without its signature: the name under which it is spent.
-    ///
-    /// The signature object is not covered by the signature, so one receipt could be spelt in several ways.
-    #[must_use]
-    pub fn content_of(receipt: &Receipt) -> Sha256Digest {
-        let mut document = receipt.document().clone();
-        if let Json::Object(object) = &mut document {
-            object.remove("signature");
-        }
-        Sha256Digest::of(&document.canonical_vrf())
     }
 
     /// Whether it is dated further ahead than clocks may differ.

@@ -24,6 +24,7 @@ pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionReceipt {
     document: Object,
+    decision_id: ReceiptId,
     ruling: Ruling,
 }
 
@@ -31,7 +32,7 @@ impl DecisionReceipt {
     /// The receipt of a decision, not signed, appended to the chain that ends in `tip`; `None` starts one.
     #[must_use]
     pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
-        let mut receipt = Self::unchained(decision, request, &id.to_string());
+        let mut receipt = Self::unchained(decision, request, id);
         if let Some(Json::Object(metadata)) = receipt.document.get_mut("metadata") {
             metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
             if let Some(tip) = tip {
@@ -45,7 +46,7 @@ impl DecisionReceipt {
     /// Signs it as VRF receipts are signed.
     ///
     /// # Errors
-    /// [`SignError`] when it is too large.
+    /// [`SignError`] when no reader would read it: it is too long, or nested too deep.
     pub fn sign(mut self, key: &SigningKey) -> Result<Self, SignError> {
         sign_document(&mut self.document, key)?;
         Ok(self)
@@ -63,6 +64,18 @@ impl DecisionReceipt {
         &self.document
     }
 
+    /// Its id, which is drawn as those of receipts are.
+    #[must_use]
+    pub fn decision_id(&self) -> ReceiptId {
+        self.decision_id
+    }
+
+    /// SHA-256 of the whole of it, signature included, in canonical form `vrf`: what the next decision links to.
+    #[must_use]
+    pub fn hash(&self) -> Sha256Digest {
+        Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf())
+    }
+
     /// The document on one line.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -78,10 +91,8 @@ impl DecisionReceipt {
     /// This receipt as the end of its chain.
     #[must_use]
     pub fn tip(&self) -> Option<ChainTip> {
-        let receipt_id = self.text("decision_id")?.parse().ok()?;
         let position = self.member("metadata", "chain_position")?.as_number()?.as_u64()?;
-        let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
-        Some(ChainTip { receipt_id, hash, position })
+        Some(ChainTip { receipt_id: self.decision_id, hash: self.hash(), position })
     }
 
     /// A text at the top.
@@ -95,12 +106,12 @@ impl DecisionReceipt {
     }
 
     /// The receipt without the members of a chain.
-    pub(crate) fn unchained(decision: &Decision, request: &Request, id: &str) -> Self {
+    pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
         let ruling = decision.ruling;
         let must_not_retry = decision.must_not_retry_same_action();
         let mut document = Object::new();
         document.insert("receipt_type", RECEIPT_TYPE);
-        document.insert("decision_id", id);
+        document.insert("decision_id", id.to_string());
         document.insert("outcome", ruling.outcome().as_str());
         document.insert("action_class", request.action_class().map_or(Json::Null, Json::from));
         document.insert("safe_to_execute", ruling.allows());
@@ -118,7 +129,7 @@ impl DecisionReceipt {
         document.insert("metadata", metadata(decision));
         document.insert("binding", binding(decision));
         document.insert("evidence", decision.evidence().map(evidence::item).collect::<Vec<_>>());
-        Self { document, ruling }
+        Self { document, decision_id: id, ruling }
     }
 }
 

@@ -51,7 +51,6 @@ pub fn replay(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pre
     let Some(denied) = receipt.member("binding", "denied_before").and_then(|count| count.as_number()?.as_u64()) else {
         return Replay::Unreadable("binding.denied_before");
     };
-    let Some(id) = receipt.text("decision_id") else { return Replay::Unreadable("decision_id") };
     let mut differences: Vec<Difference> = Vec::new();
     for fact in &documents {
         let own = presented.iter().find(|other| other.content == fact.content);
@@ -61,7 +60,7 @@ pub fn replay(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pre
     }
     let moment = Moment { now, history: History { denied } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
-    let again = DecisionReceipt::unchained(&decision, request, id);
+    let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
     compare(&stripped(receipt.document()), &stripped(again.document()), "", &mut differences);
     if differences.is_empty() { Replay::Same } else { Replay::Differs(differences) }
 }

@@ -9,7 +9,7 @@ use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
 use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::contract::{Outcome, State};
-use proofmark_verifier::{Acceptance, Attempt, Store, accept};
+use proofmark_verifier::{Acceptance, Attempt, Sender, Store, accept};
 
 use crate::config::{self, Config};
 use crate::document;
@@ -90,8 +90,9 @@ impl Accept {
             workflow: &workflow,
             policy: policy.as_ref(),
             step: &self.step,
-            tenant: "",
+            sender: Sender::LOCAL,
             run: self.run.as_deref(),
+            begun_by: None,
             number: self.attempt,
             response: &response,
             trace: trace.as_deref(),

@@ -112,8 +112,7 @@ fn shown(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> St
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
     let words: String =
         explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", tame(line))).collect();
-    let id =
-        decided.receipt.document().get("decision_id").and_then(proofmark_receipt::Json::as_str).unwrap_or_default();
+    let id = decided.receipt.decision_id();
     format!("{painted}\n{words}  {}\n", paint.faint(&format!("decision {id}")))
 }
 
@@ -150,7 +149,7 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
     let mut out = io::stdout().lock();
-    match replay(question, receipt, None)? {
+    match replay(question, receipt)? {
         Replay::Same => {
             writeln!(out, "{} the same request and policy come to the same decision", paint.good("same"))?;
             Ok(Exit::Yes)

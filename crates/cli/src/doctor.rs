@@ -6,7 +6,7 @@ use clap::Args;
 use proofmark_receipt::{Json, Object};
 use proofmark_verifier::Language;
 use proofmark_verifier::Store;
-use proofmark_verifier::{Host, Level, Runtime};
+use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
@@ -30,6 +30,8 @@ struct Findings {
     runtimes: Vec<Runtime>,
     key: Result<bool, String>,
     store: Result<bool, String>,
+    /// How far the clock is behind what the store has recorded, in milliseconds, where that matters.
+    clock_behind: Option<i64>,
 }
 
 impl Doctor {
@@ -50,13 +52,13 @@ impl Findings {
         let levels = Host::survey();
         let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
         let path = config.store_path(None);
+        let store = path.exists().then(|| Store::open_existing(&path));
+        let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
         Findings {
             runtimes: Host::probe(strongest).runtimes(),
             key: Ok(config.keyring().has(DEFAULT_KEY)),
-            store: match path.exists() {
-                true => Store::open_existing(&path).map(|_| true).map_err(|error| error.to_string()),
-                false => Ok(false),
-            },
+            store: store.map_or(Ok(false), |store| store.map(|_| true).map_err(|error| error.to_string())),
+            clock_behind: behind.filter(|behind| *behind > MAX_CLOCK_SKEW),
             levels,
         }
     }
@@ -100,6 +102,11 @@ impl Findings {
         writeln!(out, "  folder      {}", config.home.display())?;
         writeln!(out, "  key         {}", state(&self.key, "there", "none yet: made at first use"))?;
         writeln!(out, "  store       {}", state(&self.store, "sound", "none yet: made at first use"))?;
+        if let Some(behind) = self.clock_behind {
+            let seconds = behind / 1_000;
+            let clock = paint.bad("behind:");
+            writeln!(out, "  clock       {clock} {seconds} s less than the store has recorded; set the clock")?;
+        }
         Ok(())
     }
 
@@ -113,6 +120,9 @@ impl Findings {
         object.insert("home", config.home.display().to_string());
         object.insert("key", state(&self.key, "there", "none"));
         object.insert("store", state(&self.store, "sound", "none"));
+        if let Some(behind) = self.clock_behind {
+            object.insert("clock_behind_ms", behind);
+        }
         object
     }
 }

@@ -100,14 +100,14 @@ impl Answers {
 /// The key is printed on standard error, once; the entry for the file of keys, which holds only its hash, on standard
 /// output.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme/support")]
+#[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme.support")]
 pub(crate) struct ApiKey {
     /// Who will call with it
     id: String,
     /// What they may do
     #[arg(long, value_enum)]
     role: RoleName,
-    /// For which org and project
+    /// For which org and project: letters, digits, `-`, `_` and `.`
     #[arg(long)]
     tenant: String,
 }
@@ -149,11 +149,11 @@ impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
         let mut out = io::stdout().lock();
-        for finding in store.findings(None, MAX_FINDINGS, None)?.findings {
+        for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {
                 let mut object = Object::new();
-                object.insert("tenant", finding.tenant);
+                object.insert("tenant", tenant.as_str());
                 object.insert("decision_id", finding.decision_id);
                 object.insert("code", finding.code);
                 object.insert("message", finding.message);

@@ -9,7 +9,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
 use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Attempt, accept};
+use proofmark_verifier::{Attempt, Sender, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
@@ -91,8 +91,9 @@ impl Case {
             workflow: &workflow,
             policy: policy.as_ref(),
             step: &self.step,
-            tenant: "",
+            sender: Sender::LOCAL,
             run: None,
+            begun_by: None,
             number: None,
             response: &response,
             trace: trace.as_deref(),

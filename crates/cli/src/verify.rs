@@ -161,7 +161,7 @@ impl Verify {
             false => Some(Store::open(&config.store_path(self.store.as_deref()))?),
         };
         match (key, store, &self.chain) {
-            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())),
+            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())?),
             (key, store, None) => Ok(Sealer::new(key, store)),
             (_, _, Some(chain)) => bail!("continue the chain `{chain}`: it needs a key and a store"),
         }

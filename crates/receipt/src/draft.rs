@@ -42,7 +42,7 @@ pub enum SignError {
     #[error("the key `{0}` is not ASCII, and canonical forms could sort it differently; use an ASCII key")]
     UnsafeKey(String),
     /// Larger than a reader accepts.
-    #[error("the receipt has {0} bytes, more than the {max} a reader accepts; split the suite", max = json::MAX_BYTES)]
+    #[error("the receipt has {0} bytes, more than the {max} a reader accepts; ask with less text", max = json::MAX_BYTES)]
     TooLarge(usize),
     /// The draft breaks a rule of the format.
     #[error(transparent)]
@@ -159,6 +159,15 @@ fn insert_some(object: &mut Object, name: &str, value: Option<impl Into<Json>>) 
     if let Some(value) = value {
         object.insert(name, value);
     }
+}
+
+/// Whether a reader reads the signed document: what is issued is what can be verified.
+pub(crate) fn check_readable(document: &Object) -> Result<(), SignError> {
+    let text = Json::Object(document.clone()).to_text();
+    if text.len() > json::MAX_BYTES {
+        return Err(SignError::TooLarge(text.len()));
+    }
+    Json::parse(text.as_bytes()).map(drop).map_err(|error| SignError::Rule(error.into()))
 }
 
 /// Whether every implementation reads and writes the document alike.

@@ -75,12 +75,13 @@ pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), Canoni
 /// member `signature`.
 ///
 /// # Errors
-/// [`SignError`] when the document is outside the safe set or too large.
+/// [`SignError`] when the document is outside the safe set, or no reader would read it: too long, or nested too deep.
 pub fn sign_document(document: &mut Object, key: &SigningKey) -> Result<(), SignError> {
     document.remove("signature");
     document.insert("issuer_key", key.signer().to_string());
     draft::check_safe(document)?;
-    Ok(sign(document, key)?)
+    sign(document, key)?;
+    draft::check_readable(document)
 }
 
 /// Verifies what [`sign_document`] signed, as [`crate::verify`] does a receipt.

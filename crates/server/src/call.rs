@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::{Desk, MAX_PAGE, Replayable};
+use proofmark_verifier::{Desk, MAX_PAGE, Replayable, TenantStore};
 
 use crate::body;
 use crate::door::Doorkeeper;
@@ -50,6 +50,11 @@ impl<'a> Call<'a> {
         let query = pairs(uri.query().unwrap_or_default())?;
         only_once(&query)?;
         Ok(Self { bench: &keeper.bench, desk: &keeper.bench.desk, caller, path, query, body, key })
+    }
+
+    /// What is kept for the caller's tenant.
+    pub(crate) fn store(&self) -> TenantStore<'a> {
+        self.desk.store().of(&self.caller.tenant)
     }
 
     /// A variable of the path.
@@ -106,7 +111,7 @@ impl<'a> Call<'a> {
 pub(crate) fn admit(keeper: &Doorkeeper, headers: &HeaderMap, wanted: Option<Role>) -> Result<Caller, Problem> {
     let Some(keys) = &keeper.keys else {
         of_this_host(headers)?;
-        return Ok(Caller { id: "local".to_owned(), role: Role::Admin, tenant: String::new() });
+        return Ok(Caller::local());
     };
     let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let key = header.and_then(|text| text.strip_prefix("Bearer "));

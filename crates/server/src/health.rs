@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
+use proofmark_verifier::{MAX_CLOCK_SKEW, clock_behind};
 
 use crate::door::Doorkeeper;
 use crate::problem::Problem;
@@ -15,11 +16,21 @@ pub(crate) async fn live() -> Response {
     Reply::from(status("ok")).into_response()
 }
 
-/// Whether the store can be read.
+/// Whether the store can be read, and whether the clock is behind what it has recorded.
 pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Response {
-    let read = tokio::task::spawn_blocking(move || keeper.bench.desk.store().last_decision().map(drop)).await;
-    match read {
-        Ok(Ok(())) => Reply::from(status("ready")).into_response(),
+    let read = tokio::task::spawn_blocking(move || {
+        let store = keeper.bench.desk.store();
+        store.all_tenants_last_decision()?;
+        clock_behind(store)
+    });
+    match read.await {
+        Ok(Ok(behind)) => {
+            let mut document = status("ready");
+            if let (Json::Object(document), true) = (&mut document, behind > MAX_CLOCK_SKEW) {
+                document.insert("clock_behind_ms", behind);
+            }
+            Reply::from(document).into_response()
+        }
         Ok(Err(error)) => Problem::from(error).into_response(),
         Err(_) => Problem::busy().into_response(),
     }

@@ -70,8 +70,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tenant = tenant(&context)?;
-        call::call(&self.workbench, tenant, request, context).await
+        let caller = caller(&context)?;
+        call::call(&self.workbench, caller, request, context).await
     }
 
     async fn list_resource_templates(
@@ -87,7 +87,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let tenant = tenant(&context)?;
+        let tenant = caller(&context)?.tenant;
         resource::read(&self.workbench, tenant, request.uri).await.map(Into::into)
     }
 }
@@ -99,8 +99,8 @@ fn tools() -> Result<&'static [Tool], ErrorData> {
 }
 
 /// Whose request it is. Over standard streams it is that of whoever started this program.
-fn tenant(context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-    let Some(parts) = context.extensions.get::<Parts>() else { return Ok(String::new()) };
+fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+    let Some(parts) = context.extensions.get::<Parts>() else { return Ok(Caller::local()) };
     let caller = parts.extensions.get::<Caller>();
-    caller.map(|caller| caller.tenant.clone()).ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
 }

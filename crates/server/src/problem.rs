@@ -89,6 +89,7 @@ impl From<DecideError> for Problem {
                 Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "raced", error.to_string()) }
             }
             DecideError::Store(error) => error.into(),
+            DecideError::Sign(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "too_large", error.to_string()),
             DecideError::NoPolicy => Self::new(StatusCode::CONFLICT, "no_policy", error.to_string()),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
         }
@@ -100,6 +101,7 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Reviewed(_) => Self::new(StatusCode::CONFLICT, "already_reviewed", error.to_string()),
             StoreError::Superseded(_) => Self::new(StatusCode::CONFLICT, "already_superseded", error.to_string()),
+            StoreError::NoReceipt(_) => Self::not_found("such receipt"),
             StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
             error => {
                 // Where the store is, is nothing a client has to know.
@@ -189,6 +191,7 @@ impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         match error {
             AcceptError::Refused { .. } => Self::new(StatusCode::CONFLICT, "attempt_refused", error.to_string()),
+            AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
             AcceptError::Store(StoreError::RunMoved { .. } | StoreError::ChainMoved { .. }) => {
                 let message = "another attempt at this step was judged meanwhile; get the step, and try again";
                 Self::new(StatusCode::CONFLICT, "attempt_raced", message)

@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use proofmark_receipt::{Json, Object, Receipt, ReceiptId, Timestamp};
-use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, x402};
+use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, Tenant, x402};
 
 use crate::body;
 use crate::call::Call;
@@ -193,7 +193,7 @@ fn word(state: &JobState) -> &'static str {
 }
 
 /// Whose job is meant, and which.
-fn named(keeper: &Arc<Doorkeeper>, headers: &HeaderMap, id: &str) -> Result<(String, ReceiptId), Problem> {
+fn named(keeper: &Arc<Doorkeeper>, headers: &HeaderMap, id: &str) -> Result<(Tenant, ReceiptId), Problem> {
     let caller = keeper.admit(headers, Some(Role::Agent))?;
     Ok((caller.tenant, id.parse().map_err(|_| no_job())?))
 }

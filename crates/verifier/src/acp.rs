@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
 use proofmark_receipt::json::{Limits, Number};
-use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, Verdict};
+use proofmark_receipt::{Json, Object, Receipt, Verdict};
 
 use crate::worth::{Subject, Worth, WorthError};
 
@@ -119,11 +119,7 @@ fn content_hash(receipt: &Receipt) -> String {
     let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match signed.filter(is_hash) {
         Some(hash) => hash.to_owned(),
-        None => {
-            let mut unsigned = receipt.document().as_object().cloned().unwrap_or_default();
-            unsigned.remove("signature");
-            Sha256Digest::of(&Json::from(unsigned).canonical_vrf()).bare_hex()
-        }
+        None => receipt.content().bare_hex(),
     }
 }
 

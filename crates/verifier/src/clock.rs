@@ -1,13 +1,47 @@
 //! The clock and the randomness of this room.
 
+use std::sync::Once;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proofmark_receipt::{ReceiptId, Timestamp};
+use proofmark_store::{Store, StoreError};
+
+/// How far the clock may be behind what the store has recorded before it is said, in milliseconds: several hosts that
+/// write one store differ by less.
+pub const MAX_CLOCK_SKEW: i64 = 60_000;
 
 /// The time, in milliseconds, as receipts carry it.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The time by which things of this store expire: the clock's, or the latest that was recorded where the clock was set
+/// back since. What had expired stays expired.
+///
+/// # Errors
+/// Whatever keeps the store from being read.
+pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
+    static SAID: Once = Once::new();
+    let behind = clock_behind(store)?;
+    let now = now().unix_millis();
+    if behind > MAX_CLOCK_SKEW {
+        SAID.call_once(|| {
+            let seconds = behind / 1_000;
+            eprintln!(
+                "the clock is {seconds} s behind what the store has recorded, so the recorded time counts; set the clock"
+            );
+        });
+    }
+    Ok(Timestamp::from_unix_millis(now.saturating_add(behind.max(0))))
+}
+
+/// How far the clock is behind the latest time the store has recorded, in milliseconds; negative where it is ahead.
+///
+/// # Errors
+/// Whatever keeps the store from being read.
+pub fn clock_behind(store: &Store) -> Result<i64, StoreError> {
+    Ok(store.latest_time()?.saturating_sub(now().unix_millis()))
 }
 
 /// A fresh UUID v4.

@@ -1,7 +1,7 @@
 //! What is done on the word of a kept receipt, after it was judged what that is worth.
 
 use proofmark_receipt::{Receipt, ReceiptId};
-use proofmark_store::{KeptReceipt, Spent, StoreError};
+use proofmark_store::{KeptReceipt, Spent, StoreError, Tenant};
 
 use crate::acp::{self, Evaluation};
 use crate::clock;
@@ -35,13 +35,13 @@ impl Desk {
     ///
     /// # Errors
     /// [`UseError`]; then it is not used up by this.
-    pub fn redeem(&self, tenant: &str, id: &ReceiptId, terms: &Terms, by: &str) -> Result<Redeemed, UseError> {
-        let kept = self.kept(tenant, id)?.ok_or(StoreError::NoReceipt(*id))?;
+    pub fn redeem(&self, tenant: &Tenant, id: &ReceiptId, terms: &Terms, by: &str) -> Result<Redeemed, UseError> {
+        let store = self.store.of(tenant);
+        let kept = store.receipt(id)?.ok_or(StoreError::NoReceipt(*id))?;
         let worth = Worth::of(&kept, &self.trusted);
         worth.redeemable(&kept.receipt, terms)?;
-        let at = clock::now().unix_millis();
-        self.store.redeem(id, tenant, by, at)?;
-        Ok(Redeemed { receipt: kept.receipt, worth, spent: Spent { by: by.to_owned(), at } })
+        let spent = store.redeem(&kept, by, clock::now_in(&self.store)?.unix_millis())?;
+        Ok(Redeemed { receipt: kept.receipt, worth, spent })
     }
 
     /// What a tenant's receipt answers the evaluator of a job who wants it to be about this; none where the tenant has no
@@ -51,12 +51,15 @@ impl Desk {
     /// Whatever keeps the store from being read.
     pub fn evaluation(
         &self,
-        tenant: &str,
+        tenant: &Tenant,
         id: &ReceiptId,
         about: &Subject,
     ) -> Result<Option<(Receipt, Evaluation)>, StoreError> {
-        let Some(kept) = self.kept(tenant, id)? else { return Ok(None) };
-        let request = self.store.request(id)?;
+        let store = self.store.of(tenant);
+        // What came of the job is asked about, whoever brought what under its id.
+        let kept = store.job_receipt(id)?.map_or_else(|| store.receipt(id), |kept| Ok(Some(kept)))?;
+        let Some(kept) = kept else { return Ok(None) };
+        let request = store.request(id)?;
         let worth = Worth::of(&kept, &self.trusted);
         let evaluation = acp::evaluation(&kept.receipt, &worth, request.as_deref(), about);
         Ok(Some((kept.receipt, evaluation)))
@@ -66,14 +69,11 @@ impl Desk {
     ///
     /// # Errors
     /// [`UseError`] when it cannot.
-    pub fn rerunnable(&self, tenant: &str, id: &ReceiptId) -> Result<Option<(KeptReceipt, String)>, UseError> {
-        let Some(kept) = self.kept(tenant, id)? else { return Ok(None) };
-        let request = self.store.request(id)?;
+    pub fn rerunnable(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<(KeptReceipt, String)>, UseError> {
+        let store = self.store.of(tenant);
+        let Some(kept) = store.receipt(id)? else { return Ok(None) };
+        let request = store.request(id)?;
         let text = Worth::of(&kept, &self.trusted).answers(&kept.receipt, request.as_deref())?.to_owned();
         Ok(Some((kept, text)))
-    }
-
-    fn kept(&self, tenant: &str, id: &ReceiptId) -> Result<Option<KeptReceipt>, StoreError> {
-        Ok(self.store.kept_receipt(id)?.filter(|kept| kept.tenant == tenant))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, Timestamp, Verification, verify_receipt};
-use proofmark_store::{Store, StoreError};
+use proofmark_store::{Spend, StoreError, TenantStore};
 
 /// The most files of receipts one folder may hold.
 const MAX_FILES: usize = 1_000;
@@ -55,7 +55,7 @@ pub enum PresentedError {
 pub(crate) fn receipts(
     folder: &Path,
     trusted: &[SignerId],
-    store: Option<&Store>,
+    store: Option<&TenantStore<'_>>,
     now: &Timestamp,
 ) -> Result<Vec<Presented>, PresentedError> {
     let mut all = Vec::new();
@@ -78,10 +78,10 @@ pub(crate) fn receipts(
 pub(crate) fn present(
     receipt: Receipt,
     trusted: &[SignerId],
-    store: Option<&Store>,
+    store: Option<&TenantStore<'_>>,
     now: &Timestamp,
 ) -> Result<Presented, PresentedError> {
-    let spent = store.map(|store| store.is_spent(&receipt.receipt_id())).transpose()?.unwrap_or(false);
+    let spent = store.map(|store| store.is_spent(&Spend::of(&receipt))).transpose()?.unwrap_or(false);
     Ok(Presented {
         verification: verify_receipt(&receipt, Profile::Vrf, trusted),
         age_ms: now.unix_millis().saturating_sub(receipt.verified_at().unix_millis()),

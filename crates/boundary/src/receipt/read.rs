@@ -56,7 +56,7 @@ impl DecisionReceipt {
         }
         let text = |name: &'static str| document.get(name).and_then(Json::as_str).ok_or(NotADecision::Missing(name));
         let flag = |name: &'static str| document.get(name).and_then(Json::as_bool).ok_or(NotADecision::Missing(name));
-        text("decision_id")?;
+        let decision_id = text("decision_id")?.parse().map_err(|_| NotADecision::Missing("decision_id"))?;
         let disposition = document.get("disposition").and_then(Json::as_object);
         let mode = disposition.and_then(|disposition| disposition.get("mode")?.as_str());
         let mode = mode.ok_or(NotADecision::Missing("disposition.mode"))?;
@@ -72,6 +72,6 @@ impl DecisionReceipt {
         if direction != Some(ruling.direction()) {
             return Err(NotADecision::Contradiction("routing.direction"));
         }
-        Ok(Self { document, ruling })
+        Ok(Self { document, decision_id, ruling })
     }
 }

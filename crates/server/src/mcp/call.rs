@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::boundary;
+use proofmark_verifier::{Tenant, boundary};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
 };
@@ -13,6 +13,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::sync::Semaphore;
 
 use super::{DECIDE, raw, resource};
+use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::sent;
 use crate::work::{self, Wanted};
@@ -53,7 +54,7 @@ impl<E: std::error::Error> From<E> for Failure {
 /// Calls a tool. What is wrong with its arguments is an answer the model can read, with the mend.
 pub(super) async fn call(
     bench: &Arc<Workbench>,
-    tenant: String,
+    caller: Caller,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -71,10 +72,12 @@ pub(super) async fn call(
             Err(Failure("take the call: there are too many at once; send it again after a second".to_owned()))
         }
         (Ok(_), Err(message)) => Err(Failure(message)),
-        (Ok(_place), Ok(arguments)) if name == "cb_verify_work" => verify(bench, tenant, &arguments, &context).await,
+        (Ok(_place), Ok(arguments)) if name == "cb_verify_work" => {
+            verify(bench, caller.tenant, &arguments, &context).await
+        }
         (Ok(_place), Ok(arguments)) => {
             let (bench, name) = (Arc::clone(bench), name.to_string());
-            let work = tokio::task::spawn_blocking(move || answer(&bench, &tenant, &name, &arguments));
+            let work = tokio::task::spawn_blocking(move || answer(&bench, &caller, &name, &arguments));
             work.await.unwrap_or_else(|error| Err(error.into()))
         }
     };
@@ -98,7 +101,7 @@ fn result(answered: Result<Answer, Failure>) -> CallToolResult {
 /// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
 async fn verify(
     bench: &Arc<Workbench>,
-    tenant: String,
+    tenant: Tenant,
     arguments: &Json,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
@@ -138,10 +141,11 @@ async fn tell(
     }
 }
 
-fn answer(bench: &Workbench, tenant: &str, name: &str, arguments: &Json) -> Result<Answer, Failure> {
+fn answer(bench: &Workbench, caller: &Caller, name: &str, arguments: &Json) -> Result<Answer, Failure> {
+    let tenant = &caller.tenant;
     match name {
         "accept_step" => {
-            let accepted = bench.accept(tenant, &sent::attempt(arguments)?)?;
+            let accepted = bench.accept(caller, None, &sent::attempt(arguments)?)?;
             Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
         }
         DECIDE => {

@@ -2,9 +2,10 @@
 //!
 //! Clients of revision 2026-07-28 send every request for itself, and cancel it by closing the connection. Older ones have
 //! a session, kept in memory until it is silent, through which they cancel; a server that is started anew asks them to
-//! begin again.
+//! begin again. A session is of the key that began it: to any other it is not there.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -19,7 +20,7 @@ use super::raw::{self, MAX_MESSAGE};
 use super::{Handler, call};
 use crate::body;
 use crate::door::Doorkeeper;
-use crate::keys::Role;
+use crate::keys::{Caller, Role};
 use crate::problem::Problem;
 use crate::workbench::Workbench;
 
@@ -36,6 +37,8 @@ const SESSION: &str = "mcp-session-id";
 pub(crate) struct Conversations {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
+    /// Who began each session, by its id.
+    owners: Mutex<HashMap<String, Caller>>,
 }
 
 impl Conversations {
@@ -48,7 +51,7 @@ impl Conversations {
         sessions.session_config.keep_alive = Some(MAX_SILENCE);
         let (sessions, handler) = (Arc::new(sessions), Handler::new(Arc::clone(bench)));
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
-        Conversations { service, sessions }
+        Conversations { service, sessions, owners: Mutex::default() }
     }
 
     /// Ends all sessions, once the calls that were begun are answered.
@@ -56,6 +59,26 @@ impl Conversations {
         call::idle().await;
         tokio::time::sleep(LAST_ANSWER).await;
         self.service.config.cancellation_token.cancel();
+    }
+
+    /// Refuses a session that another key began. One that nobody began here gets the library's answer, which asks to begin
+    /// again.
+    fn check_owner(&self, headers: &HeaderMap, caller: &Caller) -> Result<(), Problem> {
+        let Some(session) = headers.get(SESSION) else { return Ok(()) };
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        match session.to_str().ok().and_then(|session| owners.get(session)) {
+            Some(owner) if !owner.is(caller) => Err(Problem::not_found("such session; begin one of your own")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Remembers who began the session that an answer names, and forgets those that have ended.
+    async fn own(&self, answer: &HeaderMap, caller: Caller) {
+        let Some(session) = answer.get(SESSION).and_then(|session| session.to_str().ok()) else { return };
+        let live = self.sessions.sessions.read().await;
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|id, _| live.contains_key(id.as_str()));
+        owners.entry(session.to_owned()).or_insert(caller);
     }
 
     /// Refuses a new session where there are as many as there may be.
@@ -77,6 +100,7 @@ pub(crate) async fn mcp(State(keeper): State<Arc<Doorkeeper>>, request: Request)
 
 async fn answered(keeper: &Doorkeeper, request: Request) -> Result<Response, Problem> {
     let caller = keeper.admit(request.headers(), Some(Role::Agent))?;
+    keeper.mcp.check_owner(request.headers(), &caller)?;
     let (mut parts, body) = request.into_parts();
     let mut bytes = body::read(&parts.headers, body).await?;
     if !bytes.is_empty() {
@@ -86,8 +110,9 @@ async fn answered(keeper: &Doorkeeper, request: Request) -> Result<Response, Pro
     }
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
-    parts.extensions.insert(caller);
+    parts.extensions.insert(caller.clone());
     let response = keeper.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
+    keeper.mcp.own(response.headers(), caller).await;
     Ok(response.map(Body::new))
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::ReceiptId;
-use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, NewJob, StoreError};
+use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, NewJob, StoreError, Tenant};
 
 use super::job::{Job, Listener};
 use super::room::{Room, checks, lock};
@@ -25,14 +25,14 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Somebody who follows a job that another process has.
 pub(super) struct Afar {
-    tenant: String,
+    tenant: Tenant,
     seen: JobView,
     listener: Listener,
 }
 
 impl Afar {
-    pub(super) fn new(tenant: &str, seen: &JobView, listener: Listener) -> Self {
-        Self { tenant: tenant.to_owned(), seen: seen.clone(), listener }
+    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
+        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
     }
 }
 
@@ -56,11 +56,13 @@ impl Room {
     }
 
     fn renew(&self) {
-        let Ok(ours) = self.store.renew_leases(&self.lease(clock::now().unix_millis())) else { return };
-        let ours: HashSet<ReceiptId> = ours.into_iter().collect();
-        for job in self.all_live().iter().filter(|job| job.is_kept() && !ours.contains(&job.id)) {
+        let Ok(now) = self.now() else { return };
+        let Ok(ours) = self.store.renew_leases(&self.lease(now), now) else { return };
+        let ours: HashSet<(Tenant, ReceiptId)> = ours.into_iter().collect();
+        let is_ours = |job: &Job| ours.contains(&(job.work.tenant.clone(), job.id));
+        for job in self.all_live().iter().filter(|job| job.is_kept() && !is_ours(job)) {
             // It may have been kept after the leases were renewed.
-            if let Ok(None) = self.waiting_row(&job.id) {
+            if let Ok(None) = self.waiting_row(&job.work.tenant, &job.id) {
                 job.call_off();
                 let mut row = lock(&job.row);
                 if !row.over {
@@ -68,9 +70,9 @@ impl Room {
                 }
             }
         }
-        for id in ours.iter().filter(|id| !self.is_live(id)) {
+        for (tenant, id) in ours.iter().filter(|(_, id)| !self.is_live(id)) {
             // What has just ended is no row of ours any more.
-            if let Ok(Some(row)) = self.waiting_row(id) {
+            if let Ok(Some(row)) = self.waiting_row(tenant, id) {
                 self.adopt(row);
             }
         }
@@ -81,13 +83,14 @@ impl Room {
         if room == 0 || self.queue.is_closed() {
             return;
         }
-        let now = clock::now().unix_millis();
+        let Ok(now) = self.now() else { return };
         let Ok(taken) = self.store.take_over_jobs(&self.lease(now), now, room) else { return };
-        taken.into_iter().for_each(|kept| self.adopt(kept.job));
+        taken.into_iter().for_each(|kept| self.adopt(kept));
     }
 
     /// Runs a job of the store that nobody else runs.
-    fn adopt(&self, row: NewJob) {
+    fn adopt(&self, kept: KeptJob) {
+        let KeptJob { tenant, job: row, .. } = kept;
         if self.is_live(&row.job_id) {
             return;
         }
@@ -95,7 +98,7 @@ impl Room {
         let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, request)));
         match planned {
             Ok((total, request)) => {
-                let job = Arc::new(adopted(row, request, total));
+                let job = Arc::new(adopted(tenant, row, request, total));
                 lock(&self.jobs).insert(job.id, Arc::clone(&job));
                 if self.queue.push_accepted(&job).is_err() {
                     lock(&self.jobs).remove(&job.id);
@@ -106,7 +109,7 @@ impl Room {
                 let job = Some(JobEnd { job_id: row.job_id, owner: self.owner.clone(), state });
                 let bundle = Bundle { job, at: clock::now().unix_millis(), ..Bundle::default() };
                 // It stays ours where this fails, and is tried again.
-                let _again = self.store.submit_bundle(bundle).wait();
+                let _again = self.store.of(&tenant).submit_bundle(bundle).wait();
             }
         }
     }
@@ -137,7 +140,8 @@ impl Room {
     }
 
     fn prune(&self) {
-        let before = clock::now().unix_millis().saturating_sub(REMEMBERED_MS);
+        let Ok(now) = self.now() else { return };
+        let before = now.saturating_sub(REMEMBERED_MS);
         while self.store.prune(before).is_ok_and(|pruned| pruned > 0) {}
     }
 
@@ -146,15 +150,15 @@ impl Room {
     }
 
     /// The row of a job that waits under a lease of ours.
-    fn waiting_row(&self, id: &ReceiptId) -> Result<Option<NewJob>, StoreError> {
+    fn waiting_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<KeptJob>, StoreError> {
         let ours = |kept: &KeptJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
-        Ok(self.store.job(id)?.filter(ours).map(|kept| kept.job))
+        Ok(self.store.of(tenant).job(id)?.filter(ours))
     }
 }
 
-fn adopted(row: NewJob, request: Request, total: usize) -> Job {
+fn adopted(tenant: Tenant, row: NewJob, request: Request, total: usize) -> Job {
     let work = Work {
-        tenant: row.tenant,
+        tenant,
         request,
         text: row.request,
         chain: row.chain,

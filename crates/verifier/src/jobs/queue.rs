@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use proofmark_store::Tenant;
+
 use super::job::Job;
 use super::room::lock;
 use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_OF_ONE};
@@ -17,8 +19,8 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     /// The tenants with something waiting; the first is next.
-    turns: VecDeque<String>,
-    lanes: HashMap<String, VecDeque<Arc<Job>>>,
+    turns: VecDeque<Tenant>,
+    lanes: HashMap<Tenant, VecDeque<Arc<Job>>>,
     waiting: usize,
     bytes: usize,
     running: usize,

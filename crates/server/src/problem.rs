@@ -6,7 +6,9 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError};
+use proofmark_verifier::{
+    AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
+};
 
 use crate::sent::SentError;
 

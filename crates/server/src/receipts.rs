@@ -6,9 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{
-    Filter, KeptReceipt, Received, TallyOf, Terms, chain_head, differences, x402,
-};
+use proofmark_verifier::{Filter, KeptReceipt, Received, TallyOf, Terms, chain_head, differences, x402};
 
 use crate::call::Call;
 use crate::door::Doorkeeper;

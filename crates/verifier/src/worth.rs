@@ -226,3 +226,87 @@ impl Subject {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proofmark_receipt::{Draft, Results, SigningKey, UndecidableCause};
+
+    use super::*;
+    use crate::clock;
+
+    const REQUEST: &str = r#"{"task_id": "t", "specification": "s", "output": {"content": "x"}, "verification":
+        {"kind": "schema_check", "checks": [{"name": "short", "constraint": "length <= 10"}]}}"#;
+
+    /// A receipt with the verdict `error` over this request.
+    fn receipt(request: &str) -> Receipt {
+        let read = Request::read(request.as_bytes(), Format::Json, None).unwrap();
+        let draft = Draft {
+            receipt_id: clock::receipt_id().unwrap(),
+            verified_at: clock::now(),
+            tier: 1,
+            verdict: Verdict::Error,
+            task: read.task,
+            results: Results::default(),
+            hashes: read.hashes,
+            metadata: Object::new(),
+        };
+        draft.sign(&SigningKey::from_seed([3; 32])).unwrap()
+    }
+
+    fn pass() -> Worth {
+        let (answer, trust, verdict) = (Answer::Valid, Trust::Trusted, Verdict::Pass);
+        Worth { answer, trust, verdict, issued_here: true, superseded_by: None }
+    }
+
+    #[test]
+    fn what_is_redeemed_is_what_the_terms_accept() {
+        let receipt = receipt(REQUEST);
+        let newer = receipt.receipt_id();
+        let unsigned =
+            Worth { answer: Answer::Undecidable(UndecidableCause::Unsigned), trust: Trust::Unknown, ..pass() };
+        let superseded = Worth { superseded_by: Some(newer), ..pass() };
+        let untrusted = Worth { trust: Trust::Untrusted, ..pass() };
+        let failed = Worth { verdict: Verdict::Fail, ..pass() };
+        let brought = Worth { issued_here: false, ..pass() };
+        let all = Terms { verdicts: vec![Verdict::Fail, Verdict::Error], untrusted: true, about: Subject::default() };
+        let table = [
+            (&pass(), None, None),
+            (&brought, None, None),
+            (&untrusted, Some("untrusted"), None),
+            (&failed, Some("not_accepted"), None),
+            (&superseded, Some("already_superseded"), Some("already_superseded")),
+            (&unsigned, Some("unsigned"), Some("unsigned")),
+        ];
+        for (worth, unsaid, accepting) in table {
+            let refused = |terms: &Terms| worth.redeemable(&receipt, terms).err().map(|error| error.code());
+            assert_eq!((refused(&Terms::default()), refused(&all)), (unsaid, accepting), "{worth:?}");
+        }
+    }
+
+    #[test]
+    fn a_receipt_answers_its_own_request_alone() {
+        let receipt = receipt(REQUEST);
+        let code = |worth: &Worth, request: Option<&str>| {
+            let request = request.map(str::to_owned);
+            worth.answers(&receipt, request.as_deref()).err().map(|error| error.code())
+        };
+        assert_eq!(code(&pass(), Some(REQUEST)), None);
+        assert_eq!(code(&Worth { issued_here: false, ..pass() }, Some(REQUEST)), Some("issued_elsewhere"));
+        let superseded = Worth { superseded_by: Some(receipt.receipt_id()), ..pass() };
+        assert_eq!(code(&superseded, Some(REQUEST)), Some("already_superseded"));
+        assert_eq!(code(&pass(), None), Some("no_request"));
+        for (was, is) in [("<= 10", "<= 11"), ("\"s\"", "\"z\""), ("\"x\"", "\"y\""), ("\"t\"", "\"u\""), ("{", "[")] {
+            let other = REQUEST.replacen(was, is, 1);
+            assert_eq!(code(&pass(), Some(&other)), Some("other_request"), "{other}");
+        }
+    }
+
+    #[test]
+    fn trust_is_judged_now() {
+        let (receipt, key) = (receipt(REQUEST), SigningKey::from_seed([3; 32]));
+        assert!(Worth::of_issued(&receipt, &[key.signer()]).vouched().is_ok());
+        for signers in [vec![], vec![SigningKey::from_seed([4; 32]).signer()]] {
+            assert_eq!(Worth::of_issued(&receipt, &signers).vouched(), Err(WorthError::Untrusted));
+        }
+    }
+}

@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use proofmark_receipt::{
-    Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict,
-};
+use proofmark_receipt::{Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict};
 use tempfile::TempDir;
 
 use crate::server::{PROOFMARK, Server, code, keys_file, listed, new_key, text};
@@ -387,10 +385,12 @@ fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
     assert_eq!(status, 200, "{}", evaluation.to_text());
     let receipt = evaluation.as_object().unwrap().get("receipt").unwrap();
     let (id, hashes) = (text(receipt, "receipt_id"), receipt.as_object().unwrap().get("hashes").unwrap());
-    let wanted = format!("{id}?job_id=7&specification={}&output={}", text(hashes, "specification"), text(hashes, "output"));
+    let wanted =
+        format!("{id}?job_id=7&specification={}&output={}", text(hashes, "specification"), text(hashes, "output"));
     assert_eq!(evaluated(&server, &wanted).0, Some(true));
     let zeros = format!("sha256:{}", "0".repeat(64));
-    for other in ["job_id=8", &format!("specification={zeros}"), &format!("tests={zeros}"), &format!("output={zeros}")] {
+    for other in ["job_id=8", &format!("specification={zeros}"), &format!("tests={zeros}"), &format!("output={zeros}")]
+    {
         let (approved, why, _) = evaluated(&server, &format!("{id}?{other}"));
         assert!(approved.is_none() && why.contains("not the one asked for"), "{other}: {why}");
     }

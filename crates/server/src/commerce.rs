@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use proofmark_receipt::Receipt;
-use proofmark_verifier::acp;
+use proofmark_receipt::{Receipt, Sha256Digest};
+use proofmark_verifier::Subject;
+use proofmark_verifier::acp::{self, Evaluation};
 
 use crate::body;
 use crate::call::Call;
@@ -14,25 +15,38 @@ use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::verifications::{accepted, wanted, with_receipt};
 use crate::work::{self, Answer};
+use crate::workbench::Workbench;
 
 /// `POST /v1/acp/evaluations`: `{job_id?, requirements, deliverable}`.
 pub(crate) async fn evaluate(State(keeper): State<Arc<Doorkeeper>>, request: Request) -> Response {
     let evaluated = async {
         let wanted = wanted(&keeper, request, read).await?;
+        let tenant = wanted.tenant.clone();
         Ok::<_, Problem>(match work::verify(&keeper.bench, wanted).await? {
-            Answer::Receipt(receipt) => evaluation(&receipt),
+            Answer::Receipt(receipt) => {
+                let id = receipt.receipt_id();
+                let found = move |bench: &Workbench| bench.desk.evaluation(&tenant, &id, &Subject::default());
+                told(work::inside(&keeper.bench, found).await??.ok_or_else(Problem::internal)?)
+            }
             Answer::Job(view) => accepted(&view),
         })
     };
     evaluated.await.into_response()
 }
 
-/// `GET /v1/acp/evaluations/{id}`: what the receipt of a verification run here answers an evaluator. A receipt that
-/// somebody brought, under whatever id, answers nothing.
+/// `GET /v1/acp/evaluations/{id}`: what a receipt kept here answers an evaluator, who may name what it has to be about.
 pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
+    call.only(&["job_id", "specification", "tests", "output"])?;
     let none = || Problem::not_found("such receipt");
     let id = call.variable("id").parse().map_err(|_| none())?;
-    Ok(evaluation(&call.store().job_receipt(&id)?.ok_or_else(none)?.receipt))
+    let digest = |name| call.parsed::<Sha256Digest>(name, "a digest: `sha256:` and 64 lower-case hex digits");
+    let about = Subject {
+        task_id: call.parameter("job_id").map(str::to_owned),
+        specification: digest("specification")?,
+        tests: digest("tests")?,
+        output: digest("output")?,
+    };
+    Ok(told(call.desk.evaluation(&call.caller.tenant, &id, &about)?.ok_or_else(none)?))
 }
 
 fn read(text: String) -> Result<String, Problem> {
@@ -42,6 +56,11 @@ fn read(text: String) -> Result<String, Problem> {
     Ok(request.to_text())
 }
 
-fn evaluation(receipt: &Receipt) -> Reply {
-    with_receipt(acp::evaluation(receipt).into(), &receipt.to_text())
+/// The answer. A receipt that does not count is no payment's receipt either.
+fn told((receipt, evaluation): (Receipt, Evaluation)) -> Reply {
+    let reply = Reply::from(evaluation.document);
+    match evaluation.rejected {
+        None => with_receipt(reply, &receipt.to_text()),
+        Some(_) => reply,
+    }
 }

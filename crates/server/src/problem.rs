@@ -6,7 +6,9 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError};
+use proofmark_verifier::{
+    AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
+};
 
 use crate::sent::SentError;
 
@@ -114,6 +116,27 @@ impl From<StoreError> for Problem {
                 }
             }
         }
+    }
+}
+
+impl From<UseError> for Problem {
+    fn from(error: UseError) -> Self {
+        let why = match error {
+            UseError::Store(error) => return error.into(),
+            UseError::Worth(why) => why,
+        };
+        let status = match &why {
+            WorthError::Superseded(_)
+            | WorthError::IssuedElsewhere
+            | WorthError::NoRequest
+            | WorthError::OtherRequest => StatusCode::CONFLICT,
+            WorthError::Signature { .. }
+            | WorthError::Untrusted
+            | WorthError::NotAJob
+            | WorthError::OtherWork { .. }
+            | WorthError::Verdict(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self::new(status, why.code(), UseError::Worth(why).to_string())
     }
 }
 

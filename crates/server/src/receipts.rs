@@ -6,7 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{Filter, KeptReceipt, Received, StoreError, TallyOf, chain_head, differences, x402};
+use proofmark_verifier::{Filter, KeptReceipt, Received, TallyOf, Terms, chain_head, differences, x402};
 
 use crate::call::Call;
 use crate::door::Doorkeeper;
@@ -124,19 +124,29 @@ pub(crate) fn verify(call: &Call<'_>) -> Result<Json, Problem> {
     Ok(call.bench.check(&receipt, trust.as_deref()).to_json("receipt"))
 }
 
-/// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all.
+/// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all, if it is a `pass` by a trusted signer, or what the body
+/// accepts beside that.
 pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
-    let kept = kept(call)?;
-    let by = format!("redeemed by {}", call.caller.id);
-    let spent = call.desk.redeem(&call.caller.tenant, &kept.receipt.receipt_id(), &by)?;
+    let id = named(call)?;
+    let terms = match call.body() {
+        [] => Terms::default(),
+        _ => sent::terms(&call.json()?)?,
+    };
+    let redeemed = call.desk.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
     let mut answer = Object::new();
-    answer.insert("receipt_id", kept.receipt.receipt_id().to_string());
-    answer.insert("redeemed_at", Timestamp::from_unix_millis(spent.at).as_str());
-    answer.insert("by", spent.by.as_str());
+    answer.insert("receipt_id", id.to_string());
+    answer.insert("verdict", redeemed.worth.verdict.as_str());
+    redeemed.worth.describe(&mut answer);
+    let task_id = redeemed.receipt.task().and_then(|task| task.task_id.as_deref());
+    answer.insert("task_id", task_id.map_or(Json::Null, Json::from));
+    let hashes = redeemed.receipt.document().as_object().and_then(|receipt| receipt.get("hashes"));
+    answer.insert("hashes", hashes.cloned().unwrap_or(Json::Null));
+    answer.insert("redeemed_at", Timestamp::from_unix_millis(redeemed.spent.at).as_str());
+    answer.insert("by", redeemed.spent.by.as_str());
     Ok(answer.into())
 }
 
-/// `POST /v1/receipts/{id}/recheck`: runs the same request again. The new receipt supersedes the old one, which stays.
+/// `POST /v1/receipts/{id}/recheck`: runs the request of a receipt issued here again. The new receipt supersedes the old one, which stays.
 pub(crate) async fn recheck(
     State(keeper): State<Arc<Doorkeeper>>,
     Path(id): Path<String>,
@@ -161,6 +171,11 @@ pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
         answer.insert(name, count);
     }
     answer.insert("total", counts.iter().map(|(_, count)| count).sum::<u64>());
+    answer.insert("issued_elsewhere", tally.issued_elsewhere);
+    let mut left_out = Object::new();
+    left_out.insert("superseded", tally.superseded);
+    left_out.insert("untrusted", tally.untrusted);
+    answer.insert("left_out", left_out);
     Ok(answer.into())
 }
 
@@ -176,26 +191,22 @@ async fn rechecked(keeper: &Arc<Doorkeeper>, id: &str, request: Request) -> Resu
     let caller = keeper.admit(request.headers(), Some(Role::Agent))?;
     let id: ReceiptId = id.parse().map_err(|_| no_receipt())?;
     let tenant = caller.tenant.clone();
-    let kept = work::inside(&keeper.bench, move |bench| {
-        let store = bench.desk.store().of(&tenant);
-        Ok::<_, StoreError>((store.receipt(&id)?, store.request(&id)?))
-    });
-    let (old, text) = kept.await??;
-    let old = old.ok_or_else(no_receipt)?;
-    if let Some(by) = old.superseded_by {
-        return Err(StoreError::Superseded(by).into());
-    }
-    let text = text.ok_or_else(|| {
-        let message = "its request was not kept here, so it can not be run again; send it to /v1/verifications";
-        Problem::new(StatusCode::CONFLICT, "no_request", message)
-    })?;
-    let wanted =
-        Wanted { chain: old.chain, tenant: caller.tenant, text, supersedes: Some(id), replayable: None, as_job: false };
+    let found = work::inside(&keeper.bench, move |bench| bench.desk.rerunnable(&tenant, &id)).await??;
+    let (old, text) = found.ok_or_else(no_receipt)?;
+    let wanted = Wanted {
+        chain: old.chain.clone(),
+        tenant: caller.tenant,
+        text,
+        supersedes: Some(id),
+        replayable: None,
+        as_job: false,
+    };
     Ok(match work::verify(&keeper.bench, wanted).await? {
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
             let mut answer = Object::new();
+            answer.insert("supersedes", id.to_string());
             answer.insert("same", differences.is_empty());
             answer.insert("differences", differences.into_iter().map(Json::from).collect::<Vec<_>>());
             answer.insert("receipt", new.document().clone());

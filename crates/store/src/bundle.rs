@@ -191,6 +191,9 @@ impl BundleRow {
             if twice || kept::is_spent(connection, &self.tenant, spend)? {
                 return Ok(Some(StoreError::Spent(spend.receipt_id)));
             }
+            if kept::is_superseded(connection, &self.tenant, spend)? {
+                return Ok(Some(StoreError::Superseded(spend.receipt_id)));
+            }
         }
         Ok(None)
     }

@@ -120,7 +120,7 @@ pub enum StoreError {
     #[error("find the receipt `{0}`: there is none with this id; write the id of a receipt that is kept")]
     NoReceipt(ReceiptId),
     /// Another receipt stands in its place already.
-    #[error("supersede the receipt `{0}`: another stands in its place already; supersede that one")]
+    #[error("use the receipt `{0}`: another stands in its place already; use that one")]
     Superseded(ReceiptId),
     /// The job has ended, or another process runs it; what was done of it here does not count.
     #[error("finish the job `{0}`: it has ended or another process runs it; ask what came of it")]

@@ -48,7 +48,7 @@ pub struct TallyOf<'a> {
     pub task_type: Option<&'a str>,
 }
 
-/// How many receipts there are of each verdict.
+/// How many receipts there are of each verdict, and of those that do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Verdict `pass`.
@@ -59,6 +59,12 @@ pub struct Tally {
     pub partial: u64,
     /// Verdict `error`.
     pub error: u64,
+    /// How many of these were issued elsewhere, by signers who were trusted when they came.
+    pub issued_elsewhere: u64,
+    /// How many more another has superseded.
+    pub superseded: u64,
+    /// How many more were issued elsewhere by signers who were not trusted when they came.
+    pub untrusted: u64,
 }
 
 /// How a receipt is spent: by its content, so that no other document under its id and no other spelling of it counts.
@@ -175,6 +181,12 @@ pub(crate) fn is_spent(connection: &Connection, tenant: &Tenant, spend: &Spend) 
     connection.prepare_cached(sql)?.query_row(values, |row| row.get(0))
 }
 
+/// Whether another receipt stands in the place of this one: then that one alone can be spent.
+pub(crate) fn is_superseded(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM receipts WHERE content = ?1 AND tenant IN (?2, 'local') AND superseded_by IS NOT NULL";
+    connection.prepare_cached(sql)?.exists(params![spend.content.as_bytes(), tenant.as_str()])
+}
+
 /// Spends a document for the tenant, and for the command line where that keeps it.
 pub(crate) fn spend(
     transaction: &Transaction<'_>,
@@ -221,13 +233,22 @@ pub(crate) fn put(
     if let Some(older) = &bundle.supersedes {
         let sql = "UPDATE receipts SET superseded_by = ?3 WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
         transaction.prepare_cached(sql)?.execute(params![tenant.as_str(), older.as_bytes(), sequence])?;
+        // What takes the place of a receipt that was spent is spent: running work again does not pay for it twice.
+        let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at)
+                   SELECT spent.tenant, newer.content, spent.spent_by, spent.spent_at
+                   FROM receipts AS older JOIN spent ON spent.tenant = older.tenant AND spent.content = older.content
+                        JOIN receipts AS newer ON newer.sequence = ?3
+                   WHERE older.tenant = ?1 AND older.receipt_id = ?2 AND older.trust IS NULL
+                   ON CONFLICT DO NOTHING";
+        transaction.prepare_cached(sql)?.execute(params![tenant.as_str(), older.as_bytes(), sequence])?;
     }
     Ok(())
 }
 
 pub(crate) fn tally(connection: &Connection, tenant: &Tenant, of: &TallyOf<'_>) -> rusqlite::Result<Tally> {
-    let mut sql = "SELECT verdict, count(*) FROM receipts WHERE superseded_by IS NULL
-        AND (trust IS NULL OR trust = 'trusted') AND tenant = ?"
+    let mut sql = "SELECT verdict, count(*), superseded_by IS NOT NULL, trust IS NOT NULL,
+                          trust IS NOT NULL AND trust <> 'trusted'
+                   FROM receipts WHERE tenant = ?"
         .to_owned();
     let mut values = vec![Value::from(tenant.as_str().to_owned())];
     let conditions = [
@@ -241,16 +262,28 @@ pub(crate) fn tally(connection: &Connection, tenant: &Tenant, of: &TallyOf<'_>) 
             values.push(value.to_owned().into());
         }
     }
-    let mut statement = connection.prepare_cached(&(sql + " GROUP BY verdict"))?;
+    let mut statement = connection.prepare_cached(&(sql + " GROUP BY 1, 3, 4, 5"))?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut tally = Tally::default();
     while let Some(row) = rows.next()? {
         let count = read::count(row, 1)?;
+        let (superseded, elsewhere, untrusted) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        if untrusted {
+            tally.untrusted += count;
+            continue;
+        }
+        if superseded {
+            tally.superseded += count;
+            continue;
+        }
+        if elsewhere {
+            tally.issued_elsewhere += count;
+        }
         match row.get_ref(0)?.as_str()? {
-            "pass" => tally.pass = count,
-            "fail" => tally.fail = count,
-            "partial" => tally.partial = count,
-            "error" => tally.error = count,
+            "pass" => tally.pass += count,
+            "fail" => tally.fail += count,
+            "partial" => tally.partial += count,
+            "error" => tally.error += count,
             other => return Err(read::changed(0, Type::Text, format!("`{other}` is no verdict"))),
         }
     }

@@ -65,11 +65,12 @@ fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     }
 }
 
-/// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. One that
-/// cannot be read is left out.
+/// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. Those that
+/// another has superseded are left out, and those that cannot be read.
 pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> rusqlite::Result<Vec<Receipt>> {
     let sql = format!(
-        "SELECT {KEPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) ORDER BY sequence DESC LIMIT ?3"
+        "SELECT {KEPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) AND superseded_by IS NULL
+         ORDER BY sequence DESC LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query((output, tenant.as_str(), MAX_PAGE as i64))?;

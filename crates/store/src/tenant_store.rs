@@ -82,14 +82,16 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| kept::is_spent(connection, tenant, spend))
     }
 
-    /// Uses up the receipt with this id, which counts once: of all who try, one succeeds. `at` is in milliseconds after
-    /// 1970-01-01T00:00:00Z.
+    /// Uses up a receipt that was read here, which counts once: of all who try, one succeeds. `at` is in milliseconds
+    /// after 1970-01-01T00:00:00Z.
     ///
     /// # Errors
-    /// [`StoreError::NoReceipt`] where there is none with this id, [`StoreError::Spent`] where it was used up before, and
-    /// whatever keeps the store from being written.
-    pub fn redeem(&self, id: &ReceiptId, by: &str, at: i64) -> Result<Spent, StoreError> {
-        let kept = self.receipt(id)?.ok_or(StoreError::NoReceipt(*id))?;
+    /// [`StoreError::NoReceipt`] where it is another tenant's, [`StoreError::Spent`] where it was used up before,
+    /// [`StoreError::Superseded`] where another stands in its place, and whatever keeps the store from being written.
+    pub fn redeem(&self, kept: &KeptReceipt, by: &str, at: i64) -> Result<Spent, StoreError> {
+        if kept.tenant != self.tenant {
+            return Err(StoreError::NoReceipt(kept.receipt.receipt_id()));
+        }
         let spends = vec![Spend::of(&kept.receipt)];
         self.submit_bundle(Bundle { spends, spent_by: by.to_owned(), at, ..Bundle::default() }).wait()?;
         Ok(Spent { by: by.to_owned(), at })
@@ -202,8 +204,8 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| read::over(connection, tenant, output))
     }
 
-    /// How many receipts have each verdict. Those left out that another has superseded, and those issued elsewhere by
-    /// signers who were not trusted: anybody can issue receipts.
+    /// How many receipts have each verdict. Those that another has superseded, and those issued elsewhere by signers who
+    /// were not trusted, are counted apart: anybody can issue receipts.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.

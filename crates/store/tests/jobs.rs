@@ -197,17 +197,41 @@ fn a_receipt_is_redeemed_once_and_by_its_tenant() {
     let (_folder, store) = store();
     let ours = a(&store);
     ours.submit(NewReceipt::of(receipt(1, 1))).wait().unwrap();
-    let theirs = store.of(&tenant("b")).redeem(&id(1), "thief", 5);
+    let kept = ours.receipt(&id(1)).unwrap().unwrap();
+    let theirs = store.of(&tenant("b")).redeem(&kept, "thief", 5);
     assert_eq!(theirs, Err(StoreError::NoReceipt(id(1))));
     assert!(!ours.is_spent(&Spend::of(&receipt(1, 1))).unwrap());
     let redeemed = std::thread::scope(|scope| {
-        let redeem = |_| scope.spawn(|| ours.redeem(&id(1), "buyer", 7));
+        let redeem = |_| scope.spawn(|| ours.redeem(&kept, "buyer", 7));
         let threads: Vec<_> = (0..8).map(redeem).collect();
         threads.into_iter().filter_map(|thread| thread.join().unwrap().ok()).collect::<Vec<_>>()
     });
     assert_eq!(redeemed, [Spent { by: "buyer".to_owned(), at: 7 }]);
-    assert_eq!(ours.redeem(&id(1), "buyer", 8), Err(StoreError::Spent(id(1))));
+    assert_eq!(ours.redeem(&kept, "buyer", 8), Err(StoreError::Spent(id(1))));
     assert!(ours.receipt(&id(1)).unwrap().unwrap().spent);
+}
+
+#[test]
+fn a_receipt_and_the_one_in_its_place_are_spent_once_together() {
+    let (_folder, store) = store();
+    let ours = a(&store);
+    let kept = |seed| ours.receipt(&id(seed)).unwrap().unwrap();
+    let supersede = |older, newer| {
+        let receipt = Some(NewReceipt::of(receipt(newer, 1)));
+        ours.submit_bundle(Bundle { receipt, supersedes: Some(id(older)), ..Bundle::default() }).wait().unwrap();
+    };
+    for seed in [1, 2] {
+        ours.submit(NewReceipt::of(receipt(seed, 1))).wait().unwrap();
+    }
+    ours.redeem(&kept(1), "buyer", 7).unwrap();
+    supersede(1, 3);
+    assert!(kept(3).spent);
+    assert_eq!(ours.redeem(&kept(3), "buyer", 8), Err(StoreError::Spent(id(3))));
+    supersede(2, 4);
+    assert_eq!(ours.redeem(&kept(2), "buyer", 9), Err(StoreError::Superseded(id(2))));
+    ours.redeem(&kept(4), "buyer", 9).unwrap();
+    let over = ours.receipts_over(&Sha256Digest::of(&[2]).to_string()).unwrap();
+    assert!(over.is_empty(), "{over:?}");
 }
 
 #[test]
@@ -227,6 +251,13 @@ fn a_superseded_receipt_is_marked_and_counts_no_more() {
     supersede(5, "a").unwrap();
     assert_eq!(a(&store).receipt(&id(1)).unwrap().unwrap().superseded_by, Some(id(5)));
     assert_eq!(tally(TallyOf::default()), 3);
+    for (seed, trust) in [(6, Trust::Trusted), (7, Trust::Untrusted)] {
+        let brought = NewReceipt { trust: Some(trust), ..NewReceipt::of(receipt(seed, seed)) };
+        store.of(&tenant("c")).submit(brought).wait().unwrap();
+    }
+    let told = Tally { error: 1, issued_elsewhere: 1, untrusted: 1, ..Tally::default() };
+    assert_eq!(store.of(&tenant("c")).tally(&TallyOf::default()).unwrap(), told);
+    assert_eq!(a(&store).tally(&TallyOf::default()).unwrap(), Tally { error: 3, superseded: 1, ..Tally::default() });
     assert_eq!(tally(TallyOf { task_type: Some("odd"), ..TallyOf::default() }), 2);
     let signer = SigningKey::from_seed([1; 32]).signer().to_string();
     assert_eq!(tally(TallyOf { signer: Some(&signer), ..TallyOf::default() }), 1);

@@ -197,7 +197,8 @@ impl Verifications {
     pub fn submit(&self, work: Work) -> Result<Submitted, SubmitError> {
         let total = room::checks(&work.request, &self.room.caps)?;
         if let Some(older) = &work.supersedes {
-            self.room.store.of(&work.tenant).receipt(older)?.ok_or(StoreError::NoReceipt(*older))?;
+            let own = self.room.store.of(&work.tenant).receipt(older)?.filter(|kept| kept.trust.is_none());
+            own.ok_or(StoreError::NoReceipt(*older))?;
         }
         let (id, durable) = (clock::receipt_id()?, work.durable);
         let job = Arc::new(Job::new(id, work, total));

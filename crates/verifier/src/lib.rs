@@ -20,6 +20,7 @@ mod compare;
 mod decide;
 mod desk;
 mod jobs;
+mod kept;
 mod keyfile;
 mod keyring;
 mod presented;
@@ -31,6 +32,7 @@ mod run;
 mod seal;
 mod taint;
 mod trust;
+mod worth;
 pub mod x402;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
@@ -57,6 +59,7 @@ pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_OF_ONE, REMEMBERED_MS,
     SubmitError, Submitted, Verifications, Work,
 };
+pub use kept::{Redeemed, UseError};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
 pub use presented::PresentedError;
@@ -68,3 +71,4 @@ pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
 pub use taint::{TAINT_RULES, TaintRule, taint_labels};
 pub use trust::{TrustError, signers_in, trusted_signers};
+pub use worth::{Subject, Terms, Worth, WorthError};

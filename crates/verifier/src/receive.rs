@@ -3,9 +3,8 @@
 use proofmark_receipt::{
     Answer, Profile, Receipt, ReceiptId, Sha256Digest, SignerId, Trust, UndecidableCause, verify_receipt,
 };
-use proofmark_store::{NewReceipt, Spent, StoreError, Tenant, TenantStore};
+use proofmark_store::{NewReceipt, StoreError, Tenant, TenantStore};
 
-use crate::clock;
 use crate::desk::Desk;
 
 /// What became of a receipt somebody brought.
@@ -48,14 +47,6 @@ impl Desk {
             }
         });
         answered.collect()
-    }
-
-    /// Uses a tenant's receipt up, once.
-    ///
-    /// # Errors
-    /// [`StoreError::Spent`] when it was used up before.
-    pub fn redeem(&self, tenant: &Tenant, id: &ReceiptId, by: &str) -> Result<Spent, StoreError> {
-        self.store.of(tenant).redeem(id, by, clock::now_in(&self.store)?.unix_millis())
     }
 
     fn check(&self, text: &str) -> (Received, Option<Receipt>) {

@@ -129,7 +129,8 @@ fn what_an_older_store_spent_stays_spent() {
     other.tier = 1;
     let other = other.sign(&forged).unwrap();
     assert!(!store.of(&tenant("a")).is_spent(&Spend::of(&other)).unwrap(), "another document under a spent id");
-    let again = store.of(&tenant("a")).redeem(&id(0, 2), "again", 6);
+    let spent = store.of(&tenant("a")).receipt(&id(0, 2)).unwrap().unwrap();
+    let again = store.of(&tenant("a")).redeem(&spent, "again", 6);
     assert_eq!(again, Err(StoreError::Spent(id(0, 2))));
 }
 

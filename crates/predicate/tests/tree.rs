@@ -1,5 +1,4 @@
 //! Expressions as others see them, and the types they are compiled for.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests may fail by panicking")]
 
 use proofmark_predicate::tree::{Operator, View};
 use proofmark_predicate::{Budget, FieldType, Predicate, Query, Schema, Truth, TypeName, Value};

@@ -70,8 +70,15 @@ impl Groups {
         &self.folder
     }
 
+    /// Tries more than once: another supervisor that starts may take a folder that is
+    /// not yet locked for one that was left.
     fn make(parent: &Path) -> io::Result<Groups> {
         sweep(parent);
+        let place = || Groups::place(parent);
+        place().or_else(|_| place()).or_else(|_| place())
+    }
+
+    fn place(parent: &Path) -> io::Result<Groups> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = parent.join(format!("{NAME}{}-{number}", std::process::id()));
         fs::create_dir(&folder)?;

@@ -34,10 +34,11 @@ impl fmt::Display for Failure {
 type Attack = (&'static str, fn() -> bool);
 
 /// The attacks by exit code.
-const ATTACKS: [Attack; 10] = [
+const ATTACKS: [Attack; 11] = [
     ("files of the host", || opens(c"/etc/passwd") || opens(c"/proc/self/environ")),
     ("writing", || writes(c"/tmp/x") || writes(c"/x") || writes(c"/dev/shm/x")),
     ("network sockets", || socket(libc::AF_INET) || socket(libc::AF_INET6)),
+    ("unix sockets", || socket(libc::AF_UNIX)),
     ("virtual machine sockets", || socket(libc::AF_VSOCK)),
     ("new namespaces", || call(libc::SYS_unshare, libc::CLONE_NEWUSER.into())),
     ("mounts", || call(libc::SYS_umount2, c"/".as_ptr() as libc::c_long)),

@@ -98,12 +98,13 @@ pub struct Watch<'a> {
 
 /// A worker on a host that can isolate.
 struct Crew {
+    /// The control group of its cases, where the host has any. The first to go: it
+    /// stands in a folder that goes with the ground.
+    group: Option<Group>,
     host: Arc<Inner>,
     level: Level,
     ground: Arc<Ground>,
     slot: u32,
-    /// The control group of its cases, where the host has any.
-    group: Option<Group>,
     zygotes: HashMap<PathBuf, Zygote>,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,

@@ -1,5 +1,5 @@
 # expect: memory_limit
-# timeout: 30000
+# timeout: 20000
 # Each page of another kind than its neighbours is a mapping of its own.
 def f(n):
     protect = _libc.mprotect

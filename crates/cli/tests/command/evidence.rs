@@ -36,7 +36,8 @@ fn workflow(rule: &str) -> String {
 
 fn decide(place: &Place, signer: &str, rule: &str) -> Done {
     let policy = place.file("policy.yaml", policy(rule));
-    let action = format!(r#"{{"action":{{"tool":"t","class":"upload","args":{{"source":{}}}}}}}"#, Json::from(WORK).to_text());
+    let action =
+        format!(r#"{{"action":{{"tool":"t","class":"upload","args":{{"source":{}}}}}}}"#, Json::from(WORK).to_text());
     let action = place.file("action.json", action);
     place.run(&["decide", &action, "--policy", &policy, "--trust", signer, "--json"])
 }
@@ -69,7 +70,9 @@ fn a_receipt_of_tests_the_agent_chose_counts_for_nothing() {
     let done = accept(&place, &signer, &pinned, &[]);
     assert!(done.code == 1 && done.stdout.contains("other tests"), "{done:?}");
     // What it proves, it proves: found in the store, by file and by digest, by both.
-    for rule in ["suite: trivial.json".to_owned(), format!("suite: '{}'", digest("suite")), "any_suite: true".to_owned()] {
+    for rule in
+        ["suite: trivial.json".to_owned(), format!("suite: '{}'", digest("suite")), "any_suite: true".to_owned()]
+    {
         let decided = decide(&place, &signer, &rule);
         assert_eq!(decided.code, 0, "{rule}: {decided:?}");
         let accepted = accept(&place, &signer, &rule, &[]);
@@ -128,7 +131,8 @@ fn another_kind_of_receipt_is_no_verification() {
 fn the_task_type_of_a_request_makes_no_receipt_something_else() {
     let (place, signer) = place();
     for (word, kind) in [("step_acceptance", "step_acceptance"), ("quorum", "quorum"), ("approval", "verification")] {
-        let text = request("Sort", "[2, 1]").replace("\"description\"", &format!("\"task_type\":\"{word}\",\"description\""));
+        let text =
+            request("Sort", "[2, 1]").replace("\"description\"", &format!("\"task_type\":\"{word}\",\"description\""));
         assert_eq!(place.run(&["verify", &place.file("claims.json", text)]).code, 0);
         let done = decide(&place, &signer, &format!("any_suite: true, kind: {kind}"));
         assert!(done.code == 1 && done.stdout.contains("other_kind"), "{word}: {done:?}");

@@ -359,8 +359,9 @@ fn calls_named<'a>(name: &str, verification: &Verification, rules: &[LookedRule<
     match pairs.find(|(rule, _)| rule.id == name) {
         Some((_, looked)) => Named { sure: looked.fitting.clone(), possible: looked.possible.clone() },
         None => {
-            let of_tool = calls.iter().filter(|call| glob::matches(name, &call.tool));
-            let (sure, possible) = of_tool.partition(|call| !call.status.is_unsettled());
+            // A failed call is no call to come after, and may still have done a part of what comes too late.
+            let of_tool = |call: &&Call| glob::matches(name, &call.tool) && call.status != CallStatus::Blocked;
+            let (sure, possible) = calls.iter().filter(of_tool).partition(|call| call.status == CallStatus::Succeeded);
             Named { sure, possible }
         }
     }

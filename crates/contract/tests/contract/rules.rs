@@ -335,6 +335,25 @@ fn a_later_call_that_may_have_happened_breaks_the_order() {
 }
 
 #[test]
+fn a_tool_that_failed_is_not_one_to_come_after() {
+    for (first, outcome) in [
+        ("\"result\": 1", Outcome::Met),
+        ("\"error\": \"no\"", Outcome::Unmet),
+        ("\"status\": \"blocked\"", Outcome::Unmet),
+    ] {
+        let trace = calls(&format!(
+            r#"{{"name": "get_a", {first}}}
+{{"name": "get_b", "result": 1}}"#
+        ));
+        let block = "verification: {toolCalls: [{id: r, name: get_b, after: get_a}]}";
+        // Lint would ask for a rule about `get_a`; the order is judged without one.
+        let judgment =
+            judge(&contract("readonly", &block.replace("]}", ", {name: get_a, min: 0, max: 9}]}")), "{}", Some(&trace));
+        assert_eq!(rule(&judgment, "r").outcome, outcome, "{first}");
+    }
+}
+
+#[test]
 fn a_call_has_its_tool_under_either_name() {
     let trace = calls(r#"{"name": "get_tests", "args": {}, "result": 1}"#);
     for name in ["tool", "name"] {

@@ -28,24 +28,27 @@ impl Document {
         let json = path.extension().is_some_and(|extension| extension == "json");
         let format = if json { Format::Json } else { Format::Yaml };
         Ok(match document::parse(&text, format) {
-            Ok(json) => Document { label, text, json }.with_suites(path),
+            Ok(json) => {
+                let mut document = Document { label, text, json };
+                match document.resolve_suites(path) {
+                    Ok(()) => Ok(document),
+                    Err((at, message)) => {
+                        let place = locate(&document.text, &at);
+                        Err(Finding::at(&document.label, &document.text, place, "unreadable_suite", message))
+                    }
+                }
+            }
             Err(error) => Err(finding(&label, &text, &error)),
         })
     }
 
-    /// The document with the digests of suites in place of the names of their files, which are beside it.
-    fn with_suites(mut self, path: &Path) -> Result<Document, Finding> {
+    /// Puts the digests of suites in place of the names of their files, which are beside the document. An error has the
+    /// place in the document, and what is wrong.
+    fn resolve_suites(&mut self, path: &Path) -> Result<(), (String, String)> {
         let mut find = |name: &str, at: &str| {
             suite_beside(path, name).map_err(|error| (at.to_owned(), format!("`{at}`: failed to {error:#}")))
         };
-        let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
-        match resolve() {
-            Ok(()) => Ok(self),
-            Err((at, message)) => {
-                let place = locate(&self.text, &at);
-                Err(Finding::at(&self.label, &self.text, place, "unreadable_suite", message))
-            }
-        }
+        SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find))
     }
 
     /// The finding that `error` is about this policy of boundaries.

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{Json, Sha256Digest};
 
-use crate::run::{Done, Place, project_file};
+use crate::run::{Done, Place};
 
 const WORK: &str = "def sort_list(xs):\n    return xs\n";
 

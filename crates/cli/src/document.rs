@@ -28,24 +28,25 @@ impl Document {
         let json = path.extension().is_some_and(|extension| extension == "json");
         let format = if json { Format::Json } else { Format::Yaml };
         Ok(match document::parse(&text, format) {
-            Ok(json) => Document { label, text, json }.with_suites(path),
+            Ok(json) => {
+                let mut document = Document { label, text, json };
+                match document.resolve_suites(path) {
+                    None => Ok(document),
+                    Some(finding) => Err(finding),
+                }
+            }
             Err(error) => Err(finding(&label, &text, &error)),
         })
     }
 
-    /// The document with the digests of suites in place of the names of their files, which are beside it.
-    fn with_suites(mut self, path: &Path) -> Result<Document, Finding> {
+    /// Writes the digests of suites in place of the names of their files, which are beside the document.
+    fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
         let mut find = |name: &str, at: &str| {
             suite_beside(path, name).map_err(|error| (at.to_owned(), format!("`{at}`: failed to {error:#}")))
         };
         let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
-        match resolve() {
-            Ok(()) => Ok(self),
-            Err((at, message)) => {
-                let place = locate(&self.text, &at);
-                Err(Finding::at(&self.label, &self.text, place, "unreadable_suite", message))
-            }
-        }
+        let (at, message) = resolve().err()?;
+        Some(Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message))
     }
 
     /// The finding that `error` is about this policy of boundaries.

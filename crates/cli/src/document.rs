@@ -31,24 +31,22 @@ impl Document {
             Ok(json) => {
                 let mut document = Document { label, text, json };
                 match document.resolve_suites(path) {
-                    Ok(()) => Ok(document),
-                    Err((at, message)) => {
-                        let place = locate(&document.text, &at);
-                        Err(Finding::at(&document.label, &document.text, place, "unreadable_suite", message))
-                    }
+                    None => Ok(document),
+                    Some(finding) => Err(finding),
                 }
             }
             Err(error) => Err(finding(&label, &text, &error)),
         })
     }
 
-    /// Puts the digests of suites in place of the names of their files, which are beside the document. An error has the
-    /// place in the document, and what is wrong.
-    fn resolve_suites(&mut self, path: &Path) -> Result<(), (String, String)> {
+    /// Writes the digests of suites in place of the names of their files, which are beside the document.
+    fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
         let mut find = |name: &str, at: &str| {
             suite_beside(path, name).map_err(|error| (at.to_owned(), format!("`{at}`: failed to {error:#}")))
         };
-        SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find))
+        let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
+        let (at, message) = resolve().err()?;
+        Some(Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message))
     }
 
     /// The finding that `error` is about this policy of boundaries.

@@ -33,7 +33,7 @@ pub struct Approval {
 /// Why nothing can be approved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
-    /// The document is no decision receipt, or binds no action.
+    /// The document is not a decision receipt, or binds no action.
     #[error("the document has no `{0}`; give the decision receipt of the action to approve")]
     NotADecision(&'static str),
     /// The note is empty or too long.

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::{MAX_CALLS, MAX_RECORDS, MAX_TRACE_BYTES};
 
-/// Why a trace can not be read, and where.
+/// Why a trace cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {fault}")]
 pub struct TraceError {
@@ -50,7 +50,7 @@ pub enum TraceFault {
     #[error("the trace is cut off here; record it anew")]
     CutOff,
     /// Not JSON.
-    #[error("the trace can not be read: {0}")]
+    #[error("the trace cannot be read: {0}")]
     NotJson(String),
     /// Of no known form.
     #[error(
@@ -71,8 +71,8 @@ pub enum TraceFault {
     /// A result of a call nobody made.
     #[error("there is a result for call `{}`, which was never made; is the beginning missing?", shown(.0))]
     ResultWithoutCall(String),
-    /// Two calls that can not be told apart.
-    #[error("call `{}` is made again before its result came; the two can not be told apart", shown(.0))]
+    /// Two calls that cannot be told apart.
+    #[error("call `{}` is made again before its result came; the two cannot be told apart", shown(.0))]
     DuplicateCall(String),
 }
 

@@ -195,7 +195,9 @@ fn chains_of_steps_are_not_to_be_named() {
 fn a_decision_no_reader_would_read_is_not_made() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path(), &[]);
-    let long = NOTE.replace("record_mutation", &"x".repeat(1_100_000));
+    // What says where the workflow goes on stands in the receipt as it was sent.
+    let upstream = format!("{{\"upstream\": {{\"workflow_id\": \"{}\"}}, ", "x".repeat(1_100_000));
+    let long = NOTE.replacen('{', &upstream, 1);
     let (status, refused) = server.post("/v1/decisions", "", &long);
     assert_eq!((status, code(&refused).as_str()), (422, "too_large"), "{}", refused.to_text());
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);

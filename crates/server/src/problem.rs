@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, SignError};
 use proofmark_verifier::{
     AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
 };
@@ -91,7 +91,9 @@ impl From<DecideError> for Problem {
                 Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "raced", error.to_string()) }
             }
             DecideError::Store(error) => error.into(),
-            DecideError::Sign(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "too_large", error.to_string()),
+            DecideError::Sign(SignError::TooLarge(_)) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "too_large", error.to_string())
+            }
             DecideError::NoPolicy => Self::new(StatusCode::CONFLICT, "no_policy", error.to_string()),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
         }
@@ -193,6 +195,7 @@ impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         match error {
             AcceptError::Refused { .. } => Self::new(StatusCode::CONFLICT, "attempt_refused", error.to_string()),
+            AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
             AcceptError::Store(StoreError::RunMoved { .. } | StoreError::ChainMoved { .. }) => {
                 let message = "another attempt at this step was judged meanwhile; get the step, and try again";

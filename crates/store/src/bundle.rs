@@ -263,15 +263,17 @@ pub(crate) fn all_runs(connection: &Connection) -> rusqlite::Result<Vec<(Tenant,
     statement.query_map([MAX_LISTED as i64], read)?.collect()
 }
 
-/// Who began a run of this name; somebody else than `but`.
-pub(crate) fn begun_by_other(
+/// Whether `by` began a run of this name, and who else did, if anybody.
+pub(crate) fn begun(
     connection: &Connection,
     tenant: &Tenant,
     run: &str,
-    but: &str,
-) -> rusqlite::Result<Option<String>> {
-    let sql = "SELECT begun_by FROM runs WHERE tenant = ?1 AND run = ?2 AND begun_by <> ?3 ORDER BY begun_by LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), run, but], |row| row.get(0)).optional()
+    by: &str,
+) -> rusqlite::Result<(bool, Option<String>)> {
+    let sql = "SELECT coalesce(max(begun_by = ?3), 0), max(CASE WHEN begun_by <> ?3 THEN begun_by END)
+               FROM runs WHERE tenant = ?1 AND run = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row([tenant.as_str(), run, by], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 const RUN: &str = "run, begun_by, step, version, state";

@@ -119,8 +119,7 @@ pub(crate) const SELECT: &str = concat!(
 );
 
 /// What is preferred where several receipts have one id: what was issued here, then what was trusted when it came.
-const BEST_FIRST: &str = "ORDER BY receipts.tenant = 'local' DESC, receipts.trust IS NOT NULL,
-    receipts.trust = 'trusted' DESC, receipts.sequence LIMIT ?";
+const BEST_FIRST: &str = "ORDER BY tenant = 'local' DESC, trust IS NOT NULL, trust = 'trusted' DESC, sequence";
 
 pub(crate) fn with_place(row: &Row<'_>) -> rusqlite::Result<KeptReceipt> {
     let trust: Option<String> = row.get(4)?;
@@ -143,16 +142,18 @@ pub(crate) fn receipt(
     id: &ReceiptId,
     issuer: Option<&str>,
 ) -> rusqlite::Result<Option<KeptReceipt>> {
-    let conditions = "receipts.receipt_id = ? AND (? IS NULL OR receipts.tenant = ?) AND (? IS NULL OR issuer = ?)";
-    let sql = format!("{SELECT} WHERE {conditions} {BEST_FIRST}");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let tenant = tenant.map(Tenant::as_str);
-    let mut rows = statement.query(params![id.as_bytes(), tenant, tenant, issuer, issuer, MAX_LISTED as i64])?;
-    let Some(mut best) = rows.next()?.map(with_place).transpose()? else { return Ok(None) };
-    while rows.next()?.is_some() {
-        best.others += 1;
-    }
-    Ok(Some(best))
+    // Only places are sorted, not documents.
+    let places = format!(
+        "SELECT sequence FROM receipts WHERE receipt_id = ?1 AND (?2 IS NULL OR tenant = ?2)
+         AND (?3 IS NULL OR issuer = ?3) {BEST_FIRST} LIMIT ?4"
+    );
+    let values = params![id.as_bytes(), tenant.map(Tenant::as_str), issuer, MAX_LISTED as i64];
+    let mut statement = connection.prepare_cached(&places)?;
+    let places: Vec<i64> = statement.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let Some((best, others)) = places.split_first() else { return Ok(None) };
+    let sql = format!("{SELECT} WHERE receipts.sequence = ?1");
+    let kept = connection.prepare_cached(&sql)?.query_row([best], with_place)?;
+    Ok(Some(KeptReceipt { others: others.len(), ..kept }))
 }
 
 /// The receipt that came of the tenant's job with this id: issued here, for its request.

@@ -27,7 +27,7 @@ pub use kept::{KeptReceipt, Spend, Spent, Tally, TallyOf};
 pub use page::{Cursor, Filter, MAX_PAGE, NotACursor, Page};
 pub use read::{MAX_FOUND, MIN_PREFIX};
 pub use served::{Answer, Decisions, DecisionsWanted, Execution, Finding, Findings, Review};
-pub use store::{NewReceipt, Store};
+pub use store::{MAX_CLOCK_SKEW, NewReceipt, Store};
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::TenantStore;
 pub use write::MAX_CHAIN_NAME;

@@ -1,5 +1,6 @@
 use std::path::{self, Path};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Trust};
 use rusqlite::Connection;
@@ -15,6 +16,10 @@ use crate::tenant_store::TenantStore;
 use crate::writer::Writer;
 use crate::{file, read, schema};
 
+/// How far a clock may be behind what was recorded before that counts as set back, in milliseconds: hosts that share a store
+/// differ by less.
+pub const MAX_CLOCK_SKEW: i64 = 60_000;
+
 /// Receipts on disk. Threads share it by reference; processes share its file.
 ///
 /// A tenant's rows are reached through [`Store::of`] alone. The verbs `all_tenants_…` are for whoever has the file, and for
@@ -23,6 +28,8 @@ pub struct Store {
     reader: Mutex<Connection>,
     pub(crate) writer: Writer,
     path: path::PathBuf,
+    /// What was recorded last when the clock was found to be behind it, and when that was.
+    behind: Mutex<Option<(i64, Instant)>>,
 }
 
 /// A receipt to keep.
@@ -78,6 +85,24 @@ impl Store {
     /// Whatever keeps the store from being read.
     pub fn latest_time(&self) -> Result<i64, StoreError> {
         self.read(|connection| connection.prepare_cached("SELECT latest FROM clock")?.query_row([], |row| row.get(0)))
+    }
+
+    /// The time that counts here when the clock shows `clock`, both in milliseconds after 1970-01-01T00:00:00Z: the clock's
+    /// unless something later was recorded. Where the clock is behind that by more than [`MAX_CLOCK_SKEW`], it was set
+    /// back, and time goes on from what was recorded.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn time(&self, clock: i64) -> Result<i64, StoreError> {
+        let latest = self.latest_time()?;
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.saturating_sub(clock) <= MAX_CLOCK_SKEW {
+            *behind = None;
+            return Ok(latest.max(clock));
+        }
+        let (recorded, since) = behind.get_or_insert_with(|| (latest, Instant::now()));
+        let elapsed = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Ok(latest.max(recorded.saturating_add(elapsed)))
     }
 
     /// The states of all tenants' steps, last changed first; at most [`crate::MAX_LISTED`].
@@ -163,6 +188,7 @@ impl Store {
             reader: Mutex::new(schema::open_to_read(&path)?),
             writer: Writer::start(connection, &path).map_err(|error| StoreError::of_io(&path, &error))?,
             path,
+            behind: Mutex::default(),
         })
     }
 

@@ -66,12 +66,12 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| bundle::runs(connection, tenant, run))
     }
 
-    /// Who began a run of this name, if somebody else than `but` did.
+    /// Whether `by` began a run of this name, and who else did, if anybody.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn begun_by_other(&self, run: &str, but: &str) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| bundle::begun_by_other(connection, tenant, run, but))
+    pub fn begun(&self, run: &str, by: &str) -> Result<(bool, Option<String>), StoreError> {
+        self.read(|connection, tenant| bundle::begun(connection, tenant, run, by))
     }
 
     /// Whether a receipt that counts once was used up.

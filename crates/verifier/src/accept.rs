@@ -166,6 +166,16 @@ pub enum AcceptError {
         /// Who began it; empty where nobody recorded it.
         begun_by: String,
     },
+    /// Whoever is named began no such run.
+    #[error(
+        "judge an attempt in run `{run}`: `{begun_by}` began none of that name; name who did, or begin one of your own"
+    )]
+    NotBegun {
+        /// The run.
+        run: String,
+        /// Who is named.
+        begun_by: String,
+    },
     /// The run has a name that can not be used.
     #[error("use `{0}` as the name of a run: write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`")]
     RunName(String),
@@ -310,15 +320,16 @@ pub fn chain_name(begun_by: &str, run: &str, step: &str) -> String {
 fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>>) -> Result<&'a str, AcceptError> {
     let sender = attempt.sender;
     let begun_by = attempt.begun_by.unwrap_or(sender.id);
-    let (Some(store), false) = (store, sender.orchestrates) else { return Ok(begun_by) };
-    let of_another = |begun_by: String| AcceptError::OfAnother { run: run.to_owned(), begun_by };
-    if begun_by != sender.id {
-        return Err(of_another(begun_by.to_owned()));
-    }
-    let is_own = store.step_runs(Some(run))?.iter().any(|step| step.begun_by == begun_by);
-    match store.begun_by_other(run, begun_by)? {
-        Some(other) if !is_own => Err(of_another(other)),
-        Some(_) | None => Ok(begun_by),
+    let Some(store) = store else { return Ok(begun_by) };
+    let run = || run.to_owned();
+    let (is_begun, other) = store.begun(&run(), begun_by)?;
+    match (begun_by == sender.id, sender.orchestrates, is_begun, other) {
+        (false, false, _, _) => Err(AcceptError::OfAnother { run: run(), begun_by: begun_by.to_owned() }),
+        (false, true, false, _) => Err(AcceptError::NotBegun { run: run(), begun_by: begun_by.to_owned() }),
+        (true, false, false, Some(other)) => Err(AcceptError::OfAnother { run: run(), begun_by: other }),
+        (false, true, true, _) | (true, true, _, _) | (true, false, true, _) | (true, false, false, None) => {
+            Ok(begun_by)
+        }
     }
 }
 

@@ -4,11 +4,7 @@ use std::sync::Once;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proofmark_receipt::{ReceiptId, Timestamp};
-use proofmark_store::{Store, StoreError};
-
-/// How far the clock may be behind what the store has recorded before it is said, in milliseconds: several hosts that
-/// write one store differ by less.
-pub const MAX_CLOCK_SKEW: i64 = 60_000;
+use proofmark_store::{MAX_CLOCK_SKEW, Store, StoreError};
 
 /// The time, in milliseconds, as receipts carry it.
 pub fn now() -> Timestamp {
@@ -16,24 +12,23 @@ pub fn now() -> Timestamp {
     Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The time by which things of this store expire: the clock's, or the latest that was recorded where the clock was set
-/// back since. What had expired stays expired.
+/// The time by which things of this store expire ([`Store::time`]): where the clock was set back, what had expired stays
+/// expired. That it was is said once, on standard error.
 ///
 /// # Errors
 /// Whatever keeps the store from being read.
 pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
     static SAID: Once = Once::new();
-    let behind = clock_behind(store)?;
-    let now = now().unix_millis();
+    let clock = now().unix_millis();
+    let time = store.time(clock)?;
+    let behind = time.saturating_sub(clock);
     if behind > MAX_CLOCK_SKEW {
         SAID.call_once(|| {
             let seconds = behind / 1_000;
-            eprintln!(
-                "the clock is {seconds} s behind what the store has recorded, so the recorded time counts; set the clock"
-            );
+            eprintln!("the clock is {seconds} s behind what the store has recorded, so that counts; set the clock");
         });
     }
-    Ok(Timestamp::from_unix_millis(now.saturating_add(behind.max(0))))
+    Ok(Timestamp::from_unix_millis(time))
 }
 
 /// How far the clock is behind the latest time the store has recorded, in milliseconds; negative where it is ahead.

@@ -41,16 +41,16 @@ pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, R
 pub use proofmark_contract as contract;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_PAGE,
-    NewReceipt, NotACursor, Page, Review, Spent, StepRun, Store, StoreError, Tally, TallyOf, Tenant, TenantError,
-    TenantStore,
+    About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_CLOCK_SKEW,
+    MAX_PAGE, NewReceipt, NotACursor, Page, Review, Spent, StepRun, Store, StoreError, Tally, TallyOf, Tenant,
+    TenantError, TenantStore,
 };
 
 pub use accept::{
     AcceptError, Acceptance, Attempt, KeptStep, MAX_RUN_NAME, Sender, accept, chain_name, kept_state, kept_step,
 };
 pub use checked::{Checked, check_document};
-pub use clock::{MAX_CLOCK_SKEW, clock_behind, now, now_in};
+pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, approve, decide, replay, resume};
 pub use desk::{Asked, Desk, Replayable};

@@ -135,5 +135,12 @@ fn the_latest_time_never_goes_back() {
     at(3_000);
     assert_eq!(store.latest_time().unwrap(), 5_000);
     drop(store);
-    assert_eq!(Store::open(&path).unwrap().latest_time().unwrap(), 5_000);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.latest_time().unwrap(), 5_000);
+    assert_eq!([store.time(9_000).unwrap(), store.time(4_000).unwrap()], [9_000, 5_000]);
+    // A clock that was set back goes on from what was recorded.
+    store.local().submit_bundle(Bundle { at: 500_000, ..Bundle::default() }).wait().unwrap();
+    let first = store.time(0).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    assert!(first >= 500_000 && store.time(0).unwrap() >= first + 20);
 }

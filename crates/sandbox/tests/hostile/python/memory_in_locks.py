@@ -11,6 +11,6 @@ def f(n):
             for at in range(0, 1_400, 2):
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
         time.sleep(60)
-    for mine in range(14):
+    for mine in range(4):
         fork(lambda: lock(mine))
     time.sleep(60)

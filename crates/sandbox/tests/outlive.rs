@@ -170,6 +170,7 @@ fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
             }
             let cancelled = Arc::new(AtomicBool::new(false));
             std::thread::scope(|scope| {
+                let cancel = Cancel(&cancelled);
                 let flag = &cancelled;
                 scope.spawn(move || {
                     let mut worker = Host::probe(Some(level)).worker();
@@ -181,11 +182,20 @@ fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
                 let pids = leftovers::descendant_pids();
                 let inits = pids.iter().filter(|pid| is_init(**pid)).count();
                 let holding: Vec<&u32> = pids.iter().filter(|pid| holds(**pid, &secret)).collect();
-                cancelled.store(true, Ordering::Relaxed);
+                drop(cancel);
                 assert_eq!(inits, 1, "{level} {mode}: of {pids:?}");
                 assert!(holding.is_empty(), "{level} {mode}: {holding:?} of {pids:?}");
             });
         }
+    }
+}
+
+/// Ends the job, also where the test fails before.
+struct Cancel<'a>(&'a AtomicBool);
+
+impl Drop for Cancel<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

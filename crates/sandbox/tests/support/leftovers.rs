@@ -163,7 +163,9 @@ fn cgroups() -> Vec<PathBuf> {
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) && depth < 4 {
-                if entry.file_name().to_string_lossy().contains("proofmark") {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                // The one that ends so is where this process itself is.
+                if name.contains("proofmark") && !name.ends_with("-self") {
                     found.push(entry.path());
                 }
                 open.push((entry.path(), depth + 1));

@@ -1,6 +1,6 @@
 # expect: memory_limit
 # expect C: unavailable
-# timeout: 20000
+# timeout: 40000
 # disk: 4
 # Every other byte of a file, of many files, by many processes.
 import fcntl
@@ -11,6 +11,6 @@ def f(n):
             for at in range(0, 1_400, 2):
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
         time.sleep(60)
-    for mine in range(14):
+    for mine in range(4):
         fork(lambda: lock(mine))
     time.sleep(60)

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 HERE = pathlib.Path(__file__).parent
 ORDER = 2**252 + 27742317777372353535851937790883648493
 SPKI = bytes.fromhex("302a300506032b6570032100")
+IDENTITY = bytes([1]) + bytes(31)
 
 
 class Number(str):
@@ -21,10 +22,47 @@ class Key:
     def __init__(self, seed):
         self.private = Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
         self.raw = self.private.public_key().public_bytes_raw()
-        self.spki = base64.b64encode(SPKI + self.raw).decode()
+        self.spki = spki(self.raw)
+
+    def sign_with_small_order_commitment(self, message):
+        """A signature whose R is the identity: one that only a strict verifier refuses."""
+        scalar = int.from_bytes(hashlib.sha512(self.private.private_bytes_raw()).digest()[:32], "little")
+        scalar = scalar & ((1 << 254) - 8) | (1 << 254)
+        challenge = int.from_bytes(hashlib.sha512(IDENTITY + self.raw + message).digest(), "little")
+        return IDENTITY + (challenge * scalar % ORDER).to_bytes(32, "little")
+
+
+def spki(raw):
+    return base64.b64encode(SPKI + raw).decode()
 
 
 ISSUER, OTHER = Key(1), Key(2)
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def base58(data):
+    value, text = int.from_bytes(data, "big"), ""
+    while value:
+        value, digit = divmod(value, 58)
+        text = BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+SPELLINGS = {
+    "in_raw_base64": base64.b64encode(ISSUER.raw).decode(),
+    "in_hex": "ed25519:" + ISSUER.raw.hex(),
+    "as_did_key": "did:key:z" + base58(b"\xed\x01" + ISSUER.raw),
+}
+
+PRIME = 2**255 - 19
+# The y coordinate of a point of order 8: a root of d·y⁴ + 2·y² − 1.
+ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826
+SMALL_ORDER = {
+    "1": IDENTITY, "2": (PRIME - 1).to_bytes(32, "little"), "4": bytes(32), "4_other_sign": bytes(31) + b"\x80",
+    "8": ORDER_8.to_bytes(32, "little"), "8_other_sign": (ORDER_8 + 2**255).to_bytes(32, "little"),
+    "8_negated": (PRIME - ORDER_8).to_bytes(32, "little"), "1_not_canonical": (PRIME + 1).to_bytes(32, "little"),
+    "4_not_canonical": PRIME.to_bytes(32, "little"), "1_other_sign": (1 + 2**255).to_bytes(32, "little"),
+}
 
 
 def text_of(value, string, number, order=None):
@@ -276,11 +314,16 @@ def receipt_accepts():
     words = sign(changed(body(), "task", "description", "trié \U0001f600 \u2028 \x7f\x01"))
     yield case("beyond_ascii", "escaping beyond ASCII", words)
     yield case("beyond_ascii_escaped", "hashing escapes as they came", as_written(words).replace("é", "\\u00E9").replace("/", "\\/"))
-    yield case("number_as_written", "reading numbers as doubles", sign(body(score=Number("1.50"), big=Number("123456789012345678901"))))
+    yield case("largest_integers", "limits of 32 bits", sign(body(most=Number("9007199254740991"), least=Number("-9007199254740991"))))
+    yield case("real_asked_for_in_jcs", "refusing every real", sign(body(score=Number("1.50")), form=FORMS["jcs"]), profile="jcs")
+    yield case("large_integer_asked_for_in_python", "reading numbers as doubles", sign(body(n=Number("9007199254740993")), form=FORMS["py-utf8"]), profile="py-utf8")
     yield case("unknown_members", "refusing what it does not know", sign({**body(future={"a": [None]}), "extension": True}))
     yield case("nested_signature_is_signed", "leaving out every `signature`", sign(body(signature={"by": "x"})))
     yield case("details_left_out", "wanting all details", sign(changed(body(), "results", "details", [])))
-    yield case("signer_in_raw_base64", "only one form of key", sign(without(body(), "metadata", "issuer_key"), signer_id=base64.b64encode(ISSUER.raw).decode()))
+    yield case("without_issuer_key", "wanting what VRF 1.0 does not", sign(without(body(), "metadata", "issuer_key")))
+    for name, signer in SPELLINGS.items():
+        document = sign(without(body(), "metadata", "issuer_key"), signer_id=signer)
+        yield case(f"signer_{name}_asked_for_in_jcs", "only one form of key", document, profile="jcs")
     hashed = sha256(vrf(body()))
     yield case("prefixed_content_hash", "signing the bare digits always", sign(body(), content_hash="sha256:" + hashed))
     ascii_form = sign(changed(body(), "task", "description", "trié"), form=FORMS["py-ascii"])
@@ -369,6 +412,12 @@ def signature_form_rejects():
     for field in ("algorithm", "signer_id", "content_hash", "signature"):
         yield case(f"missing_signature_{field}", "a default", without(plain, "signature", field), "missing_field")
     yield case("unsigned", "valid for want of a signature", body(), "unsigned")
+    for name, value in {"note": "x", "trusted": True, "Algorithm": "ed25519", "": None}.items():
+        yield case(f"signature_with_{name or 'an_empty_name'}", "reading what is not signed", changed(plain, "signature", name, value), "unsigned_member")
+    for name, signer in SPELLINGS.items():
+        yield case(f"signer_respelt_{name}", "many spellings of one key", sign(body(), signer_id=signer), "invalid_signer_id")
+        unnamed = sign(without(body(), "metadata", "issuer_key"), signer_id=signer)
+        yield case(f"signer_{name}_without_issuer_key", "many spellings of one key", unnamed, "invalid_signer_id", hint="jcs")
     yield case("signature_null", "null as absent", {**body(), "signature": None}, "wrong_type")
     for algorithm in ("none", "Ed25519", "ed25519ph", ""):
         yield case(f"algorithm_{algorithm or 'empty'}", "ignoring the algorithm", sign(body(), algorithm=algorithm), "unknown_algorithm")
@@ -388,12 +437,31 @@ def signature_form_rejects():
         yield case(f"signature_{name}", "a lenient hex decoder", sign(body(), signature=text), "invalid_signature")
 
 
+def number_rejects():
+    tokens = {
+        "real": "1.5", "real_zero": "0.0", "exponent": "1e2", "negative_zero": "-0", "past_2_53": "9007199254740992",
+        "past_minus_2_53": "-9007199254740992", "past_64_bits": "123456789012345678901", "past_a_double": "1e400",
+    }
+    kept = {"1.5": "jcs", "0.0": "py-utf8", "9007199254740992": "jcs", "-9007199254740992": "jcs", "123456789012345678901": "py-utf8"}
+    for name, token in tokens.items():
+        hint = {"hint": kept[token]} if token in kept else {}
+        yield case(f"number_{name}", "numbers that readers read otherwise", sign(body(n=Number(token))), "number_not_exact", **hint)
+    lost = {"jcs": ("9007199254740993", "0.10000000000000000001", "1e-400", "-0", "-0.0"), "py-utf8": ("0.10000000000000000001", "9007199254740993.0", "1e-400", "-0")}
+    for profile, tokens in lost.items():
+        for token in tokens:
+            document = sign(body(n=Number(token)), form=FORMS[profile])
+            yield case(f"number_{token}_in_{profile}", "two numbers under one signature", document, "number_not_exact", profile=profile)
+    shared = sign(body(n=Number("9007199254740992")), form=FORMS["jcs"])
+    yield case("number_of_another_signature", "two numbers under one signature", changed(shared, "metadata", "n", Number("9007199254740993")), "number_not_exact", profile="jcs")
+
+
 def content_rejects():
-    plain, mismatch = sign(body(score=Number("1.5"))), "content_hash_mismatch"
+    inexact = "number_not_exact"
+    plain, mismatch = sign(body()), "content_hash_mismatch"
     yield case("verdict_changed", "checking the signature only", changed(plain, "verdict", "pass"), mismatch)
     yield case("output_changed", "checking the signature only", changed(plain, "hashes", "output", "sha256:" + "0" * 64), mismatch)
-    yield case("number_rewritten", "reading numbers as doubles", changed(plain, "metadata", "score", Number("1.50")), mismatch, hint="jcs")
-    yield case("integer_made_real", "reading numbers as doubles", changed(sign(body(n=Number("1"))), "metadata", "n", Number("1.0")), mismatch, hint="jcs")
+    yield case("number_rewritten", "reading numbers as doubles", changed(sign(body(n=Number("1"))), "metadata", "n", Number("1.0")), inexact, hint="jcs")
+    yield case("zero_made_negative", "reading numbers as integers", changed(sign(body(n=Number("0"))), "metadata", "n", Number("-0")), inexact)
     yield case("space_added_in_text", "trimming text", changed(plain, "task", "description", "sort a list "), mismatch)
     accented = sign(changed(body(), "task", "description", "tri\u00e9"))
     yield case("text_decomposed", "normalising before hashing", changed(accented, "task", "description", "trie\u0301"), mismatch)
@@ -412,8 +480,8 @@ def content_rejects():
     yield case("hashed_by_jcs", "trying profiles silently", sign(keys, form=FORMS["jcs"]), mismatch, hint="jcs")
     yield case("hashed_by_vrf_asked_jcs", "ignoring the profile", sign(keys), mismatch, profile="jcs", hint="vrf")
     reals = body(score=Number("1.50"))
-    yield case("hashed_by_python_utf8", "trying profiles silently", sign(reals, form=FORMS["py-utf8"]), mismatch, hint="jcs")
-    yield case("no_form_in_jcs", "`Infinity` in a canonical form", sign(body(score=Number("1e400"))), "number_not_finite", profile="jcs", hint="vrf")
+    yield case("hashed_by_python_utf8", "trying profiles silently", sign(reals, form=FORMS["py-utf8"]), inexact, hint="jcs")
+    yield case("no_form_in_jcs", "`Infinity` in a canonical form", sign(body(score=Number("1e400"))), "number_not_finite", profile="jcs")
 
 
 def signature_rejects():
@@ -429,25 +497,30 @@ def signature_rejects():
     yield case("signed_without_the_prefix", "signing the bare digits always", sign(body(), content_hash="sha256:" + digest, message=digest.encode()), mismatch)
     yield case("prefix_removed", "signing the bare digits always", sign(body(), content_hash=digest, message=b"sha256:" + digest.encode()), mismatch)
     yield case("signer_replaced", "checking the hash only", sign(body(), signer_id=OTHER.spki), mismatch)
-    identity = bytes([1]) + bytes(31)
-    weak = without(body(), "metadata", "issuer_key")
-    yield case("small_order_key", "verifying without the strict rules", sign(weak, signer_id=base64.b64encode(identity).decode(), signature=(identity + bytes(32)).hex()), mismatch)
-    alias = (2**255 - 18).to_bytes(32, "little")
-    yield case("small_order_key_not_canonical", "comparing with one list of weak keys", sign(weak, signer_id=base64.b64encode(alias).decode(), signature=(identity + bytes(32)).hex()), mismatch)
+    commitment = ISSUER.sign_with_small_order_commitment(digest.encode())
+    yield case("small_order_commitment", "verifying without the strict rules", sign(body(), signature=commitment.hex()), mismatch)
+    weak = lambda raw: sign(changed(body(), "metadata", "issuer_key", spki(raw)), signer_id=spki(raw), signature=(IDENTITY + bytes(32)).hex())
+    for name, raw in SMALL_ORDER.items():
+        yield case(f"small_order_key_{name}", "comparing with one list of weak keys", weak(raw), mismatch)
+    yield case("small_order_key_unnamed", "verifying without the strict rules", sign(without(body(), "metadata", "issuer_key"), signer_id=spki(IDENTITY), signature=(IDENTITY + bytes(32)).hex()), mismatch)
     point = bytes([2]) + bytes(31)
-    yield case("key_off_the_curve", "a crash on a bad point", sign(weak, signer_id=base64.b64encode(point).decode()), mismatch)
+    yield case("key_off_the_curve", "a crash on a bad point", sign(without(body(), "metadata", "issuer_key"), signer_id=spki(point)), mismatch)
 
 
 def issuer_rejects():
     mismatch = "issuer_key_mismatch"
     yield case("signed_again_by_another", "no signed name of the signer", sign(body(), OTHER), mismatch)
     yield case("signed_again_by_one_trusted", "trusting the key alone", sign(body(), OTHER), mismatch, trusted=[OTHER.spki], trust="unknown")
+    for name, signer in SPELLINGS.items():
+        respelt = changed(body(), "metadata", "issuer_key", signer)
+        yield case(f"issuer_key_{name}", "comparing keys, not what is written", sign(respelt), mismatch)
+        yield case(f"issuer_key_{name}_in_jcs", "comparing keys, not what is written", sign(respelt), mismatch, profile="jcs")
     for name, issuer in {"a_number": Number("1"), "null": None, "unreadable": "me"}.items():
         yield case(f"issuer_key_{name}", "ignoring what it can not read", sign(changed(body(), "metadata", "issuer_key", issuer)), mismatch)
 
 
 def receipt_cases():
-    for cases in (receipt_accepts, json_rejects, rule_rejects, signature_form_rejects, content_rejects, signature_rejects, issuer_rejects):
+    for cases in (receipt_accepts, json_rejects, rule_rejects, signature_form_rejects, number_rejects, content_rejects, signature_rejects, issuer_rejects):
         yield from cases()
 
 
@@ -480,9 +553,9 @@ def head_of(receipts, length=None, tip=None, **changes):
     return sign(document)
 
 
-def chain_case(name, rejects, receipts, expect="ok", head=None):
+def chain_case(name, rejects, receipts, expect="ok", head=None, **more):
     with_head = {} if head is None else {"head": as_written(head)}
-    return {"name": name, "rejects": rejects, "receipts": list(map(as_written, receipts)), **with_head, "expect": expect}
+    return {"name": name, "rejects": rejects, "receipts": list(map(as_written, receipts)), **with_head, **more, "expect": expect}
 
 
 def chain_cases():
@@ -512,7 +585,7 @@ def chain_cases():
     yield chain_case("earlier_one_after_later", "sorting first", [a, b, c, b], "reordered")
     yield chain_case("one_of_another_chain", "comparing positions only", [a, other[1], c, d], "swapped_predecessor")
     yield chain_case("first_signed_again", "comparing ids only", [linked(0, 0, chain_position=Number("0"), note="x"), b], "swapped_predecessor")
-    yield chain_case("signature_object_changed", "hashing without the signature", [changed(a, "signature", "note", "x"), b], "swapped_predecessor")
+    yield chain_case("signature_object_changed", "hashing without the signature", [changed(a, "signature", "signature", "00" * 64), b], "swapped_predecessor")
     yield chain_case("pins_another_id", "comparing hashes only", [a, after(a, 1, previous_receipt=d["receipt_id"])], "swapped_predecessor")
     bare_hash = pins(a)["previous_receipt_hash"].removeprefix("sha256:")
     yield chain_case("hash_without_prefix", "a lenient digest", [a, after(a, 1, previous_receipt_hash=bare_hash)], "swapped_predecessor")
@@ -522,6 +595,13 @@ def chain_cases():
     yield chain_case("hash_not_text", "an id alone as a link", [a, after(a, 1, previous_receipt_hash=None)], "unpinned")
     yield chain_case("end_cut_off", "no signed end", whole[:3], "truncated", head_of(whole))
     yield chain_case("all_but_one_cut_off", "no signed end", whole[:1], "truncated", head_of(whole))
+    stranger = sign(unsigned(changed(head_of(whole[:2]), "issuer_key", OTHER.spki)), OTHER)
+    yield chain_case("cut_off_and_head_by_a_stranger", "any signed head", whole[:2], "untrusted_head", stranger)
+    yield chain_case("cut_off_and_head_by_one_trusted", "hearing the issuer only", whole[:2], "ok", stranger, trusted=[OTHER.spki])
+    yield chain_case("head_by_a_stranger_and_another_trusted", "trusting every key once one is", whole[:2], "untrusted_head", stranger, trusted=[ISSUER.spki])
+    mixed = [a, sign({**unsigned(after(a, 1)), "metadata": {**after(a, 1)["metadata"], "issuer_key": OTHER.spki}}, OTHER)]
+    yield chain_case("head_by_the_last_signer_only", "asking the last receipt alone", mixed, "untrusted_head", sign(unsigned(changed(head_of(mixed), "issuer_key", OTHER.spki)), OTHER))
+    yield chain_case("head_by_the_first_signer_only", "asking the first receipt alone", mixed, "untrusted_head", head_of(mixed))
     yield chain_case("head_of_another_chain", "comparing lengths only", whole, "other_head", head_of(other))
     yield chain_case("head_of_fewer", "a length as a lower bound", whole, "other_head", head_of(whole[:3]))
     yield chain_case("head_of_none", "a length as a lower bound", whole, "other_head", changed(head_of(whole), "length", Number("0")))
@@ -542,6 +622,12 @@ def head_cases():
     yield head_case("signed_by_another", "no signed name of the signer", sign(unsigned(head), OTHER), "issuer_key_mismatch")
     yield head_case("without_issuer_key", "an optional name of the signer", sign(unsigned(without(head, "issuer_key"))), "issuer_key_mismatch")
     yield head_case("signature_zero", "checking the hash only", changed(head, "signature", "signature", "00" * 64), "signature_mismatch")
+    respelt = changed(head, "signature", "signer_id", SPELLINGS["as_did_key"])
+    yield head_case("signer_respelt", "many spellings of one key", respelt, "invalid_signer_id")
+    both = sign({**unsigned(head), "issuer_key": SPELLINGS["in_hex"]}, signer_id=SPELLINGS["in_hex"])
+    yield head_case("key_in_hex", "many spellings of one key", both, "invalid_signer_id")
+    yield head_case("signature_with_note", "reading what is not signed", changed(head, "signature", "note", "x"), "unsigned_member")
+    yield head_case("real_beside", "numbers that readers read otherwise", sign({**unsigned(head), "n": Number("1.5")}), "number_not_exact")
     yield head_case("unsigned", "valid for want of a signature", unsigned(head), "missing_field")
     yield head_case("another_format", "ignoring the format", sign({**unsigned(head), "format": "proofmark-chain-head/2"}), "wrong_format")
     yield head_case("a_receipt", "any signed document", sign(body()), "missing_field")
@@ -550,17 +636,76 @@ def head_cases():
     yield head_case("time_with_offset", "a lenient clock", sign({**unsigned(head), "signed_at": "2026-02-19T00:46:00+01:00"}), "invalid_timestamp")
 
 
+# decision.json
+
+
+def decision(**changes):
+    digest = lambda name: "sha256:" + sha256(name)
+    return {
+        "receipt_type": "verifiedx_decision_receipt", "decision_id": "f47ac10b-58cc-4372-a567-0e02b2c3d479", "outcome": "allow",
+        "action_class": "record_mutation", "safe_to_execute": True, "human_review_terminal": False,
+        "must_not_retry_same_action": False, "reasons": [], "safe_next_steps": [], "viewer_guidance": [],
+        "what_would_change_this": [],
+        "disposition": {
+            "mode": "continue_downstream", "downstream_allowed": True, "local_replan_recommended": False,
+            "upstream_replan_required": False,
+        },
+        "routing": {"direction": "downstream", "target_hint": None, "return_to_node": None, "workflow_id": None, "node_id": None},
+        "resume_contract": {
+            "retry_this_node": False, "pass_receipt_upstream": False, "pass_new_upstream_context_on_retry": False,
+            "resume_when": [], "conditions": [],
+        },
+        "runtime_loopback": None, "metadata": {"chain_position": Number("0")},
+        "binding": {
+            **{name: digest(name) for name in ("action_hash", "policy_hash", "facts_hash", "fingerprint")}, "engine": "vectors/1",
+            "steps": Number("12"), "denied_before": Number("0"),
+            "decided_at": "2026-02-19T00:46:00.000Z", "expires_at": "2026-02-19T00:51:00.000Z",
+        },
+        "evidence": [], "issuer_key": ISSUER.spki, **changes,
+    }
+
+
+def decision_case(name, rejects, document, expect="valid", kind="decision_receipt", **more):
+    found = case(name, rejects, document, expect, **more)
+    return {"kind": kind, **{("document" if field == "receipt" else field): value for field, value in found.items()}}
+
+
+def decision_cases():
+    plain = decision()
+    yield decision_case("issued", "everything", sign(plain), trusted=[ISSUER.spki], trust="trusted")
+    yield decision_case("unknown_members", "refusing what it does not know", sign(decision(future=[None])), trust="unknown")
+    typed = {"receipt_type": "verifiedx_decision_receipt", **body()}
+    yield decision_case("vrf_receipt_with_a_type", "choosing by `receipt_type`", sign(typed), kind="receipt")
+    yield decision_case("vrf_receipt_with_a_type_by_a_stranger", "choosing by `receipt_type`", sign({**typed, "issuer_key": OTHER.spki}, OTHER), "issuer_key_mismatch", kind="receipt")
+    yield decision_case("both_formats", "choosing by `receipt_type`", sign({**plain, "vrf_version": "1.0"}), "missing_field", kind="receipt")
+    yield decision_case("both_formats_null", "choosing by a value", sign({**plain, "vrf_version": None}), "wrong_type", kind="receipt")
+    for name, word in {"another": "x", "a_number": Number("1"), "null": None, "a_list": ["verifiedx_decision_receipt"], "upper_case": "VERIFIEDX_DECISION_RECEIPT", "empty": ""}.items():
+        yield decision_case(f"type_{name}", "any signed document with a type", sign(decision(receipt_type=word)), "missing_field", kind="receipt")
+    yield decision_case("type_alone", "any signed document with a type", sign({"receipt_type": "verifiedx_decision_receipt", "issuer_key": ISSUER.spki}), "missing_field")
+    for name in plain:
+        if name not in ("receipt_type", "issuer_key"):
+            yield decision_case(f"missing_{name}", "reading only what it branches on", sign(without(plain, name)), "missing_field")
+    for parent in ("disposition", "routing", "resume_contract", "binding"):
+        for name in plain[parent]:
+            expect = "contradiction" if parent == "disposition" and name != "mode" else "missing_field"
+            yield decision_case(f"missing_{parent}_{name}", "reading only what it branches on", sign(without(plain, parent, name)), expect)
+    for name, value in {"outcome": "replan_required", "safe_to_execute": False, "human_review_terminal": True, "runtime_loopback": {}}.items():
+        yield decision_case(f"contradictory_{name}", "branching on one field", sign(decision(**{name: value})), "contradiction")
+    yield decision_case("contradictory_direction", "branching on one field", sign(changed(plain, "routing", "direction", "stop")), "contradiction")
+    yield decision_case("outcome_unknown", "a default", sign(decision(outcome="Allow")), "contradiction")
+    yield decision_case("id_not_a_uuid", "any text as an id", sign(decision(decision_id="d1")), "missing_field")
+    yield decision_case("reason_a_text", "lists of anything", sign(decision(reasons=["x"])), "missing_field")
+    yield decision_case("without_issuer_key", "an optional name of the signer", sign(without(plain, "issuer_key")), "issuer_key_mismatch")
+    yield decision_case("issuer_key_in_metadata", "looking where VRF receipts have it", sign({**without(plain, "issuer_key"), "metadata": {"issuer_key": ISSUER.spki}}), "issuer_key_mismatch")
+    yield decision_case("signed_again_by_another", "no signed name of the signer", sign(plain, OTHER), "issuer_key_mismatch")
+    yield decision_case("signer_respelt", "many spellings of one key", changed(sign(plain), "signature", "signer_id", SPELLINGS["in_hex"]), "invalid_signer_id")
+    yield decision_case("signature_with_note", "reading what is not signed", changed(sign(plain), "signature", "note", "x"), "unsigned_member")
+    yield decision_case("unsigned", "valid for want of a signature", plain, "unsigned")
+    yield decision_case("outcome_changed", "checking the signature only", changed(sign(plain), "outcome", "allow_with_warning"), "content_hash_mismatch")
+    yield decision_case("outcome_changed_to_contradict", "the format before the signature", changed(sign(plain), "outcome", "replan_required"), "content_hash_mismatch")
+
+
 # signer.json
-
-BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-
-
-def base58(data):
-    value, text = int.from_bytes(data, "big"), ""
-    while value:
-        value, digit = divmod(value, 58)
-        text = BASE58[digit] + text
-    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
 
 
 def signer_cases():
@@ -609,4 +754,5 @@ if __name__ == "__main__":
     write("receipt.json", "receipts, and what verifying them answers", list(receipt_cases()))
     write("chain.json", "receipts in order, with or without a head, and whether they are one whole chain", list(chain_cases()))
     write("head.json", "signed chain heads, and what verifying them answers", list(head_cases()))
+    write("decision.json", "signed documents, which kind each is, and what verifying it answers", list(decision_cases()))
     write("signer.json", "spellings of a public key", list(signer_cases()))

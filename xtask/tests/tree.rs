@@ -13,18 +13,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("receipt", &[]),
     ("predicate", &[]),
     ("checks", &["receipt", "predicate"]),
-    ("contract", &["receipt", "predicate"]),
-    ("boundary", &["receipt", "predicate"]),
+    ("evidence", &["receipt", "predicate"]),
+    ("contract", &["receipt", "predicate", "evidence"]),
+    ("boundary", &["receipt", "predicate", "evidence"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "contract", "boundary", "sandbox", "store"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
     ("server", &["verifier", "receipt"]),
     ("cli", &["verifier", "server", "receipt"]),
     ("xtask", &["verifier", "receipt"]),
 ];
 
 /// Rooms that decide from values alone: time, randomness and keys are their arguments.
-const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "contract", "boundary"];
+const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

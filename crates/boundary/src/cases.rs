@@ -1,10 +1,12 @@
 //! Cases for a policy: requests, what is presented with them, and what is expected.
 
+use proofmark_evidence::approval::HUMAN_TIER;
+use proofmark_evidence::{ApprovalFact, Comparison, Evidence, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
-use crate::decide::{Decision, History, Moment, decide};
-use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact};
+use crate::decide::{Decision, decide};
+use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};
@@ -100,6 +102,7 @@ impl Case {
             let pinned = policy.role_keys(role).and_then(|keys| keys.get(usize::from(*reviewer)));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
             documents.push(ReceiptFact {
+                kind: Some(ReceiptKind::Approval),
                 tier: HUMAN_TIER,
                 output: action,
                 signer: Some(pinned.copied().unwrap_or_else(|| SignerId::from_bytes([*reviewer; 32]))),
@@ -108,7 +111,7 @@ impl Case {
                     action_hash: action,
                     expires_at: Timestamp::from_unix_millis(expires),
                 }),
-                ..document(&format!("approval {number}"), &self.moment.now)
+                ..ReceiptFact::blank(&format!("approval {number}"), &self.moment.now)
             });
         }
         Evidence::new(documents)
@@ -163,7 +166,22 @@ fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, Document
 /// A receipt as it would be found: valid, of a trusted signer and not spent, unless the case says otherwise.
 fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&["of", "output", "verdict", "tier", "verified_at", "valid", "trusted", "spent", "signer"])?;
+    fields.only(&[
+        "of",
+        "output",
+        "kind",
+        "suite",
+        "specification",
+        "tests",
+        "comparison",
+        "verdict",
+        "tier",
+        "verified_at",
+        "valid",
+        "trusted",
+        "spent",
+        "signer",
+    ])?;
     let flag = |name: &str, default| fields.get(name).map_or(Ok(default), |field| field.boolean());
     let output = match (fields.get("of"), fields.get("output")) {
         (Some(text), None) => Sha256Digest::of(text.text()?.as_bytes()),
@@ -174,16 +192,28 @@ fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptF
         }
     };
     let tier = fields.get("tier").map(|field| tier(&field)).transpose()?.unwrap_or(0);
+    let digest = |name: &str| fields.get(name).map(|field| parsed::<Sha256Digest>(&field)).transpose();
+    let specification = digest("specification")?.unwrap_or_else(|| Sha256Digest::of(b""));
+    let tests = digest("tests")?;
+    let kinds = [ReceiptKind::Verification, ReceiptKind::StepAcceptance, ReceiptKind::Quorum];
+    let kind = fields.get("kind").map(|field| field.choice(&kinds.map(|kind| (kind.as_str(), kind)))).transpose()?;
+    let comparisons = [Comparison::External, Comparison::InProcess].map(|one| (one.as_str(), one));
+    let comparison = fields.get("comparison").map(|field| field.choice(&comparisons)).transpose()?;
     Ok(ReceiptFact {
         output,
         tier,
+        specification,
+        tests,
+        suite: digest("suite")?.or_else(|| tests.map(|tests| suite_digest(&specification, &tests))),
+        kind: Some(kind.unwrap_or(ReceiptKind::Verification)),
+        comparison: Some(comparison.unwrap_or(Comparison::External)),
         verdict: fields.get("verdict").map(|field| parsed(&field)).transpose()?.unwrap_or(Verdict::Pass),
         signer: fields.get("signer").map(|field| parsed(&field)).transpose()?,
         valid: flag("valid", true)?,
         trust: if flag("trusted", true)? { Trust::Trusted } else { Trust::Untrusted },
         spent: flag("spent", false)?,
         verified_at: fields.get("verified_at").map(|field| time(&field)).transpose()?.unwrap_or_else(|| now.clone()),
-        ..document(&format!("receipt {number}"), now)
+        ..ReceiptFact::blank(&format!("receipt {number}"), now)
     })
 }
 
@@ -229,21 +259,4 @@ fn time(field: &Field<'_>) -> Result<Timestamp, DocumentError> {
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(field: &Field<'_>) -> Result<T, DocumentError> {
     field.text()?.parse().map_err(|error: T::Err| field.error(Cause::InvalidValue, error.to_string()))
-}
-
-fn document(name: &str, now: &Timestamp) -> ReceiptFact {
-    ReceiptFact {
-        receipt_id: name.to_owned(),
-        content: Sha256Digest::of(name.as_bytes()),
-        verdict: Verdict::Pass,
-        tier: 0,
-        output: Sha256Digest::of(b""),
-        specification: Sha256Digest::of(b""),
-        verified_at: now.clone(),
-        signer: None,
-        valid: true,
-        trust: Trust::Trusted,
-        spent: false,
-        approval: None,
-    }
 }

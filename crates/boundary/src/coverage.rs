@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::{Decision, Standing};
+use crate::decide::Decision;
+use crate::judge::Standing;
 use crate::policy::Policy;
 
 /// How often each rule was reached, in policy order.

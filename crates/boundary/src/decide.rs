@@ -1,50 +1,17 @@
 //! Policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or goes wrong is
 //! never an allow.
 
-mod applies;
-mod finding;
-mod judge;
-mod rules;
-
-use std::sync::Arc;
-
+use proofmark_evidence::{Evidence, ReceiptFact, Spend};
+use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
-pub use finding::{Finding, Reason, Standing};
-pub(crate) use finding::{Kind, RuleRef};
-pub(crate) use judge::{Assumption, Judged, World, judge};
-pub(crate) use rules::call_words;
-
-use crate::change::{self, Change, Witness};
-use crate::evidence::{Evidence, Item};
+use crate::change::{self, Change, Changes, Witness};
+use crate::evidence::Item;
+use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
+use crate::moment::Moment;
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};
-
-/// When a decision is made, and what went before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// The present.
-    pub now: Timestamp,
-    /// What went before.
-    pub history: History,
-}
-
-/// What the keeper of decisions knows of this action's past.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct History {
-    /// How often the action with this fingerprint was denied in this run.
-    pub denied: u64,
-}
-
-/// A document a decision spends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spend {
-    /// Its id.
-    pub receipt_id: String,
-    /// The name under which it is spent ([`crate::ReceiptFact::content_of`]).
-    pub content: Sha256Digest,
-}
 
 /// Whether an action may execute, why, and how to go on.
 #[derive(Clone, Debug)]
@@ -53,8 +20,8 @@ pub struct Decision {
     pub(crate) shadowed: Option<Ruling>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) spends: Vec<Spend>,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) witness: Option<Witness>,
+    pub(crate) changes: Changes,
+    pub(crate) unread: Vec<ReceiptFact>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
     pub(crate) decided_at: Timestamp,
@@ -65,23 +32,56 @@ pub struct Decision {
     pub(crate) fingerprint: Sha256Digest,
 }
 
+/// The most documents no rule looked at that a decision keeps, to search for what would change it with them.
+const MAX_UNREAD: usize = 16;
+
 /// Decides. The same arguments always give the same decision.
 #[must_use]
 pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
-    let world = World { policy, request, evidence, moment, assumed: &[] };
+    let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
+    within(policy, request, evidence, moment, (&judging, &searching))
+}
+
+/// As [`decide`], for as long as `stop` says no. It is asked every few thousand steps.
+///
+/// # Errors
+/// [`StoppedError`] when it was stopped: there is no decision then.
+pub fn decide_until(
+    policy: &Policy,
+    request: &Request,
+    evidence: &Evidence,
+    moment: &Moment,
+    stop: &dyn Fn() -> bool,
+) -> Result<Decision, StoppedError> {
+    let (judging, searching) = (Budget::stopping(MAX_DECISION_STEPS, stop), change::budget(stop));
+    let decision = within(policy, request, evidence, moment, (&judging, &searching));
+    judging.finish().and(searching.finish()).map(|()| decision)
+}
+
+fn within(
+    policy: &Policy,
+    request: &Request,
+    evidence: &Evidence,
+    moment: &Moment,
+    (judging, searching): (&Budget<'_>, &Budget<'_>),
+) -> Decision {
+    let world = World { policy, request, evidence, moment, assumed: &[], budget: judging };
     let judged = judge(&world);
     let expires_at = expiry(&world, &judged);
     let (ruling, shadowed) = shadow(policy.mode, &judged);
-    let (changes, witness) = match ruling {
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => (Vec::new(), None),
-        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => change::changes(&world, &judged),
+    let (unread, changes) = match ruling {
+        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => (Vec::new(), Changes::default()),
+        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {
+            let (evidence, unread) = recorded(evidence, &judged);
+            (unread, change::changes(&World { evidence: &evidence, budget: searching, ..world }, &judged))
+        }
     };
     Decision {
         ruling,
         shadowed,
         spends: if ruling.allows() && shadowed.is_none() { spends(&judged) } else { Vec::new() },
         changes,
-        witness,
+        unread,
         steps: judged.steps,
         denied_before: judged.denied_before,
         findings: judged.findings,
@@ -92,6 +92,23 @@ pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &
         policy_hash: policy.hash(),
         fingerprint: request.fingerprint(policy),
     }
+}
+
+/// The documents the receipt will hold, and those of them no rule looked at. What would change the decision is searched for
+/// with these alone, so that who has the receipt finds the same.
+fn recorded(evidence: &Evidence, judged: &Judged) -> (Evidence, Vec<ReceiptFact>) {
+    let items = judged.findings.iter().flat_map(|finding| &finding.evidence);
+    let read: Vec<_> = items
+        .filter_map(|item| if let Item::Document { document, .. } = item { Some(&**document) } else { None })
+        .collect();
+    let unread: Vec<_> = evidence
+        .documents()
+        .iter()
+        .filter(|fact| !read.iter().any(|read| read.content == fact.content))
+        .take(MAX_UNREAD)
+        .cloned()
+        .collect();
+    (Evidence::new(read.into_iter().chain(&unread).cloned().collect()), unread)
 }
 
 impl Decision {
@@ -141,16 +158,18 @@ impl Decision {
         &self.spends
     }
 
-    /// What would change the decision: all of it together makes it an allow.
+    /// What would change the decision: all of it together makes it an allow, unless one is
+    /// [assumed](Change::is_assumed). Empty when nothing was found.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
-        &self.changes
+        &self.changes.all
     }
 
-    /// What the changes are proven by: a request and documents with which it is an allow.
+    /// What the changes are proven by: a request and documents with which it is an allow. `None` when there are no changes,
+    /// or one is assumed.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {
-        self.witness.as_ref()
+        self.changes.witness.as_ref()
     }
 
     /// The hash of the action, which approvals are bound to.
@@ -184,7 +203,7 @@ impl Decision {
     pub fn must_not_retry_same_action(&self) -> bool {
         match self.ruling {
             Ruling::Allow | Ruling::AllowWithWarning => false,
-            Ruling::LocalReplan | Ruling::UpstreamReplan => self.denied_before > 0 || self.changes.is_empty(),
+            Ruling::LocalReplan | Ruling::UpstreamReplan => self.denied_before > 0 || self.changes.all.is_empty(),
             Ruling::HumanReview | Ruling::TerminalBlock => true,
         }
     }
@@ -205,7 +224,7 @@ fn spends(judged: &Judged) -> Vec<Spend> {
         if let Item::Document { document, refusal: None, single_use: true, .. } = item
             && !spends.iter().any(|spend| spend.content == document.content)
         {
-            spends.push(Spend { receipt_id: document.receipt_id.clone(), content: document.content });
+            spends.push(document.spend());
         }
     }
     spends
@@ -227,6 +246,3 @@ fn expiry(world: &World<'_>, judged: &Judged) -> Timestamp {
     }
     Timestamp::from_unix_millis(at)
 }
-
-/// A text shared by findings.
-pub(crate) type Shared = Arc<str>;

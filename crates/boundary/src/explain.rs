@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::decide::{Decision, Finding, Standing, call_words};
+use proofmark_evidence::{Accepts, ApprovalDemand};
+
+use crate::decide::Decision;
 use crate::evidence::Item;
-use crate::policy::{ApprovalDemand, Boundary, Demand, Mode, Policy, Unmatched};
+use crate::judge::{Finding, Standing, call_words};
+use crate::policy::{Boundary, Demand, Mode, Policy, ReceiptRule, Unmatched};
 
 /// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.
 #[must_use]
@@ -78,9 +81,7 @@ fn explain_boundary(boundary: &Boundary) -> String {
     for rule in &boundary.require {
         let demand = match &rule.demand {
             Demand::Fact(condition) => format!("`{}`", condition.source()),
-            Demand::Receipt(demand) => {
-                format!("a `{}` receipt over {}", demand.verdict, demand.output.source())
-            }
+            Demand::Receipt(rule) => receipt(rule),
             Demand::Approval(demand) => approval(demand),
             Demand::ToolCall(demand) => format!("a {}", call_words(demand)),
         };
@@ -90,6 +91,16 @@ fn explain_boundary(boundary: &Boundary) -> String {
         line(&mut text, 1, &format!("warns if `{}`", rule.when.source()));
     }
     text
+}
+
+fn receipt(rule: &ReceiptRule) -> String {
+    let held_to = match (&rule.demand.accepts, &rule.specification) {
+        (Accepts::Suite(suite), _) => format!("of the suite {suite}"),
+        (_, Some(specification)) => format!("for the specification {}", specification.source()),
+        (Accepts::Specification | Accepts::AnySuite, None) => "of any suite".to_owned(),
+    };
+    let (verdict, kind) = (rule.demand.verdict, rule.demand.kind.as_str());
+    format!("a `{verdict}` {kind} receipt over {}, {held_to}", rule.output.source())
 }
 
 fn approval(demand: &ApprovalDemand) -> String {

@@ -1,9 +1,9 @@
-//! The facts a predicate sees: their names, their types, and how JSON becomes them.
+//! The facts a predicate sees: their names and their types.
 
 use std::sync::Arc;
 
-use proofmark_predicate::{FieldType, Schema, Value};
-use proofmark_receipt::{Json, Object};
+use proofmark_evidence::CallStatus;
+use proofmark_predicate::{FieldType, Schema};
 
 /// The classes of actions that are known without being declared by a policy.
 pub const ACTION_CLASSES: [&str; 8] = [
@@ -19,17 +19,6 @@ pub const ACTION_CLASSES: [&str; 8] = [
 
 /// The boundaries an action can stand at.
 pub(crate) const BOUNDARIES: [&str; 2] = ["action_execute", "memory_write"];
-
-/// What can be said of how a call ended.
-pub(crate) const CALL_STATUSES: [&str; 4] = ["succeeded", "failed", "blocked", "pending"];
-
-/// A number in the facts can not be held exactly.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{at}` holds `{token}`, which can not be held exactly; write it shorter, or as a string")]
-pub(crate) struct InexactNumber {
-    pub(crate) at: String,
-    pub(crate) token: String,
-}
 
 /// The names and types of all facts; `classes` are those the policy declares beside [`ACTION_CLASSES`].
 #[must_use]
@@ -60,7 +49,7 @@ pub fn fact_schema(classes: &[String]) -> Schema {
             list(object([
                 ("tool", text()),
                 ("args", FieldType::Any),
-                ("status", one_of(CALL_STATUSES)),
+                ("status", one_of(CallStatus::ALL.map(CallStatus::as_str))),
                 ("class", text()),
                 ("at", text()),
             ])),
@@ -81,38 +70,6 @@ pub fn fact_schema(classes: &[String]) -> Schema {
         ("context_fill_pct", FieldType::Number),
         ("now", text()),
     ])
-}
-
-/// The value a predicate sees for a JSON value; `at` is its place, for the error.
-pub(crate) fn value(json: &Json, at: &str) -> Result<Value, InexactNumber> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::from(*value),
-        Json::Number(number) => Value::number(number.as_str())
-            .map_err(|_| InexactNumber { at: at.to_owned(), token: number.as_str().chars().take(40).collect() })?,
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => {
-            let items = items.iter().enumerate().map(|(index, item)| match item {
-                Json::String(text) => Ok(Value::from(text.as_str())),
-                item => value(item, &format!("{at}[{index}]")),
-            });
-            Value::from(items.collect::<Result<Vec<_>, _>>()?)
-        }
-        Json::Object(object) => object_value(object, at)?,
-    })
-}
-
-/// The map a predicate sees for a JSON object.
-pub(crate) fn object_value(object: &Object, at: &str) -> Result<Value, InexactNumber> {
-    let entry = |(name, member): (&str, &Json)| {
-        let member = match member {
-            // Most members are text, which needs no place.
-            Json::String(text) => Value::from(text.as_str()),
-            member => value(member, &place(at, name))?,
-        };
-        Ok((Arc::<str>::from(name), member))
-    };
-    Ok(object.iter().map(entry).collect::<Result<Vec<_>, _>>()?.into_iter().collect())
 }
 
 /// The place of a member.

@@ -25,7 +25,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod approval;
 mod cases;
 mod change;
 mod coverage;
@@ -33,24 +32,29 @@ mod decide;
 mod evidence;
 mod explain;
 mod facts;
-mod glob;
+mod judge;
+mod moment;
 mod policy;
 mod receipt;
 mod replay;
 mod request;
 mod ruling;
 
-pub use approval::{Approval, ApprovalError};
 pub use cases::{Case, CaseResult, Cases};
-pub use change::{Admission, Change, Witness, admits};
+pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, Finding, History, Moment, Reason, Spend, Standing, decide};
-pub use evidence::{ApprovalFact, Evidence, Item, ReceiptFact, Refusal, Status, outputs_wanted};
+pub use decide::{Decision, decide, decide_until};
+pub use evidence::{Item, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
+pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
+pub use moment::{History, Moment};
 pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
+pub use proofmark_evidence::{
+    Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Spend,
+};
 pub use receipt::{DecisionReceipt, NotADecision};
-pub use replay::{Difference, Replay, replay};
+pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};
 pub use request::Request;
 pub use ruling::{Outcome, Ruling};
 

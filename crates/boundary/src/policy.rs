@@ -1,6 +1,5 @@
 //! The policy: which actions are protected, and what each of them needs.
 
-mod condition;
 mod error;
 mod lint;
 mod matcher;
@@ -9,15 +8,13 @@ mod rules;
 
 use std::sync::Arc;
 
+use proofmark_evidence::Condition;
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
 
-pub(crate) use condition::{Condition, NoText, TextExpression};
 pub use error::PolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
-pub(crate) use rules::{
-    ApprovalDemand, Demand, Deny, ReceiptDemand, Require, SignerDemand, ToolCallDemand, Warn, Wording,
-};
+pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 use crate::ruling::Ruling;
 

@@ -13,7 +13,8 @@ use proofmark_receipt::{
 pub(crate) use evidence::documents;
 pub use read::NotADecision;
 
-use crate::decide::{Decision, Reason};
+use crate::decide::Decision;
+use crate::judge::Reason;
 use crate::request::Request;
 use crate::ruling::Ruling;
 
@@ -24,6 +25,7 @@ pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionReceipt {
     document: Object,
+    decision_id: ReceiptId,
     ruling: Ruling,
 }
 
@@ -31,7 +33,7 @@ impl DecisionReceipt {
     /// The receipt of a decision, not signed, appended to the chain that ends in `tip`; `None` starts one.
     #[must_use]
     pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
-        let mut receipt = Self::unchained(decision, request, &id.to_string());
+        let mut receipt = Self::unchained(decision, request, id);
         if let Some(Json::Object(metadata)) = receipt.document.get_mut("metadata") {
             metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
             if let Some(tip) = tip {
@@ -45,7 +47,7 @@ impl DecisionReceipt {
     /// Signs it as VRF receipts are signed.
     ///
     /// # Errors
-    /// [`SignError`] when it is too large.
+    /// [`SignError`] when no reader would read it: it is too long, or nested too deep.
     pub fn sign(mut self, key: &SigningKey) -> Result<Self, SignError> {
         sign_document(&mut self.document, key)?;
         Ok(self)
@@ -63,6 +65,18 @@ impl DecisionReceipt {
         &self.document
     }
 
+    /// Its id, which is drawn as those of receipts are.
+    #[must_use]
+    pub fn decision_id(&self) -> ReceiptId {
+        self.decision_id
+    }
+
+    /// SHA-256 of the whole of it, signature included, in canonical form `vrf`: what the next decision links to.
+    #[must_use]
+    pub fn hash(&self) -> Sha256Digest {
+        Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf())
+    }
+
     /// The document on one line.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -78,10 +92,8 @@ impl DecisionReceipt {
     /// This receipt as the end of its chain.
     #[must_use]
     pub fn tip(&self) -> Option<ChainTip> {
-        let receipt_id = self.text("decision_id")?.parse().ok()?;
         let position = self.member("metadata", "chain_position")?.as_number()?.as_u64()?;
-        let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
-        Some(ChainTip { receipt_id, hash, position })
+        Some(ChainTip { receipt_id: self.decision_id, hash: self.hash(), position })
     }
 
     /// A text at the top.
@@ -95,12 +107,12 @@ impl DecisionReceipt {
     }
 
     /// The receipt without the members of a chain.
-    pub(crate) fn unchained(decision: &Decision, request: &Request, id: &str) -> Self {
+    pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
         let ruling = decision.ruling;
         let must_not_retry = decision.must_not_retry_same_action();
         let mut document = Object::new();
         document.insert("receipt_type", RECEIPT_TYPE);
-        document.insert("decision_id", id);
+        document.insert("decision_id", id.to_string());
         document.insert("outcome", ruling.outcome().as_str());
         document.insert("action_class", request.action_class().map_or(Json::Null, Json::from));
         document.insert("safe_to_execute", ruling.allows());
@@ -110,15 +122,16 @@ impl DecisionReceipt {
         let steps = guidance::safe_next_steps(decision);
         document.insert("safe_next_steps", steps.clone());
         document.insert("viewer_guidance", guidance::viewer_guidance(decision));
-        document.insert("what_would_change_this", texts(decision.changes.iter().map(|change| change.words())));
+        document.insert("what_would_change_this", texts(decision.changes.all.iter().map(|change| change.words())));
         document.insert("disposition", disposition(ruling));
         document.insert("routing", routing::routing(ruling, request));
         document.insert("resume_contract", resume_contract(decision, &steps));
         document.insert("runtime_loopback", guidance::loopback(decision, &steps));
         document.insert("metadata", metadata(decision));
         document.insert("binding", binding(decision));
-        document.insert("evidence", decision.evidence().map(evidence::item).collect::<Vec<_>>());
-        Self { document, ruling }
+        let unread = decision.unread.iter().map(evidence::unread);
+        document.insert("evidence", decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>());
+        Self { document, decision_id: id, ruling }
     }
 }
 
@@ -134,16 +147,16 @@ fn disposition(ruling: Ruling) -> Object {
 fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
     let upstream = decision.ruling == Ruling::UpstreamReplan;
     let retry = decision.ruling.replans() && !decision.must_not_retry_same_action();
-    let resume_when = match decision.changes.is_empty() {
+    let resume_when = match decision.changes.all.is_empty() {
         true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
-        false => texts(decision.changes.iter().map(|change| change.words())),
+        false => texts(decision.changes.all.iter().map(|change| change.words())),
     };
     let mut contract = Object::new();
     contract.insert("retry_this_node", retry);
     contract.insert("pass_receipt_upstream", upstream);
     contract.insert("pass_new_upstream_context_on_retry", upstream && retry);
     contract.insert("resume_when", resume_when);
-    contract.insert("conditions", decision.changes.iter().map(|change| change.condition()).collect::<Vec<_>>());
+    contract.insert("conditions", decision.changes.all.iter().map(|change| change.condition()).collect::<Vec<_>>());
     contract
 }
 

@@ -1,9 +1,10 @@
 //! Recomputes a decision from its receipt, the request and the policy.
 
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_evidence::{Evidence, ReceiptFact};
+use proofmark_receipt::{Answer, Json, Object, SignerId, Timestamp, Trust, Verification};
 
-use crate::decide::{History, Moment, decide};
-use crate::evidence::{Evidence, ReceiptFact};
+use crate::decide::decide;
+use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;
@@ -13,14 +14,30 @@ const MAX_DIFFERENCES: usize = 64;
 /// The longest value that is quoted, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// What is not of the decision but of how it was issued.
-const NOT_RECOMPUTED: [&str; 2] = ["signature", "issuer_key"];
-const CHAIN: [&str; 3] = ["chain_position", "previous_receipt", "previous_receipt_hash"];
+/// The members of a receipt that say how it was issued, not what was decided. They are not compared: they are what the
+/// signature vouches for.
+pub const NOT_COMPARED: [&str; 6] = [
+    "decision_id",
+    "metadata.chain_position",
+    "metadata.previous_receipt",
+    "metadata.previous_receipt_hash",
+    "issuer_key",
+    "signature",
+];
+
+/// What replaying a decision receipt came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Whether the receipt is as its signer signed it, who that is, and whether he is trusted.
+    pub verification: Verification,
+    /// Whether the engine comes to the same.
+    pub recomputed: Recomputed,
+}
 
 /// Whether a receipt is what the engine comes to again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Replay {
-    /// It is, in every member.
+pub enum Recomputed {
+    /// It is, in every member but those of [`NOT_COMPARED`].
     Same,
     /// It is not, in these.
     Differs(Vec<Difference>),
@@ -39,19 +56,44 @@ pub struct Difference {
     pub recomputed: String,
 }
 
-/// Decides again, at the time and with the documents the receipt names, and compares the whole of it.
+impl Replay {
+    /// Whether somebody trusted issued this receipt, and the engine comes to it again. What nobody trusted signed proves
+    /// nothing, whatever it says.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.is_genuine() && self.recomputed == Recomputed::Same
+    }
+
+    /// Whether the signature is valid and of a trusted signer.
+    #[must_use]
+    pub fn is_genuine(&self) -> bool {
+        self.verification.answer == Answer::Valid && self.verification.trust == Trust::Trusted
+    }
+}
+
+/// Verifies the receipt, decides again, at the time and with the documents the receipt names, and compares the whole of it.
 ///
 /// `presented` are documents the caller verified himself: where the receipt says something else about one of them than he
-/// found (apart from whether it is spent by now), that is a difference too.
+/// found (apart from whether it is spent by now), that is a difference too. `trusted` are the signers whose decisions
+/// count; none are trusted when it is empty.
 #[must_use]
-pub fn replay(receipt: &DecisionReceipt, request: &Request, policy: &Policy, presented: &[ReceiptFact]) -> Replay {
+pub fn replay(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &Policy,
+    presented: &[ReceiptFact],
+    trusted: &[SignerId],
+) -> Replay {
+    Replay { verification: receipt.verify(trusted), recomputed: recompute(receipt, request, policy, presented) }
+}
+
+fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, presented: &[ReceiptFact]) -> Recomputed {
     let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
-    let Some(documents) = evidence else { return Replay::Unreadable("evidence") };
-    let Some(now) = timestamp(receipt, "decided_at") else { return Replay::Unreadable("binding.decided_at") };
+    let Some(documents) = evidence else { return Recomputed::Unreadable("evidence") };
+    let Some(now) = timestamp(receipt, "decided_at") else { return Recomputed::Unreadable("binding.decided_at") };
     let Some(denied) = receipt.member("binding", "denied_before").and_then(|count| count.as_number()?.as_u64()) else {
-        return Replay::Unreadable("binding.denied_before");
+        return Recomputed::Unreadable("binding.denied_before");
     };
-    let Some(id) = receipt.text("decision_id") else { return Replay::Unreadable("decision_id") };
     let mut differences: Vec<Difference> = Vec::new();
     for fact in &documents {
         let own = presented.iter().find(|other| other.content == fact.content);
@@ -61,23 +103,26 @@ pub fn replay(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pre
     }
     let moment = Moment { now, history: History { denied } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
-    let again = DecisionReceipt::unchained(&decision, request, id);
-    compare(&stripped(receipt.document()), &stripped(again.document()), "", &mut differences);
-    if differences.is_empty() { Replay::Same } else { Replay::Differs(differences) }
+    let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
+    compare(&compared(receipt.document()), &compared(again.document()), "", &mut differences);
+    if differences.is_empty() { Recomputed::Same } else { Recomputed::Differs(differences) }
 }
 
 fn timestamp(receipt: &DecisionReceipt, name: &str) -> Option<Timestamp> {
     receipt.member("binding", name)?.as_str()?.parse().ok()
 }
 
-fn stripped(document: &Object) -> Object {
+/// The document without what is not compared.
+fn compared(document: &Object) -> Object {
     let mut document = document.clone();
-    for name in NOT_RECOMPUTED {
-        document.remove(name);
-    }
-    if let Some(Json::Object(metadata)) = document.get_mut("metadata") {
-        for name in CHAIN {
-            metadata.remove(name);
+    for place in NOT_COMPARED {
+        match place.split_once('.') {
+            None => drop(document.remove(place)),
+            Some((object, member)) => {
+                if let Some(Json::Object(object)) = document.get_mut(object) {
+                    object.remove(member);
+                }
+            }
         }
     }
     document

@@ -9,8 +9,6 @@ use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
-use crate::facts;
-
 /// The longest name or other single text of a request that is matched by globs, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 4_096;
 /// The most entries of each list of a request.
@@ -45,7 +43,7 @@ impl Request {
     /// # Errors
     /// [`DocumentError`] for a number that can not be held exactly.
     pub fn from_facts(facts: Object) -> Result<Self, DocumentError> {
-        let value = facts::object_value(&facts, "").map_err(|error| {
+        let value = proofmark_evidence::facts::object_value(&facts).map_err(|error| {
             let place = Place::Field(error.at.clone());
             DocumentError::new(place, Cause::InvalidValue, error.to_string())
         })?;

@@ -88,6 +88,14 @@ impl Ruling {
         }
     }
 
+    /// Whether the action may not execute, and may once something has changed.
+    pub(crate) fn is_blocked_for_now(self) -> bool {
+        match self {
+            Self::LocalReplan | Self::UpstreamReplan | Self::HumanReview => true,
+            Self::Allow | Self::AllowWithWarning | Self::TerminalBlock => false,
+        }
+    }
+
     /// Whether it is one of the two replans an agent does by itself.
     pub(crate) fn replans(self) -> bool {
         matches!(self, Self::LocalReplan | Self::UpstreamReplan)

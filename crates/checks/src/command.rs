@@ -2,11 +2,13 @@
 
 mod files;
 mod read;
+mod runner;
 
 use std::time::Duration;
 
-pub use files::{MAX_FILES, MAX_PATH_BYTES, ProjectFile};
+pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, ProjectFile};
 pub(crate) use read::read;
+pub use runner::{Report, ReportForm, Runner};
 
 use crate::job::Language;
 use crate::request::{AskedLimits, Reveal};
@@ -20,11 +22,6 @@ pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_millis(60_000);
 /// The most words a command may have.
 pub const MAX_WORDS: usize = 256;
 
-/// The report a command is made to write where it writes none by itself.
-const OWN_REPORT: &str = ".proofmark-report.xml";
-/// Makes node's test runner report in TAP.
-const TAP_REPORTER: &str = "--test-reporter=tap";
-
 /// A project and the command that tests it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
@@ -32,13 +29,18 @@ pub struct Command {
     pub language: Language,
     /// The runtime demanded, for example `python3.12`.
     pub runtime: Option<String>,
-    /// The project's files with those of the request's own, which replace them; sorted by path.
+    /// The project's files with those of the request's own, which replace them; sorted by path. The report is not among
+    /// them: the run has to write it.
     pub files: Vec<ProjectFile>,
+    /// Why the submitted files cannot be laid out beside those of the request; nothing is run then.
+    pub unusable: Option<String>,
     /// The arguments of the interpreter.
     pub arguments: Vec<String>,
-    /// The file the results are read from; `None` for standard output.
-    pub report: Option<String>,
-    /// Whether the packages installed for the host's Python are to be had, read-only.
+    /// The test runner, where the command names one that is known.
+    pub runner: Option<Runner>,
+    /// What the results are read from.
+    pub report: Report,
+    /// Whether the command may read the packages installed for the host's Python.
     pub packages: bool,
     /// Paths of the host the command asks to read.
     pub readable: Vec<String>,
@@ -46,13 +48,4 @@ pub struct Command {
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,
-}
-
-impl Command {
-    /// Whether the command is a test runner that was told to report on its standard output.
-    pub(crate) fn prints_report(&self) -> bool {
-        let told = |reporter: &str| self.arguments.iter().any(|word| word == reporter);
-        let elsewhere = self.arguments.iter().any(|word| word.starts_with("--test-reporter-destination"));
-        told("--test") && (told(TAP_REPORTER) || told("--test-reporter=junit")) && !elsewhere
-    }
 }

@@ -20,6 +20,9 @@ pub const MAX_CONSTRAINTS: usize = 1_000;
 pub const MAX_CONSTRAINT_BYTES: usize = 64 << 10;
 /// The largest compiled pattern of `regex:`, in bytes of memory.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Steps all constraints of a request may take together on one output; a step is about one value looked at, or 16 bytes of
+/// text. Those past it are errors that name this limit.
+pub const MAX_CONSTRAINT_STEPS: u64 = 100_000_000;
 /// How many violations of a schema are listed.
 pub const MAX_VIOLATIONS: usize = 20;
 

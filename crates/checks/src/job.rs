@@ -104,6 +104,9 @@ pub enum Program {
     },
 }
 
+/// The folder in which a project's command runs.
+pub const PROJECT_FOLDER: &str = "/tmp/project";
+
 /// A project and the command that tests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
@@ -111,11 +114,13 @@ pub struct Project {
     pub files: Vec<ProjectFile>,
     /// The arguments of the language's interpreter, run in the project's folder.
     pub arguments: Vec<String>,
-    /// The file that is read once the command and everything it started has ended.
+    /// The file that is read once the command and everything it started has ended, if the run wrote it.
     pub report: Option<String>,
-    /// Whether the packages installed for the interpreter are to be had, read-only.
+    /// The package the command cannot run without. That a host lacks it is not the submission's fault.
+    pub package: Option<&'static str>,
+    /// Whether the command may read the packages installed for the interpreter.
     pub packages: bool,
-    /// Further paths of the host to be had, read-only.
+    /// Further paths of the host the command may read.
     pub readable: Vec<String>,
 }
 

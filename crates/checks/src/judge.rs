@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
-use crate::constraint;
+use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Expected, Request, Reveal, Suite, Test};
 use crate::value::Value;
@@ -63,12 +64,31 @@ impl Request {
     /// An outcome that does not fit its job (too few cases, the wrong kind of answer) is a broken sandbox: every check
     /// it should have answered is an error of the verifier's, never a pass.
     pub fn judge(&self, submission: Option<&Outcome>, expected: Option<&Outcome>) -> Judgment {
+        self.judge_within(submission, expected, &Budget::new(MAX_CONSTRAINT_STEPS))
+    }
+
+    /// As [`Request::judge`], for as long as `stop` says no. It is asked every few thousand steps.
+    ///
+    /// # Errors
+    /// [`StoppedError`] when it was stopped: there is no judgment then.
+    pub fn judge_until(
+        &self,
+        submission: Option<&Outcome>,
+        expected: Option<&Outcome>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Judgment, StoppedError> {
+        let budget = Budget::stopping(MAX_CONSTRAINT_STEPS, stop);
+        let judgment = self.judge_within(submission, expected, &budget);
+        budget.finish().map(|()| judgment)
+    }
+
+    fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
         let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
         match &self.checks {
             Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
             Checks::Constraints { constraints, reveal } => {
-                let details = constraint::evaluate(constraints, &self.output).into_iter();
+                let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
             }
         }
@@ -103,7 +123,12 @@ impl Request {
         let fault = checked.iter().fold(None, |fault, (one, _)| worse(fault, *one));
         let names = checked.iter().map(|(_, detail)| detail.name.as_str()).collect();
         let mut room = Room::beside(self.task.as_ref(), names);
-        let details = checked.into_iter().map(|(fault, detail)| hidden(fault, detail, reveal));
+        let details = checked.into_iter().enumerate().map(|(index, (fault, detail))| {
+            // The tests of a project run with the submission, which could name them after what it has seen.
+            let unnamed = matches!(self.checks, Checks::Command(_)) && reveal == Reveal::None;
+            let name = if unnamed { format!("test {}", index + 1) } else { detail.name };
+            hidden(fault, Detail { name, ..detail }, reveal)
+        });
         let mut results = Results::from_details(match &mut room {
             Some(room) => details.map(|detail| room.fit(detail)).collect(),
             None => details.map(bare).collect(),
@@ -130,11 +155,27 @@ fn bare(detail: Detail) -> Detail {
     Detail { name, expected: None, actual: None, elapsed_ms: None, message: None, constraint: None, ..detail }
 }
 
-/// What the verifier could not do is said in any case; nothing of it is the submission's.
+/// All that a hidden check says of an error of the submission, which chooses the limit or the exception it ends with.
+const NO_ANSWER: &str = "no answer";
+
+/// A detail as the receipt shows it. What the verifier could not do is always said: nothing of it is the submission's.
 fn hidden(fault: Option<Fault>, detail: Detail, reveal: Reveal) -> Detail {
-    match reveal.shows(detail.status) || fault == Some(Fault::Verifier) {
-        true => detail,
-        false => Detail { actual: None, message: None, ..detail },
+    let shown = reveal.shows(detail.status);
+    let message = match fault {
+        _ if shown => detail.message,
+        Some(Fault::Verifier) => detail.message,
+        Some(Fault::Submission) => Some(NO_ANSWER.to_owned()),
+        None => None,
+    };
+    Detail {
+        name: detail.name,
+        status: detail.status,
+        expected: detail.expected.filter(|_| shown),
+        actual: detail.actual.filter(|_| shown),
+        elapsed_ms: detail.elapsed_ms.filter(|_| reveal.shows_times()),
+        message,
+        // It says what is tested, or holds the digest of a schema.
+        constraint: detail.constraint.filter(|_| reveal != Reveal::None),
     }
 }
 
@@ -193,17 +234,17 @@ fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<&CaseO
     }
 }
 
-/// A detail as the receipt shows it: of a hidden check neither answers nor any text the submission or the suite chose.
+/// The detail of a check, as the receipt shows it.
 fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal) -> Detail {
     let shown = reveal.shows(check.status);
-    let message = check.message.map(|message| if shown { message.open } else { message.hidden });
-    Detail {
+    let detail = Detail {
         name: test.name.clone(),
         status: check.status,
-        expected: check.expected.filter(|_| shown),
-        actual: check.actual.filter(|_| shown),
+        expected: check.expected,
+        actual: check.actual,
         elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
-        message,
+        message: check.hidden.filter(|_| !shown).map(str::to_owned).or(check.message),
         constraint: None,
-    }
+    };
+    hidden(check.fault, detail, reveal)
 }

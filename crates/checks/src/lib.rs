@@ -22,16 +22,21 @@ pub use caps::{
     MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
-    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_PATH_BYTES,
-    MAX_WORDS, ProjectFile,
+    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
+    MAX_PATH_BYTES, MAX_WORDS, ProjectFile, Report, ReportForm, Runner,
 };
 pub use compare::{Rules, equal};
-pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS};
-pub use job::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program, Project, UnknownLanguage};
+pub use constraint::{
+    Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
+};
+pub use job::{
+    Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, Program, Project, UnknownLanguage,
+};
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
 pub use request::{
-    AskedLimits, Checks, Expected, Format, Mode, Outside, Place, Request, RequestError, Reveal, Suite, Test, TextRule,
+    AskedLimits, Checks, Expected, Format, MAX_SALT_CHARS, MIN_SALT_CHARS, Mode, Outside, Place, Request, RequestError,
+    Reveal, Suite, SuiteHashes, Test, TextRule,
 };
 pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

@@ -6,11 +6,13 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT};
+use crate::command::{
+    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, Report, Runner,
+};
 use crate::job::{Case, Job, Limits, Program, Project};
 use crate::request::{Checks, Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
 
-/// The jobs that answer a request; constraints need none.
+/// The jobs that answer a request; constraints need none, and so does a project that cannot be laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Runs the submission on the inputs, or the command of a project. Holds nothing of what is expected.
@@ -63,6 +65,9 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         let message = "this host does not let commands read the path; leave it out, or allow it with `--readable`";
         return Err(RequestError::new(place, Code::Unsupported, message));
     }
+    if command.unusable.is_some() {
+        return Ok(Plan::default());
+    }
     let asked = &command.limits;
     let timeout = asked.timeout.or(asked.total_timeout).unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(caps.total_timeout);
     let limits = Limits {
@@ -75,7 +80,11 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     let program = Program::Command(Project {
         files: command.files.clone(),
         arguments: command.arguments.clone(),
-        report: command.report.clone(),
+        report: match &command.report {
+            Report::File(path) => Some(path.clone()),
+            Report::Stdout(_) | Report::ExitStatus => None,
+        },
+        package: command.runner.and_then(Runner::package),
         packages: command.packages,
         readable: command.readable.clone(),
     });

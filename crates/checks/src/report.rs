@@ -7,6 +7,10 @@ mod tap;
 use proofmark_receipt::{Detail, Status};
 
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
+use crate::command::ReportForm;
+
+/// What is said of a file or a suite that ended well without testing anything.
+pub(crate) const NO_TESTS: &str = "it ran no tests";
 
 /// Why a report is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,42 +20,65 @@ pub(crate) struct BadReport(String);
 /// One test as a report has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reported {
-    name: String,
-    status: Status,
-    message: Option<String>,
-    elapsed_ms: Option<u64>,
+    pub(crate) name: String,
+    pub(crate) status: Status,
+    pub(crate) message: Option<String>,
+    pub(crate) elapsed_ms: Option<u64>,
+    /// Whether nothing was tested: skipped, still to do, expected to fail, or without tests of its own.
+    pub(crate) skipped: bool,
+    /// Whether the report has tests inside of it.
+    pub(crate) holds_tests: bool,
 }
 
-/// The tests of a report: JUnit's XML, or TAP.
-pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Detail>, BadReport> {
-    found(bytes).unwrap_or_else(|| Err(bad("the report is cut, or neither JUnit XML nor TAP")))
-}
-
-/// The tests of a report among what may be something else; `None` where there is no report.
-pub(crate) fn found(bytes: &[u8]) -> Option<Result<Vec<Detail>, BadReport>> {
-    let text = String::from_utf8_lossy(bytes);
-    let begins = text.trim_start_matches('\u{feff}').trim_start();
-    if begins.starts_with('<') {
-        return Some(junit::read(begins).and_then(details));
+impl Reported {
+    /// Makes it a test that tested nothing, which is no pass.
+    pub(crate) fn skip(&mut self, why: &str) {
+        self.status = Status::Error;
+        self.skipped = true;
+        self.message = Some(format!("skipped: {why}"));
     }
-    tap::begins(&text).then(|| tap::read(&text).and_then(details))
+}
+
+/// The tests of a report of this form.
+pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, BadReport> {
+    let text = String::from_utf8_lossy(bytes);
+    let begins = beginning(&text);
+    match form {
+        ReportForm::JUnit if begins.starts_with('<') => junit::read(begins).and_then(checked),
+        ReportForm::Tap if tap::begins(&text) => tap::read(&text).and_then(checked),
+        ReportForm::JUnit => Err(bad("the report is cut, or not JUnit XML")),
+        ReportForm::Tap => Err(bad("the report is cut, or not TAP")),
+    }
+}
+
+/// The tests of a report file, which may be in either form.
+pub(crate) fn read_file(bytes: &[u8]) -> Result<Vec<Reported>, BadReport> {
+    let text = String::from_utf8_lossy(bytes);
+    match (beginning(&text).starts_with('<'), tap::begins(&text)) {
+        (true, _) => read(ReportForm::JUnit, bytes),
+        (false, true) => read(ReportForm::Tap, bytes),
+        (false, false) => Err(bad("the report is cut, or neither JUnit XML nor TAP")),
+    }
+}
+
+fn beginning(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim_start()
 }
 
 fn bad(why: impl Into<String>) -> BadReport {
     BadReport(why.into())
 }
 
-fn details(tests: Vec<Reported>) -> Result<Vec<Detail>, BadReport> {
-    if tests.is_empty() {
-        return Err(bad("the report holds no tests"));
+fn checked(tests: Vec<Reported>) -> Result<Vec<Reported>, BadReport> {
+    match tests.len() {
+        0 => Err(bad("the report holds no tests")),
+        1..=MAX_TESTS => Ok(tests),
+        _ => Err(bad(format!("the report holds more than {MAX_TESTS} tests"))),
     }
-    if tests.len() > MAX_TESTS {
-        return Err(bad(format!("the report holds more than {MAX_TESTS} tests")));
-    }
-    Ok(tests.into_iter().enumerate().map(|(index, test)| detail(index, test)).collect())
 }
 
-fn detail(index: usize, test: Reported) -> Detail {
+/// What the receipt says of a test.
+pub(crate) fn detail(index: usize, test: Reported) -> Detail {
     let name: String = test.name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     Detail {
         name: if name.trim().is_empty() { format!("test {}", index + 1) } else { name },

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use proofmark_receipt::json::{Json, Profile};
-use proofmark_receipt::{Hashes, Sha256Digest, Status, Task};
+use proofmark_receipt::{Hashes, Object, Sha256Digest, Status, Task};
 
 use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command};
@@ -14,13 +14,16 @@ use crate::job::Language;
 use crate::judge::Room;
 use crate::value::Value;
 
+mod comparison;
 mod embedded;
 mod entrypoint;
+mod salt;
 mod suite;
 
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
+pub use salt::{MAX_SALT_CHARS, MIN_SALT_CHARS};
 pub(crate) use suite::{limits as asked_limits, name as test_name};
 
 /// A request that has been read: everything in it is known, of the right type and fits together.
@@ -58,6 +61,15 @@ impl Checks {
         match self {
             Checks::Suite(_) | Checks::Command(_) => 0,
             Checks::Constraints { .. } => 1,
+        }
+    }
+
+    /// What of the checks the receipt shows.
+    pub fn reveal(&self) -> Reveal {
+        match self {
+            Checks::Suite(suite) => suite.reveal,
+            Checks::Command(command) => command.reveal,
+            Checks::Constraints { reveal, .. } => *reveal,
         }
     }
 }
@@ -157,14 +169,14 @@ pub struct AskedLimits {
     pub disk_mb: Option<u32>,
 }
 
-/// What of the tests a receipt shows; names, states and times always are.
+/// What of the tests a receipt shows; states and counts always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reveal {
     /// Expected and actual answers of every check.
     All,
     /// Those of the checks that did not pass.
     Failures,
-    /// Those of none, nor any text the submission chose.
+    /// Those of none, nor any text or time that tells of them. The request has a salt then, or the digests would tell.
     None,
 }
 
@@ -179,6 +191,14 @@ impl Reveal {
         match (self, status) {
             (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
             (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
+        }
+    }
+
+    /// Whether the receipt says how long anything took. A submission can wait, and so tell by the time what it was given.
+    pub fn shows_times(self) -> bool {
+        match self {
+            Reveal::All | Reveal::Failures => true,
+            Reveal::None => false,
         }
     }
 }
@@ -202,8 +222,11 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
-        let document = document::parse(bytes, format)?;
-        let root = Field::root(&document).fields()?;
+        Request::from_document(&document::parse(bytes, format)?, outside)
+    }
+
+    fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+        let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
         let verification =
@@ -227,12 +250,40 @@ impl Request {
             return Err(verification.error(Code::TooLarge, message));
         }
         tier(&root, &checks)?;
+        let salt = salt::read(&block, checks.reveal())?;
         let hashes = Hashes {
-            specification: specification(&root, task.as_ref())?,
+            specification: specification(&root, task.as_ref(), salt.as_deref())?,
             output: output_digest,
             tests: Some(digest(&verification)?),
         };
         Ok(Request { task, output, checks, hashes })
+    }
+}
+
+/// What a request holds work to, whatever the work: the digests that every receipt of the suite has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuiteHashes {
+    /// `hashes.specification`.
+    pub specification: Sha256Digest,
+    /// `hashes.tests`.
+    pub tests: Sha256Digest,
+}
+
+impl SuiteHashes {
+    /// Reads a request for what it holds work to; it need not have an `output`, and one that is there is not looked at.
+    ///
+    /// # Errors
+    /// [`RequestError`] when it is not a request, or names files: the digest of the tests covers only their names.
+    pub fn read(bytes: &[u8], format: Format) -> Result<SuiteHashes, RequestError> {
+        let mut document = document::parse(bytes, format)?;
+        if let Json::Object(root) = &mut document {
+            let mode = root.get("verification").and_then(|block| block.as_object()?.get("mode")?.as_str());
+            let text = if mode == Some("command") { r#"{"files":{"any":""}}"# } else { r#"{"content":""}"# };
+            root.insert("output", Json::parse(text.as_bytes()).unwrap_or(Json::Null));
+        }
+        let file = |_: &str| Err("a digest does not cover the files a suite names; write the content here".to_owned());
+        let hashes = Request::from_document(&document, &Outside { submission: None, file: &file })?.hashes;
+        Ok(SuiteHashes { specification: hashes.specification, tests: hashes.tests.unwrap_or(hashes.specification) })
     }
 }
 
@@ -344,9 +395,22 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
     Ok(text.to_owned())
 }
 
-/// Of the text; or of the canonical JSON; or of the task's description; or of nothing, where there is none.
-fn specification(root: &Fields<'_>, task: Option<&Task>) -> Result<Sha256Digest, RequestError> {
+/// Of the text; or of the canonical JSON; or of the task's description; or of nothing, where there is none. With a salt, of
+/// the canonical JSON of `{"salt": …, "specification": …}`, the latter being that text or value.
+fn specification(root: &Fields<'_>, task: Option<&Task>, salt: Option<&str>) -> Result<Sha256Digest, RequestError> {
     let description = || task.and_then(|task| task.description.as_deref()).unwrap_or_default();
+    if let Some(salt) = salt {
+        let field = root.get("specification");
+        let mut salted = Object::new();
+        salted.insert("salt", salt);
+        salted.insert(
+            "specification",
+            field.as_ref().map_or_else(|| Json::from(description()), |field| field.json.clone()),
+        );
+        let place = || field.as_ref().map_or("task.description", |_| "specification").to_owned();
+        return canonical(&Json::from(salted))
+            .map_err(|error| RequestError::new(Place::Field(place()), Code::InvalidValue, error));
+    }
     match root.get("specification") {
         None => Ok(Sha256Digest::of(description().as_bytes())),
         Some(field) => match field.json.as_str() {
@@ -357,8 +421,9 @@ fn specification(root: &Fields<'_>, task: Option<&Task>) -> Result<Sha256Digest,
 }
 
 fn digest(field: &Field<'_>) -> Result<Sha256Digest, RequestError> {
-    match field.json.canonical(Profile::Vrf) {
-        Ok(bytes) => Ok(Sha256Digest::of(&bytes)),
-        Err(error) => Err(field.error(Code::InvalidValue, error.to_string())),
-    }
+    canonical(field.json).map_err(|error| field.error(Code::InvalidValue, error))
+}
+
+fn canonical(json: &Json) -> Result<Sha256Digest, String> {
+    json.canonical(Profile::Vrf).map(|bytes| Sha256Digest::of(&bytes)).map_err(|error| error.to_string())
 }

@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop anywhere")]
 
-use proofmark_checks::{Format, MAX_REQUEST_BYTES, Request, RequestError};
-use proofmark_receipt::{Detail, Draft, Object, ReceiptId, Status, Timestamp, json};
+use proofmark_checks::{Format, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_REQUEST_BYTES, Request, RequestError};
+use proofmark_receipt::{Detail, Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use serde_json::{Value, json};
 
 fn read(check: Value, output: &str) -> Result<Request, RequestError> {
@@ -173,4 +173,37 @@ fn unique_items_and_long_numbers_take_no_time() {
     assert_ne!(schema(json!({"const": 5}), "1e400").unwrap().status, Status::Pass);
     assert_ne!(schema(json!({"maximum": 5}), "1e400").unwrap().status, Status::Pass);
     assert_ne!(schema(json!({"multipleOf": 7}), "1e300000000").unwrap().status, Status::Pass);
+}
+
+#[test]
+fn all_constraints_of_a_request_share_a_budget() {
+    let names = |count: usize, constraint: &str| -> Vec<_> {
+        (0..count).map(|number| json!({"name": format!("c{number}"), "constraint": constraint})).collect()
+    };
+    let judged = |checks: Vec<serde_json::Value>, output: &str| {
+        let text = json!({"verification": {"kind": "constraint_check", "checks": checks}}).to_string();
+        Request::read(text.as_bytes(), Format::Json, Some(output)).unwrap().judge(None, None)
+    };
+    // A text is read as YAML once, however many constraints ask for it.
+    let yaml = "- [a, b, {c: d}]\n".repeat(2_000);
+    let judgment = judged(names(MAX_CONSTRAINTS, "yaml_parse"), &yaml);
+    assert_eq!((judgment.results.passed, judgment.verdict), (MAX_CONSTRAINTS as u64, Verdict::Pass));
+
+    let long = "x".repeat(4 << 20);
+    let judgment = judged(names(MAX_CONSTRAINTS, "contains:y"), &long);
+    assert_eq!((judgment.results.passed, judgment.verdict), (0, Verdict::Fail));
+    assert_eq!(judgment.results.details[0].status, Status::Fail);
+    let last = judgment.results.details.last().unwrap();
+    assert_eq!(last.status, Status::Error);
+    let said = last.message.clone().unwrap();
+    assert!(said.contains(&MAX_CONSTRAINT_STEPS.to_string()), "{said}");
+}
+
+#[test]
+fn constraints_nobody_waits_for_are_not_checked() {
+    let text =
+        json!({"verification": {"kind": "constraint_check", "checks": [{"name": "c", "constraint": "json_parse"}]}});
+    let request = Request::read(text.to_string().as_bytes(), Format::Json, Some("{}")).unwrap();
+    assert!(request.judge_until(None, None, &|| true).is_err());
+    assert_eq!(request.judge_until(None, None, &|| false).unwrap(), request.judge(None, None));
 }

@@ -184,3 +184,34 @@ fn duplicate_keys_of_yaml_are_refused() {
         assert_eq!(status(&json!({"constraint": "yaml_parse"}), text).unwrap(), Status::Fail, "{text}");
     }
 }
+
+/// Each assert of MBPP is `left == right`. As the two sides it is a test; as one expression it is left to the submission.
+#[test]
+fn asserts_of_mbpp_are_tests_as_their_two_sides() {
+    let Some(path) = conformance("mbpp/mbpp.jsonl") else { return };
+    let reads = |input: &str, expected: &str| {
+        let request = json!({
+            "output": {"content": "x"},
+            "verification": {
+                "kind": "test_suite",
+                "language": "python",
+                "tests": [{"name": "a", "input": input, "expected_output": expected}],
+            },
+        });
+        Request::read(request.to_string().as_bytes(), Format::Json, None)
+    };
+    let mut seen = 0;
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let task: Value = serde_json::from_str(line).unwrap();
+        for assert in task["test_list"].as_array().unwrap() {
+            let whole = assert.as_str().unwrap().strip_prefix("assert ").unwrap();
+            let (left, right) = whole.split_once("==").unwrap();
+            // In `(f(1) == 2) == True` and the like there is a comparison on a side, too.
+            let sides = reads(left, right);
+            assert!(sides.is_ok() || left.starts_with('('), "{whole}: {sides:?}");
+            assert_eq!(reads(whole, "True").map_err(|error| error.code()).unwrap_err(), "invalid_value", "{whole}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 1_000, "only {seen} asserts");
+}

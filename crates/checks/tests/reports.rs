@@ -14,7 +14,10 @@ const NODE: &[&str] = &["node", "--test"];
 const BASH: &[&str] = &["bash", "run.sh"];
 
 fn request(command: &[&str], reveal: &str) -> Request {
-    let verification = json!({"kind": "test_suite", "mode": "command", "command": command, "reveal": reveal});
+    let mut verification = json!({"kind": "test_suite", "mode": "command", "command": command, "reveal": reveal});
+    if reveal == "none" {
+        verification["salt"] = "0123456789abcdef".into();
+    }
     let text = json!({"output": {"files": {"a.py": ""}}, "verification": verification}).to_string();
     Request::read(text.as_bytes(), Format::Json, None).unwrap()
 }
@@ -306,8 +309,8 @@ fn tap_that_is_no_answer_is_an_error() {
         ("1..1\nBail out! no database\n", "no database"),
         ("TAP version 13\n1..x\nok 1 - a\n", "no plan"),
         ("TAP version 13\nok 1 - a\n  ---\n  duration_ms: 1\n1..1\n", "no plan"),
-        ("", "neither"),
-        ("all is well\n", "neither"),
+        ("", "not TAP"),
+        ("all is well\n", "not TAP"),
     ];
     for (output, words) in table {
         for status in [0, 1] {
@@ -332,8 +335,12 @@ fn what_reports_nothing_is_judged_by_its_exit_status() {
     assert_eq!(failed.results.details[0].message.as_deref(), Some("exit status 3; it wrote: went wrong"));
     let quiet = End::Ran { status: 1, output: b"out".to_vec(), errors: b" err\xff".to_vec(), report: None };
     assert_eq!(judge(BASH, quiet).results.details[0].message.as_deref(), Some("exit status 1; it wrote:  err\u{fffd}"));
-    let from_output = judge(BASH, ran(0, suite("", ONE).as_bytes(), None));
-    assert_eq!(from_output.results.details[0].name, "t::one");
+    // What a program prints is not what it is judged by, unless the request says so.
+    for printed in ["1..3\n", "<p>\n", "TAP version 14\nok 1 - a\n1..1\n", &suite("", FAILED)] {
+        assert_eq!(judge(BASH, ran(0, printed.as_bytes(), None)).verdict, Verdict::Pass, "{printed}");
+        assert_eq!(judge(&["python3", "a.py"], ran(0, printed.as_bytes(), None)).verdict, Verdict::Pass, "{printed}");
+        assert_eq!(judge(BASH, ran(1, printed.as_bytes(), None)).verdict, Verdict::Fail, "{printed}");
+    }
 }
 
 #[test]
@@ -370,11 +377,17 @@ fn a_command_that_gave_no_answer_is_the_fault_of_one_or_the_other() {
 }
 
 #[test]
-fn hidden_tests_show_their_names_and_states_alone() {
-    let end = ran(1, b"", Some(suite("", &format!("{ONE}{FAILED}")).as_bytes()));
+fn hidden_tests_show_their_states_alone() {
+    let end = ran(1, b"", Some(suite("", &format!("{ONE}{FAILED}{BROKEN}")).as_bytes()));
     let hidden = request(PYTEST, "none").judge(Some(&outcome(end)), None);
     assert_eq!(hidden.verdict, Verdict::Partial);
-    assert!(hidden.results.details.iter().all(|detail| detail.message.is_none()));
+    let shown: Vec<_> = hidden
+        .results
+        .details
+        .iter()
+        .map(|detail| (detail.name.as_str(), detail.message.as_deref(), detail.elapsed_ms))
+        .collect();
+    assert_eq!(shown, [("test 1", None, None), ("test 2", None, None), ("test 3", Some("no answer"), None)]);
 }
 
 fn sealed(judgment: &Judgment) -> String {
@@ -411,6 +424,53 @@ fn ten_thousand_tests_of_long_names_fit_into_a_receipt_with_whole_counts() {
 fn control_characters_are_no_part_of_a_name() {
     let judgment = tap(0, "1..1\nok 1 - a\u{1b}[2Jb\u{9b}\n");
     assert_eq!(said(&judgment)[0].0, "a[2Jb");
+}
+
+/// An error that calls itself skipped is an error, and does not go with the exit status 0.
+#[test]
+fn skipped_is_a_kind_and_not_a_word() {
+    let liar = r#"<testcase name="a"><error message="skipped: not really">x</error></testcase>"#;
+    let judgment = junit(0, &suite("", &format!("{ONE}{liar}")));
+    assert_eq!((judgment.verdict, judgment.results.errors), (Verdict::Partial, 2));
+    assert!(said(&judgment)[2].2.contains("exit status is 0"), "{:?}", said(&judgment));
+    let skipped = junit(0, &suite("", &format!("{ONE}{SKIPPED}")));
+    assert_eq!(skipped.results.errors, 1);
+}
+
+/// Node reports a file that left before its tests as a test that passed.
+#[test]
+fn a_file_of_node_that_ran_no_tests_did_not_pass() {
+    let tap = |name: &str, inside: &str| {
+        judge(
+            NODE,
+            ran(0, format!("TAP version 13\n# Subtest: {name}\n{inside}ok 1 - {name}\n1..1\n").as_bytes(), None),
+        )
+    };
+    for name in ["/tmp/project/a.test.js", "a.py"] {
+        let judgment = tap(name, "");
+        assert_eq!(judgment.verdict, Verdict::Fail, "{:?}", said(&judgment));
+        assert!(said(&judgment)[0].2.contains("no tests"));
+        assert_eq!(tap(name, "    ok 1 - inside\n    1..1\n").verdict, Verdict::Pass);
+    }
+    assert_eq!(tap("a name", "").verdict, Verdict::Pass);
+    assert_eq!(tap("a name", "    1..0\n").verdict, Verdict::Fail);
+    let empty = "TAP version 13\nok 1 - empty\n  ---\n  type: 'suite'\n  ...\n1..1\n";
+    assert_eq!(judge(NODE, ran(0, empty.as_bytes(), None)).verdict, Verdict::Fail);
+    let command = ["node", "--test", "--test-reporter=junit"];
+    let report = r#"<testsuites><testcase name="/tmp/project/a.test.js" classname="test"/></testsuites>"#;
+    assert_eq!(judge(&command, ran(0, report.as_bytes(), None)).verdict, Verdict::Fail);
+}
+
+#[test]
+fn a_line_of_many_hashes_is_read_in_time() {
+    let started = std::time::Instant::now();
+    for line in [format!("ok 1 {}", "#".repeat(1_000_000)), format!("ok 1 {}", " # \\#".repeat(300_000))] {
+        assert_eq!(tap(0, &format!("{line}\n1..1\n")).verdict, Verdict::Pass);
+    }
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    let skipped = tap(0, &format!("ok 1 - a {}# SKIP b # c\n1..1\n", "\\#".repeat(10)));
+    assert_eq!(said(&skipped)[0], (format!("a {}", "#".repeat(10)), Status::Error, "skipped: SKIP b # c".to_owned()));
+    assert_eq!(said(&tap(0, "ok 1 - a \\## todo\n1..1\n"))[0].1, Status::Error);
 }
 
 proptest! {

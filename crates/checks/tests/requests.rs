@@ -103,11 +103,41 @@ fn the_hashes_are_those_of_what_was_judged() {
     assert_eq!(test("", r#""name": "a", "input": "1", "expected_output": "1""#).unwrap().hashes.specification, of(""));
 }
 
+/// Whoever has the suite can make the digests again; whoever guesses at it cannot.
+#[test]
+fn a_salt_is_part_of_both_digests() {
+    let request = |salt: &str, specification: &str| {
+        let text = format!(
+            r#"{{{specification} "task": {{"description": "sort"}}, "output": {{"content": "x"}}, "verification": {{"kind": "test_suite",
+            "language": "python", {salt} "tests": [{{"name": "a", "input": "f(1)", "expected_output": "1"}}]}}}}"#
+        );
+        json(&text).unwrap().hashes
+    };
+    let of = |text: &str| Sha256Digest::of(text.as_bytes());
+    const SALT: &str = r#""reveal": "none", "salt": "0123456789abcdef","#;
+    let text = request(SALT, r#""specification": "hidden","#);
+    assert_eq!(text.specification, of(r#"{"salt":"0123456789abcdef","specification":"hidden"}"#));
+    assert_eq!(
+        text.tests,
+        Some(of(concat!(
+            r#"{"kind":"test_suite","language":"python","reveal":"none","salt":"0123456789abcdef","#,
+            r#""tests":[{"expected_output":"1","input":"f(1)","name":"a"}]}"#
+        )))
+    );
+    let value = request(SALT, r#""specification": {"b": 1},"#);
+    assert_eq!(value.specification, of(r#"{"salt":"0123456789abcdef","specification":{"b":1}}"#));
+    let description = request(SALT, "");
+    assert_eq!(description.specification, of(r#"{"salt":"0123456789abcdef","specification":"sort"}"#));
+    let other = request(&SALT.replace("abcdef", "abcdeg"), "");
+    assert!(other.specification != description.specification && other.tests != description.tests);
+    assert_eq!(request("", "").specification, of("sort"));
+}
+
 #[test]
 fn a_suite_may_stand_in_a_nested_block_and_be_spelt_as_the_reference_does() {
     let request = json(
         r#"{"task_id": "t", "task_type": "k", "tier": 0, "output": {"content": "x"}, "verification": {"kind": "test_suite",
-            "test_suite": {"language": "py", "runtime": "python3.11", "reveal": "none",
+            "test_suite": {"language": "py", "runtime": "python3.11", "reveal": "none", "salt": "0123456789abcdef",
             "tests": [{"name": "a", "expression": "f(1)", "expected": "1 + 1"}]}}}"#,
     )
     .unwrap();
@@ -357,6 +387,26 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (test(r#""entrypoint": "lambda","#, OK), "invalid_value", "`verification.entrypoint`", "identifier"),
         (test(r#""entrypoint": "$f","#, OK), "invalid_value", "`verification.entrypoint`", "python"),
         (test(r#""compare": "exact","#, OK), "conflicting_fields", "`verification.compare`", "stdio"),
+        (test(r#""reveal": "none","#, OK), "missing_field", "`verification.salt`", "random string"),
+        (
+            test(r#""reveal": "none", "salt": "0123456789abcde","#, OK),
+            "invalid_value",
+            "`verification.salt`",
+            "16 to 256 characters",
+        ),
+        (test(r#""salt": 1234567890123456,"#, OK), "wrong_type", "`verification.salt`", "string"),
+        (
+            test("", r#""name": "a", "input": "f(7) == 49", "expected_output": "True""#),
+            "invalid_value",
+            "`verification.tests[0].input`",
+            "`expected_output`, as in `f(7)` and `49`",
+        ),
+        (
+            test("", r#""name": "a", "expression": "not (f(7) in [1])", "expected": "True""#),
+            "invalid_value",
+            "`verification.tests[0].expression`",
+            "`in`",
+        ),
         (test(r#""reveal": "some","#, OK), "invalid_value", "`verification.reveal`", "`all`, `failures`, `none`"),
         (test(r#""runtime": "","#, OK), "invalid_value", "`verification.runtime`", "empty"),
         (test(r#""limits": {"memory": 1},"#, OK), "unknown_field", "`verification.limits.memory`", "`memory_mb`?"),

@@ -8,14 +8,15 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::contract::{Outcome, State};
-use proofmark_verifier::{Acceptance, Attempt, Store, accept};
+use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
+use proofmark_verifier::{Acceptance, Attempt, Sender, Store, accept};
 
 use crate::config::{self, Config};
 use crate::document;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Judge an agent's response to a workflow step by the step's contract
@@ -55,7 +56,7 @@ pub(crate) struct Accept {
     /// Receipts presented as evidence: a folder of .json and .jsonl files
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// Sign the judgment with this key: a name, or the path of a key file
@@ -91,8 +92,9 @@ impl Accept {
             workflow: &workflow,
             policy: policy.as_ref(),
             step: &self.step,
-            tenant: "",
+            sender: Sender::LOCAL,
             run: self.run.as_deref(),
+            begun_by: None,
             number: self.attempt,
             response: &response,
             trace: trace.as_deref(),
@@ -103,7 +105,7 @@ impl Accept {
             stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, Some(&key), Some(&store))?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,
             false => print(&mut out, &self.step, &accepted)?,

@@ -7,12 +7,13 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::acp::{evaluation, evaluation_request};
-use proofmark_verifier::{Caps, Format, Host, Request, Sealer, Store, verify_all};
+use proofmark_verifier::acp::{Evaluation, evaluation, evaluation_request};
+use proofmark_verifier::{Caps, Format, Host, Request, Sealer, Store, Subject, Worth, verify_all};
 
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 use crate::summary;
 
@@ -61,21 +62,28 @@ pub(crate) struct Evaluate {
 
 impl Evaluate {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let request = self.request()?;
+        let (request, text) = self.request()?;
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
+        let signer = key.signer();
         let receipt = verified(request, &Sealer::new(Some(key), Some(store)))?;
-        let evaluation = evaluation(&receipt);
-        let mut out = io::stdout().lock();
+        let worth = Worth::of_issued(&receipt, &[signer]);
+        let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
+        let mut out = out::stdout();
         match self.json {
-            true => writeln!(out, "{}", evaluation.to_text())?,
+            true => writeln!(out, "{}", evaluation.document.to_text())?,
             false => print(&mut out, &self.job.display().to_string(), &receipt, &evaluation)?,
         }
-        Ok(Exit::from(receipt.verdict()))
+        Ok(match evaluation.approved {
+            Some(true) => Exit::Yes,
+            Some(false) => Exit::No,
+            None => Exit::NoAnswer,
+        })
     }
 
-    fn request(&self) -> anyhow::Result<Request> {
+    /// The request the job stands for, and its text.
+    fn request(&self) -> anyhow::Result<(Request, String)> {
         let limit = MAX_DOCUMENT_BYTES as u64;
         let bytes = match self.job == Path::new("-") {
             true => input::read_stdin(limit)?,
@@ -84,9 +92,10 @@ impl Evaluate {
         let label = self.job.display().to_string();
         let context = || format!("read the job `{label}`");
         let job = document::parse(&bytes, Format::Json).with_context(context)?;
-        let request = evaluation_request(&job).with_context(context)?;
-        Request::read(request.to_text().as_bytes(), Format::Json, None)
-            .with_context(|| format!("read the checks of the job `{label}`"))
+        let text = evaluation_request(&job).with_context(context)?.to_text();
+        let request = Request::read(text.as_bytes(), Format::Json, None)
+            .with_context(|| format!("read the checks of the job `{label}`"))?;
+        Ok((request, text))
     }
 }
 
@@ -98,12 +107,12 @@ fn verified(request: Request, sealer: &Sealer) -> anyhow::Result<Receipt> {
     sealed.ok_or_else(|| anyhow!("seal the receipt of the delivery: there is none; try again"))
 }
 
-fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Json) -> io::Result<()> {
+fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Evaluation) -> io::Result<()> {
     let paint = Paint::for_stdout();
-    let member = |name: &str| evaluation.as_object().and_then(|evaluation| evaluation.get(name));
+    let member = |name: &str| evaluation.document.as_object().and_then(|document| document.get(name));
     let said = |name: &str| tame(member(name).and_then(Json::as_str).unwrap_or_default());
     summary::write(out, label, receipt, paint)?;
-    match member("approved").and_then(Json::as_bool) {
+    match evaluation.approved {
         Some(true) => writeln!(out, "{} with the reason: {}", paint.good("approve"), said("reason")),
         Some(false) => writeln!(out, "{} with the reason: {}", paint.bad("reject"), said("reason")),
         None => writeln!(out, "{}: {}", paint.bad("sign nothing"), said("why")),

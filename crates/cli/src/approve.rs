@@ -1,21 +1,21 @@
 //! `proofmark approve`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
 use proofmark_receipt::Timestamp;
-use proofmark_verifier::boundary::Approval;
+use proofmark_verifier::evidence::{Approval, span};
 use proofmark_verifier::{Store, approve, now};
 
 use crate::config::{self, Config};
 use crate::decide::{decision_receipt, genuine};
 use crate::exit::Exit;
+use crate::out;
 
 /// The longest an approval may count.
-const MAX_EXPIRY: Duration = Duration::from_secs(30 * 86_400);
+const MAX_EXPIRY: i64 = 30 * 86_400_000;
 
 /// Approve the action a decision receipt is about, as a human reviewer
 ///
@@ -34,8 +34,8 @@ pub(crate) struct Approve {
     #[arg(long)]
     note: String,
     /// How long the approval counts: 30m, 1h, 2d
-    #[arg(long, default_value = "1h", value_parser = duration)]
-    expires: Duration,
+    #[arg(long, default_value = "1h", value_parser = expiry)]
+    expires: i64,
     /// In which role [default: the one the decision asks for]
     #[arg(long)]
     role: Option<String>,
@@ -74,30 +74,15 @@ impl Approve {
         };
         let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
-        let expiry = i64::try_from(self.expires.as_millis()).unwrap_or(i64::MAX);
-        let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(expiry));
+        let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(self.expires));
         let receipt = approve(Approval { role, note: self.note, expires_at }, &decision, &key, Some(&store))?;
-        writeln!(io::stdout().lock(), "{}", receipt.to_text())?;
+        writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }
 }
 
-/// A number and `s`, `m`, `h` or `d`.
-fn duration(text: &str) -> anyhow::Result<Duration> {
-    let wrong = || anyhow!("`{text}` is no duration; write one as in 30m, 1h or 2d, 30d at most");
-    let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-    let (digits, unit) = text.split_at(at);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let duration = Duration::from_secs(number.checked_mul(seconds).ok_or_else(wrong)?);
-    if duration.is_zero() || duration > MAX_EXPIRY {
-        return Err(wrong());
-    }
-    Ok(duration)
+/// A span of time up to [`MAX_EXPIRY`], in milliseconds.
+fn expiry(text: &str) -> anyhow::Result<i64> {
+    let millis = span::millis(text).filter(|millis| *millis <= MAX_EXPIRY);
+    millis.ok_or_else(|| anyhow!("`{text}` is not a span of time; write one as in 30m, 1h30m or 2d, 30d at most"))
 }

@@ -4,6 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::exit::Exit;
+use crate::out;
 
 /// Print a completion script for a shell
 #[derive(Args)]
@@ -17,7 +18,7 @@ impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut crate::Arguments::command(), "proofmark", &mut script);
-        std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+        std::io::Write::write_all(&mut out::stdout(), &script)?;
         Ok(Exit::Yes)
     }
 }

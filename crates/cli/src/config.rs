@@ -1,9 +1,10 @@
 //! The environment, read once.
 
 use std::env;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::out;
 use anyhow::Context;
 use proofmark_receipt::{SignerId, SigningKey};
 use proofmark_verifier::{Keyring, Passphrase, Store, trusted_signers};
@@ -73,8 +74,7 @@ impl Config {
             None => {
                 let key = keyring.create(DEFAULT_KEY, passphrase)?;
                 let path = keyring.path(DEFAULT_KEY)?;
-                let mut said = std::io::stderr().lock();
-                writeln!(said, "made the signing key {} ({})", path.display(), key.signer().fingerprint())?;
+                out::say(format_args!("made the signing key {} ({})", path.display(), key.signer().fingerprint()));
                 Ok(key)
             }
         }

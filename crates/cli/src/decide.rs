@@ -1,20 +1,21 @@
 //! `proofmark decide`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Answer, SignerId, Trust};
-use proofmark_verifier::boundary::{Admission, DecisionReceipt, Replay, Request, explain_decision};
-use proofmark_verifier::{Decided, Question, Store, decide, replay, resume};
+use proofmark_receipt::{Answer, SignerId, Trust, Verification};
+use proofmark_verifier::boundary::{Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision};
+use proofmark_verifier::{Decided, Passphrase, Question, Store, decide, replay, resume};
 
 use crate::config::{self, Config};
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Decide whether an action may execute now, and how to go on if not
@@ -27,7 +28,8 @@ use crate::paint::{Paint, tame};
   proofmark decide request.json --policy policy.yaml --receipts ./receipts --trust verifier.pem --json
   proofmark decide request.json --policy policy.yaml --replay decision.json
 
-Exit codes: 0 allowed (or the replay agrees); 1 not; 2 nothing could be decided.")]
+Exit codes: 0 allowed (or the replay is `same`); 1 not allowed, or the replay differs, is invalid or untrusted;
+2 nothing could be decided, or the replayed receipt has no signature that can be checked.")]
 pub(crate) struct Decide {
     /// The action and the facts: the plain form, or `{envelope, decision_context}`; - for standard input
     #[arg(value_name = "FILE|-")]
@@ -41,13 +43,15 @@ pub(crate) struct Decide {
     /// Approvals presented: a folder of .json and .jsonl files
     #[arg(long, value_name = "DIR")]
     approvals: Option<PathBuf>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// Admit the request only if the conditions of this decision receipt hold
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     resume: Option<PathBuf>,
-    /// Decide nothing: recompute this decision receipt, and say where it differs
+    /// Decide nothing: verify and recompute this decision receipt, and say where it differs
+    ///
+    /// It is `same` only if a signer named with `--trust` signed it; without `--trust`, this machine's own key.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
     /// Sign the decision with this key: a name, or the path of a key file
@@ -73,10 +77,12 @@ impl Decide {
             [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
         let stop = &AtomicBool::new(false);
         let question = Question { policy: &policy, request: &request, folders: &folders, trusted: &trusted, stop };
-        if let Some(path) = &self.replay {
-            return recompute(&question, &decision_receipt(path)?);
-        }
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        if let Some(path) = &self.replay {
+            let own = if trusted.is_empty() { self.own_signer(config, passphrase.as_ref())? } else { None };
+            let trusted = own.as_slice().iter().chain(&trusted).copied().collect::<Vec<_>>();
+            return recompute(&Question { trusted: &trusted, ..question }, &decision_receipt(path)?);
+        }
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
         if let Some(path) = &self.resume {
@@ -85,17 +91,26 @@ impl Decide {
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
             genuine(&resumed, signers, path)?;
             if let Some(why) = not_admitted(&resume(&question, &resumed, &store)?) {
-                writeln!(io::stdout().lock(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
+                writeln!(out::stdout(), "{} {}", Paint::for_stdout().bad("not admitted"), tame(&why))?;
                 return Ok(Exit::No);
             }
         }
         let decided = decide(&question, &key, &store)?;
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
             false => write!(out, "{}", shown(&policy, &decided))?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
+    }
+
+    /// The signer of this machine's own decisions, where it has a key. None is made to look at others'.
+    fn own_signer(&self, config: &Config, passphrase: Option<&Passphrase>) -> anyhow::Result<Option<SignerId>> {
+        let name = self.key.as_deref().unwrap_or(config::DEFAULT_KEY);
+        match self.key.is_some() || config.keyring().has(name) {
+            true => Ok(Some(config.keyring().load(name, passphrase)?.signer())),
+            false => Ok(None),
+        }
     }
 
     fn read_request(&self) -> anyhow::Result<Request> {
@@ -114,8 +129,7 @@ fn shown(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> St
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
     let words: String =
         explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", tame(line))).collect();
-    let id =
-        decided.receipt.document().get("decision_id").and_then(proofmark_receipt::Json::as_str).unwrap_or_default();
+    let id = decided.receipt.decision_id();
     format!("{painted}\n{words}  {}\n", paint.faint(&format!("decision {id}")))
 }
 
@@ -151,27 +165,37 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let mut out = io::stdout().lock();
-    match replay(question, receipt, None)? {
-        Replay::Same => {
-            writeln!(out, "{} the same request and policy come to the same decision", paint.good("same"))?;
-            Ok(Exit::Yes)
+    let replay = replay(question, receipt)?;
+    let Verification { answer, trust, signer, .. } = &replay.verification;
+    let signed = match (signer, trust) {
+        (Some(signer), Trust::Trusted) => format!("signed by {signer}, who is trusted"),
+        (Some(signer), Trust::Untrusted | Trust::Unknown) => {
+            format!("signed by {signer}, who is not trusted; name the issuer with `--trust`")
         }
-        Replay::Differs(differences) => {
-            writeln!(out, "{}", paint.bad("differs"))?;
+        (None, _) => format!("the signature is {answer}: {}", answer.cause().unwrap_or_default()),
+    };
+    let (word, exit) = match (&replay.recomputed, answer) {
+        (Recomputed::Unreadable(what), _) => {
+            bail!("recompute the decision: its `{what}` cannot be read; give the receipt as it was issued")
+        }
+        (_, Answer::Undecidable(_)) => (paint.bad("undecidable"), Exit::NoAnswer),
+        (Recomputed::Differs(_), _) => (paint.bad("differs"), Exit::No),
+        (Recomputed::Same, _) if replay.is_same() => (paint.good("same"), Exit::Yes),
+        (Recomputed::Same, Answer::Invalid(_)) => (paint.bad("invalid"), Exit::No),
+        (Recomputed::Same, Answer::Valid) => (paint.bad("untrusted"), Exit::No),
+    };
+    let mut out = out::stdout();
+    writeln!(out, "{word}\n  {}", tame(&signed))?;
+    match replay.recomputed {
+        Recomputed::Differs(differences) => {
             for one in differences {
-                writeln!(
-                    out,
-                    "  {}: recorded {}, recomputed {}",
-                    tame(&one.at),
-                    tame(&one.recorded),
-                    tame(&one.recomputed)
-                )?;
+                let (at, recorded, recomputed) = (tame(&one.at), tame(&one.recorded), tame(&one.recomputed));
+                writeln!(out, "  {at}: recorded {recorded}, recomputed {recomputed}")?;
             }
-            Ok(Exit::No)
         }
-        Replay::Unreadable(what) => {
-            bail!("recompute the decision: its `{what}` can not be read; give the receipt as it was issued")
-        }
+        Recomputed::Same => writeln!(out, "  the same request and policy come to the same decision")?,
+        Recomputed::Unreadable(_) => {}
     }
+    writeln!(out, "  {}", paint.faint(&format!("not compared: {}", NOT_COMPARED.join(", "))))?;
+    Ok(exit)
 }

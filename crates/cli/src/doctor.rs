@@ -1,15 +1,17 @@
 //! `proofmark doctor`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proofmark_receipt::{Json, Object};
 use proofmark_verifier::Language;
 use proofmark_verifier::Store;
-use proofmark_verifier::{Host, Level, Runtime};
+use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::Paint;
 
 /// Say what this host can run and isolate, and what is missing
@@ -27,16 +29,20 @@ pub(crate) struct Doctor {
 /// What was found.
 struct Findings {
     levels: Vec<(Level, Option<String>)>,
+    /// The folder of control groups, or why memory is added up without them.
+    groups: Result<PathBuf, String>,
     runtimes: Vec<Runtime>,
     key: Result<bool, String>,
     store: Result<bool, String>,
+    /// How far the clock is behind what the store has recorded, in milliseconds, where that matters.
+    clock_behind: Option<i64>,
 }
 
 impl Doctor {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let findings = Findings::gather(config);
         match self.json {
-            true => writeln!(std::io::stdout().lock(), "{}", Json::from(findings.object(config)).to_text())?,
+            true => writeln!(out::stdout(), "{}", Json::from(findings.object(config)).to_text())?,
             false => findings.print(config)?,
         }
         let isolated = findings.levels.iter().any(|(_, lacking)| lacking.is_none());
@@ -50,20 +56,22 @@ impl Findings {
         let levels = Host::survey();
         let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
         let path = config.store_path(None);
+        let store = path.exists().then(|| Store::open_existing(&path));
+        let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
+        let host = Host::probe(strongest);
         Findings {
-            runtimes: Host::probe(strongest).runtimes(),
+            runtimes: host.runtimes(),
+            groups: host.control_groups().map(Path::to_owned),
             key: Ok(config.keyring().has(DEFAULT_KEY)),
-            store: match path.exists() {
-                true => Store::open_existing(&path).map(|_| true).map_err(|error| error.to_string()),
-                false => Ok(false),
-            },
+            store: store.map_or(Ok(false), |store| store.map(|_| true).map_err(|error| error.to_string())),
+            clock_behind: behind.filter(|behind| *behind > MAX_CLOCK_SKEW),
             levels,
         }
     }
 
     fn print(&self, config: &Config) -> anyhow::Result<()> {
         let paint = Paint::for_stdout();
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         writeln!(out, "isolation")?;
         for (level, lacking) in &self.levels {
             match lacking {
@@ -78,6 +86,12 @@ impl Findings {
                 "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;"
             )?;
             writeln!(out, "  in a container: --security-opt seccomp=unconfined), level A or B can be had")?;
+        }
+        match &self.groups {
+            Ok(folder) => {
+                writeln!(out, "  memory   counted by the kernel, in control groups below {}", folder.display())?
+            }
+            Err(why) => writeln!(out, "  memory   added up over processes every 20 ms, without control groups: {why}")?,
         }
         writeln!(out, "runtimes")?;
         for language in Language::ALL {
@@ -100,6 +114,11 @@ impl Findings {
         writeln!(out, "  folder      {}", config.home.display())?;
         writeln!(out, "  key         {}", state(&self.key, "there", "none yet: made at first use"))?;
         writeln!(out, "  store       {}", state(&self.store, "sound", "none yet: made at first use"))?;
+        if let Some(behind) = self.clock_behind {
+            let seconds = behind / 1_000;
+            let clock = paint.bad("behind:");
+            writeln!(out, "  clock       {clock} {seconds} s less than the store has recorded; set the clock")?;
+        }
         Ok(())
     }
 
@@ -109,10 +128,14 @@ impl Findings {
             "levels",
             self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>(),
         );
+        object.insert("memory", memory_object(&self.groups));
         object.insert("runtimes", self.runtimes.iter().map(runtime_object).collect::<Vec<_>>());
         object.insert("home", config.home.display().to_string());
         object.insert("key", state(&self.key, "there", "none"));
         object.insert("store", state(&self.store, "sound", "none"));
+        if let Some(behind) = self.clock_behind {
+            object.insert("clock_behind_ms", behind);
+        }
         object
     }
 }
@@ -131,6 +154,21 @@ fn level_object(level: Level, lacking: Option<&str>) -> Json {
     object.insert("holds", lacking.is_none());
     if let Some(lacking) = lacking {
         object.insert("lacking", lacking);
+    }
+    object.into()
+}
+
+fn memory_object(groups: &Result<PathBuf, String>) -> Json {
+    let mut object = Object::new();
+    match groups {
+        Ok(folder) => {
+            object.insert("counted_by", "control-groups");
+            object.insert("folder", folder.display().to_string());
+        }
+        Err(why) => {
+            object.insert("counted_by", "sum");
+            object.insert("lacking", why.as_str());
+        }
     }
     object.into()
 }

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
+use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
 use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::evidence::{resolve_suites, suite_digest};
+use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
 use crate::findings::Finding;
 use crate::input;
@@ -26,9 +28,25 @@ impl Document {
         let json = path.extension().is_some_and(|extension| extension == "json");
         let format = if json { Format::Json } else { Format::Yaml };
         Ok(match document::parse(&text, format) {
-            Ok(json) => Ok(Document { label, text, json }),
+            Ok(json) => {
+                let mut document = Document { label, text, json };
+                match document.resolve_suites(path) {
+                    None => Ok(document),
+                    Some(finding) => Err(finding),
+                }
+            }
             Err(error) => Err(finding(&label, &text, &error)),
         })
+    }
+
+    /// Writes the digests of suites in place of the names of their files, which are beside the document.
+    fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
+        let mut find = |name: &str, at: &str| {
+            suite_beside(path, name).map_err(|error| (at.to_owned(), format!("`{at}`: failed to {error:#}")))
+        };
+        let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
+        let (at, message) = resolve().err()?;
+        Some(Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message))
     }
 
     /// The finding that `error` is about this policy of boundaries.
@@ -45,6 +63,26 @@ impl Document {
     pub(crate) fn finding(&self, error: &DocumentError) -> Finding {
         finding(&self.label, &self.text, error)
     }
+}
+
+/// Where documents name suites: the receipt rules of workflows and policies, and the receipts of cases.
+const SUITES: [&[&str]; 3] = [
+    &["steps", "*", "verification", "receipts", "*"],
+    &["boundaries", "*", "require", "*", "receipt"],
+    &["cases", "*", "receipts", "*"],
+];
+
+fn suite_beside(document: &Path, name: &str) -> anyhow::Result<Sha256Digest> {
+    let suite = suite(&document.parent().unwrap_or(Path::new("")).join(name))?;
+    Ok(suite_digest(&suite.specification, &suite.tests))
+}
+
+/// The digests of what a file holds work to: a request, with or without an `output`.
+pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
+    let json = path.extension().is_some_and(|extension| extension == "json");
+    let format = if json { Format::Json } else { Format::Yaml };
+    let text = input::read_limited(path, MAX_REQUEST_BYTES as u64)?;
+    SuiteHashes::read(&text, format).with_context(|| format!("read the suite `{}`", path.display()))
 }
 
 fn finding(label: &str, text: &[u8], error: &DocumentError) -> Finding {

@@ -1,5 +1,6 @@
 //! Exit codes: a documented promise to scripts.
 
+use crate::out;
 use proofmark_receipt::{Answer, Trust, Verdict, Verification};
 
 /// What the exit code says. The worst of several answers counts.
@@ -37,9 +38,6 @@ impl From<&Verification> for Exit {
 
 /// Says on standard error why there is no answer.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    if crate::is_closed_pipe(error) {
-        return Exit::Yes;
-    }
-    eprintln!("error: failed to {error:#}");
+    out::say(format_args!("error: failed to {error:#}"));
     Exit::NoAnswer
 }

@@ -1,14 +1,16 @@
 //! Where requests come from: files, folders, lines of a file, standard input.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
 
-/// The largest file of requests read, in bytes: lines of a `.jsonl` are requests of their own.
-const MAX_BATCH_BYTES: u64 = 1 << 30;
+/// How many bytes of a line of a `.jsonl` are read: the longest request, and one more to tell that it is longer.
+const MAX_LINE_BYTES: u64 = MAX_REQUEST_BYTES as u64 + 1;
+/// How many files of requests a folder may hold.
+const MAX_FOLDER_FILES: usize = 1_000_000;
 
 /// One request, unread, and what to call it in messages.
 pub(crate) struct Source {
@@ -20,15 +22,21 @@ pub(crate) struct Source {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// Requests one after another, each read when it is asked for.
+pub(crate) type Sources = Box<dyn Iterator<Item = anyhow::Result<Source>>>;
+
 /// The requests that `argument` stands for: a file, a folder of files, the lines of a `.jsonl`, or `-`.
-pub(crate) fn sources(argument: &Path) -> anyhow::Result<Vec<Source>> {
+pub(crate) fn sources(argument: &Path) -> Sources {
     if argument == Path::new("-") {
-        return from_stdin();
+        return Box::new(std::iter::once_with(from_stdin));
     }
-    if argument.is_dir() {
-        return from_folder(argument);
+    if !argument.is_dir() {
+        return from_file(argument);
     }
-    from_file(argument)
+    match files(argument) {
+        Ok(files) => Box::new(files.into_iter().flat_map(|file| from_file(&file))),
+        Err(error) => failed(error),
+    }
 }
 
 /// Reads a text file that must not be larger than `limit` bytes.
@@ -51,15 +59,20 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn from_stdin() -> anyhow::Result<Vec<Source>> {
-    let bytes = read_stdin(MAX_BATCH_BYTES)?;
+fn failed(error: anyhow::Error) -> Sources {
+    Box::new(std::iter::once(Err(error)))
+}
+
+fn from_stdin() -> anyhow::Result<Source> {
+    let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
     // YAML has no braces at its beginning unless it is JSON as well.
     let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
     let format = if json { Format::Json } else { Format::Yaml };
-    Ok(vec![Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes }])
+    Ok(Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes })
 }
 
-fn from_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
+/// The files of requests in a folder, sorted.
+fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let context = || format!("read the folder `{}`", folder.display());
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(context)? {
@@ -67,45 +80,92 @@ fn from_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
         if path.is_file() && kind(&path).is_some() {
             files.push(path);
         }
+        if files.len() > MAX_FOLDER_FILES {
+            bail!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests; split it", folder.display());
+        }
     }
     files.sort();
     if files.is_empty() {
         bail!("find requests in the folder `{}`: it holds no .json, .yaml, .yml or .jsonl file", folder.display());
     }
-    let mut all = Vec::new();
-    for file in files {
-        all.extend(from_file(&file)?);
+    Ok(files)
+}
+
+fn from_file(path: &Path) -> Sources {
+    let path = path.to_owned();
+    match kind(&path) {
+        Some(Kind::Lines) => match File::open(&path).with_context(|| format!("read `{}`", path.display())) {
+            Ok(file) => Box::new(Lines { file: BufReader::new(file), path, line: 0, filled: false, ended: false }),
+            Err(error) => failed(error),
+        },
+        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || one(path, format))),
+        None => Box::new(std::iter::once_with(move || one(path, Format::Json))),
     }
-    Ok(all)
 }
 
-fn from_file(path: &Path) -> anyhow::Result<Vec<Source>> {
-    let label = path.display().to_string();
-    match kind(path) {
-        Some(Kind::Lines) => from_lines(path, &label, &read_limited(path, MAX_BATCH_BYTES)?),
-        Some(Kind::One(format)) => one(path, label, format),
-        None => one(path, label, Format::Json),
+fn one(path: PathBuf, format: Format) -> anyhow::Result<Source> {
+    let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)?;
+    Ok(Source { label: path.display().to_string(), path, format, bytes })
+}
+
+/// The lines of a file, of which one is held at a time.
+struct Lines {
+    file: BufReader<File>,
+    path: PathBuf,
+    /// How many lines have been read.
+    line: u64,
+    /// Whether any of them held something.
+    filled: bool,
+    ended: bool,
+}
+
+impl Lines {
+    /// The next line; `None` at the end of the file.
+    fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        self.file.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+        if bytes.len() as u64 == MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
+            self.file.skip_until(b'\n')?;
+        }
+        self.line += u64::from(!bytes.is_empty());
+        Ok((!bytes.is_empty()).then_some(bytes))
+    }
+
+    fn source(&self, mut bytes: Vec<u8>) -> anyhow::Result<Source> {
+        let label = format!("{}:{}", self.path.display(), self.line);
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        if bytes.len() > MAX_REQUEST_BYTES {
+            bail!("read `{label}`: it is larger than {MAX_REQUEST_BYTES} bytes; make it smaller");
+        }
+        Ok(Source { path: self.path.clone(), label, format: Format::Json, bytes })
     }
 }
 
-fn one(path: &Path, label: String, format: Format) -> anyhow::Result<Vec<Source>> {
-    let bytes = read_limited(path, MAX_REQUEST_BYTES as u64)?;
-    Ok(vec![Source { path: path.to_owned(), label, format, bytes }])
-}
+impl Iterator for Lines {
+    type Item = anyhow::Result<Source>;
 
-fn from_lines(path: &Path, label: &str, bytes: &[u8]) -> anyhow::Result<Vec<Source>> {
-    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
-    let filled = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let source = |(index, line): (usize, &[u8])| Source {
-        path: path.to_owned(),
-        label: format!("{label}:{}", index + 1),
-        format: Format::Json,
-        bytes: line.to_vec(),
-    };
-    let sources: Vec<Source> = filled.map(source).collect();
-    match sources.is_empty() {
-        true => Err(anyhow!("find requests in `{label}`: it is empty; write one request a line")),
-        false => Ok(sources),
+    fn next(&mut self) -> Option<anyhow::Result<Source>> {
+        while !self.ended {
+            match self.read() {
+                Ok(Some(line)) if line.trim_ascii().is_empty() => {}
+                Ok(Some(line)) => {
+                    self.filled = true;
+                    return Some(self.source(line));
+                }
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error).with_context(|| format!("read `{}`", self.path.display())));
+                }
+            }
+            if self.ended && !self.filled {
+                let label = self.path.display();
+                return Some(Err(anyhow!("find requests in `{label}`: it is empty; write one request a line")));
+            }
+        }
+        None
     }
 }
 

@@ -8,6 +8,7 @@ use proofmark_receipt::{Json, Object, SignerId};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
+use crate::out;
 
 /// Make, show, import and list signing keys
 #[derive(Subcommand)]
@@ -122,7 +123,7 @@ impl Show {
             Form::Fingerprint => signer.fingerprint(),
             Form::Pem => signer.to_public_pem().trim_end().to_owned(),
         };
-        writeln!(std::io::stdout().lock(), "{text}")?;
+        writeln!(out::stdout(), "{text}")?;
         Ok(Exit::Yes)
     }
 }
@@ -138,7 +139,7 @@ impl Import {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keyring = config.keyring();
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for name in keyring.names()? {
             let path = keyring.path(&name)?;
             match self.json {
@@ -158,7 +159,7 @@ fn entry(name: &str, path: &std::path::Path) -> Object {
 }
 
 fn print(name: &str, signer: &SignerId, json: bool) -> anyhow::Result<Exit> {
-    let mut out = std::io::stdout().lock();
+    let mut out = out::stdout();
     if json {
         let mut object = Object::new();
         object.insert("name", name);

@@ -15,6 +15,7 @@ use proofmark_verifier::now;
 use crate::document::{self, Document};
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Form};
+use crate::out;
 
 /// Find what is wrong with workflows and policies before they run
 ///
@@ -57,7 +58,7 @@ impl Lint {
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
         }
-        findings::write(&mut io::stdout().lock(), self.format, &files, &found)?;
+        findings::write(&mut out::stdout(), self.format, &files, &found)?;
         Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
     }
 }

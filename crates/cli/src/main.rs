@@ -15,6 +15,7 @@ mod input;
 mod key;
 mod lint;
 mod mcp;
+mod out;
 mod paint;
 mod policy;
 mod receipt;
@@ -25,6 +26,7 @@ mod test;
 mod verify;
 mod x402;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -96,9 +98,28 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let done = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments),
+        Err(help) => Ok(print(&help)),
+    };
+    out::settle(done.unwrap_or_else(|error| exit::report(&error))).into()
+}
+
+/// Prints the help, the version or what is wrong with the arguments.
+fn print(help: &clap::Error) -> Exit {
+    match (help.print(), help.exit_code()) {
+        (Err(error), _) if error.kind() != ErrorKind::BrokenPipe => {
+            out::unwritten(&anyhow::Error::new(error).context("write the help"));
+            Exit::NoAnswer
+        }
+        (_, 0) => Exit::Yes,
+        (_, _) => Exit::NoAnswer,
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let config = Config::from_environment();
-    let done = match arguments.command {
+    match arguments.command {
         Command::Verify(command) => command.run(&config),
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
@@ -117,14 +138,7 @@ fn main() -> ExitCode {
         Command::Key(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
         Command::Completions(command) => command.run(),
-    };
-    done.unwrap_or_else(|error| exit::report(&error)).into()
-}
-
-/// Whether standard output was closed by its reader, who has seen enough.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
-    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -1,6 +1,6 @@
 //! `proofmark mcp`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
@@ -9,6 +9,7 @@ use proofmark_server::serve_stdio;
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 use crate::serve::Answers;
 
 /// Serve an agent over the Model Context Protocol, on the standard streams
@@ -84,7 +85,7 @@ impl HostConfig {
         servers.insert("proofmark", server);
         let mut whole = Object::new();
         whole.insert(if matches!(self.host, HostName::Vscode) { "servers" } else { "mcpServers" }, servers);
-        writeln!(io::stdout().lock(), "{}", Json::from(whole).to_text())?;
+        writeln!(out::stdout(), "{}", Json::from(whole).to_text())?;
         Ok(Exit::Yes)
     }
 

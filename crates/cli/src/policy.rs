@@ -1,6 +1,6 @@
 //! `proofmark policy`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -9,6 +9,7 @@ use proofmark_verifier::boundary::{Cases, Coverage, Policy as Boundaries, explai
 
 use crate::document::{self, read_as};
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Test, explain and measure policies of boundaries
@@ -57,7 +58,7 @@ impl Explain {
     fn run(self) -> anyhow::Result<Exit> {
         let policy = document::boundary(&self.policy)?;
         let text = explain_policy(&policy);
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         text.lines().try_for_each(|line| writeln!(out, "{}", tame(line)))?;
         Ok(Exit::Yes)
     }
@@ -77,7 +78,7 @@ impl Test {
     fn test(self) -> anyhow::Result<Exit> {
         let (policy, cases) = self.read()?;
         let paint = Paint::for_stdout();
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         let mut failed = 0;
         for case in &cases.cases {
             let result = case.run(&policy);
@@ -104,7 +105,7 @@ impl Test {
         for case in &cases.cases {
             coverage.add(&case.run(&policy).decision);
         }
-        let mut out = io::stdout().lock();
+        let mut out = out::stdout();
         let mut missed = 0;
         for rule in coverage.rules() {
             let untold = coverage.never_hit().any(|other| other == rule);

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{StepRun, chain_name, kept_state};
+use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
 
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
+use crate::out;
+use crate::paint::tame;
 
 /// List and show runs of workflow steps
 #[derive(Subcommand)]
@@ -36,6 +38,9 @@ pub(crate) struct List {
 pub(crate) struct Show {
     /// The run
     run: String,
+    /// Of this tenant of a server
+    #[arg(long, value_name = "NAME", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     /// Look in this database
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -56,17 +61,22 @@ impl Runs {
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let mut out = std::io::stdout().lock();
-        for run in store.step_runs(None)? {
-            line(&mut out, &run, &[], self.json)?;
+        let mut out = out::stdout();
+        let mut exit = Exit::Yes;
+        for (tenant, run) in store.all_tenants_step_runs()? {
+            // A state that cannot be read keeps nobody from seeing the others.
+            if let Err(error) = line(&mut out, &tenant, &run, &[], self.json) {
+                exit = exit::report(&error);
+            }
         }
-        Ok(Exit::Yes)
+        Ok(exit)
     }
 }
 
 impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
+        let store = store.of(&self.tenant);
         let steps = store.step_runs(Some(&self.run))?;
         if steps.is_empty() {
             bail!(
@@ -74,28 +84,34 @@ impl Show {
                 self.run
             );
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for step in steps {
-            let receipts = store.chain(&chain_name(&step.run, &step.step))?;
+            let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
             let ids: Vec<String> = receipts.iter().map(|receipt| receipt.receipt_id().to_string()).collect();
-            line(&mut out, &step, &ids, self.json)?;
+            line(&mut out, &self.tenant, &step, &ids, self.json)?;
         }
         Ok(Exit::Yes)
     }
 }
 
-fn line(out: &mut impl Write, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
+fn line(out: &mut impl Write, tenant: &Tenant, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
     let state = kept_state(run)?;
     if json {
         let mut object = Object::new();
+        object.insert("tenant", tenant.as_str());
         object.insert("run", run.run.as_str());
+        object.insert("begun_by", run.begun_by.as_str());
         object.insert("step", run.step.as_str());
         object.insert("state", state.to_json());
         object.insert("receipts", receipts.iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>());
         writeln!(out, "{}", Json::from(object).to_text())?;
         return Ok(());
     }
-    writeln!(out, "{} {} {}, attempt {}", run.run, run.step, state.as_str(), state.attempt())?;
+    let whose = match *tenant == Tenant::LOCAL {
+        true => String::new(),
+        false => tame(&format!(" of {tenant}, begun by `{}`", run.begun_by)),
+    };
+    writeln!(out, "{} {} {}, attempt {}{whose}", run.run, run.step, state.as_str(), state.attempt())?;
     for id in receipts {
         writeln!(out, "  receipt {id}")?;
     }

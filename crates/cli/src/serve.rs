@@ -15,6 +15,7 @@ use proofmark_verifier::{Desk, Host, Language, Store, Verifications, allow_many_
 use crate::config::{self, Config};
 use crate::document::{self, read_with};
 use crate::exit::Exit;
+use crate::out;
 
 /// The most findings one listing has.
 const MAX_FINDINGS: usize = 1_000;
@@ -45,11 +46,11 @@ impl Serve {
         let open = keys.is_none();
         let bench = self.answers.workbench(config)?;
         if let Err(error) = allow_many_files() {
-            eprintln!("the number of open connections stays low ({error})");
+            out::say(format_args!("the number of open connections stays low ({error})"));
         }
         serve(Settings { listen: self.listen, bench, keys, rate: self.rate }, |address| {
             let warning = if open { " to anybody on this host: there are no API keys" } else { "" };
-            eprintln!("serving on http://{address}{warning}");
+            out::say(format_args!("serving on http://{address}{warning}"));
         })?;
         Ok(Exit::Yes)
     }
@@ -67,7 +68,7 @@ pub(crate) struct Answers {
     /// The passphrase of the key is in this file
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Trust this signer of receipts, beside the own key: a public key file or a signer id
+    /// Trust this signer of receipts, beside the own key: a signer id, or a public key file
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// How many verifications run at a time [default: one a core]
@@ -100,14 +101,14 @@ impl Answers {
 /// The key is printed on standard error, once; the entry for the file of keys, which holds only its hash, on standard
 /// output.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme/support")]
+#[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme.support")]
 pub(crate) struct ApiKey {
     /// Who will call with it
     id: String,
     /// What they may do
     #[arg(long, value_enum)]
     role: RoleName,
-    /// For which org and project
+    /// For which org and project: letters, digits, `-`, `_` and `.`
     #[arg(long)]
     tenant: String,
 }
@@ -128,7 +129,7 @@ impl ApiKey {
         };
         let (key, entry) = new_key(&self.id, role, &self.tenant)?;
         writeln!(io::stderr().lock(), "{key}")?;
-        writeln!(io::stdout().lock(), "{}", entry.to_text())?;
+        writeln!(out::stdout(), "{}", entry.to_text())?;
         Ok(Exit::Yes)
     }
 }
@@ -148,12 +149,12 @@ pub(crate) struct Findings {
 impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let mut out = io::stdout().lock();
-        for finding in store.findings(None, MAX_FINDINGS, None)?.findings {
+        let mut out = out::stdout();
+        for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {
                 let mut object = Object::new();
-                object.insert("tenant", finding.tenant);
+                object.insert("tenant", tenant.as_str());
                 object.insert("decision_id", finding.decision_id);
                 object.insert("code", finding.code);
                 object.insert("message", finding.message);

@@ -9,13 +9,14 @@ use clap::{Args, ValueEnum};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Attempt, accept};
+use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
+use proofmark_verifier::{Attempt, Sender, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Run a table of cases against workflows: contract, response, trace, and the state that must come of it
@@ -72,7 +73,7 @@ impl Test {
             results.push((case.name.as_str(), came));
         }
         let failed = results.iter().filter(|(_, came)| came.is_err()).count();
-        write(&mut io::stdout().lock(), self.format, &results)?;
+        write(&mut out::stdout(), self.format, &results)?;
         Ok(if failed == 0 { Exit::Yes } else { Exit::No })
     }
 }
@@ -92,8 +93,9 @@ impl Case {
             workflow: &workflow,
             policy: policy.as_ref(),
             step: &self.step,
-            tenant: "",
+            sender: Sender::LOCAL,
             run: None,
+            begun_by: None,
             number: None,
             response: &response,
             trace: trace.as_deref(),

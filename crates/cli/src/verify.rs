@@ -3,17 +3,22 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use proofmark_receipt::Receipt;
-use proofmark_verifier::{Caps, Format, Host, Level, Outside, Request, Sealer, Store, project_request};
+use proofmark_receipt::{Json, Object, Receipt};
+use proofmark_verifier::evidence::suite_digest;
+use proofmark_verifier::{
+    Caps, Format, Host, Level, MAX_REQUEST_BYTES, Outside, Request, Sealer, Store, SuiteHashes, project_request,
+};
 
 use crate::batch::{self, Batch};
 use crate::config::Config;
+use crate::document;
 use crate::exit::{self, Exit};
-use crate::input;
+use crate::input::{self, Source, Sources};
+use crate::out;
 use crate::paint::Paint;
 use crate::summary;
 
@@ -29,11 +34,12 @@ use crate::summary;
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
+  proofmark verify --suite-digest suite.yaml
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 something could not be answered.")]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
-    #[arg(required_unless_present = "dir", conflicts_with = "dir", value_name = "FILE|DIR|-")]
+    #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
     /// Verify this project by the command after --: its tests run in a copy of it
     #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
@@ -41,6 +47,9 @@ pub(crate) struct Verify {
     /// Let commands that ask for it read this path of the host
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
+    /// Run nothing: print the digest of what this file holds work to, which receipt rules name as `suite`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "submission", "chain", "out"])]
+    suite_digest: Option<PathBuf>,
     /// The command that tests the project of --dir
     #[arg(last = true, requires = "dir", value_name = "COMMAND")]
     command: Vec<String>,
@@ -81,8 +90,12 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let (labels, requests, mut worst) = self.read_requests()?;
-        if requests.is_empty() {
+        if let Some(path) = &self.suite_digest {
+            return self.print_suite(path);
+        }
+        let mut feed = Feed::of(&self)?;
+        let mut window = feed.window();
+        if window.is_empty() {
             return Ok(Exit::NoAnswer);
         }
         let mut output = Output::open(&self)?;
@@ -94,60 +107,36 @@ impl Verify {
             caps: Caps { readable: self.readable.clone(), ..Caps::default() },
             jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
         };
-        let answered = batch::run(&batch, &requests, &sealer, |index, sealed| match sealed {
-            Ok(receipt) => {
-                worst = worst.max(receipt.verdict().into());
-                output.receipt(labels.get(index).map_or("", String::as_str), &receipt)
-            }
-            Err(error) => {
-                let label = labels.get(index).map_or("", String::as_str);
-                worst = exit::report(&error.context(format!("verify `{label}`")));
-                Ok(())
-            }
-        });
-        answered?;
-        output.finish(requests.len())?;
-        Ok(worst)
+        let (mut worst, mut requests) = (Exit::Yes, 0);
+        while !window.is_empty() {
+            let label = |index: usize| window.labels.get(index).map_or("", String::as_str);
+            batch::run(&batch, &window.requests, &sealer, |index, sealed| match sealed {
+                Ok(receipt) => {
+                    worst = worst.max(receipt.verdict().into());
+                    output.receipt(label(index), &receipt)
+                }
+                Err(error) => {
+                    worst = exit::report(&error.context(format!("verify `{}`", label(index))));
+                    Ok(())
+                }
+            })?;
+            requests += window.requests.len();
+            window = feed.window();
+        }
+        output.finish(requests)?;
+        Ok(worst.max(feed.worst))
     }
 
-    /// Every readable request with its label; what can not be read is reported, and the others go on.
-    fn read_requests(&self) -> anyhow::Result<(Vec<String>, Vec<Request>, Exit)> {
-        let submission = self.submission.as_deref().map(input::submission).transpose()?;
-        let (mut labels, mut requests, mut worst) = (Vec::new(), Vec::new(), Exit::Yes);
-        if let Some(folder) = &self.dir {
-            let project = project_request(folder, &self.command)?;
-            for path in &project.left_out {
-                eprintln!("left out `{path}`: it is no UTF-8 text");
-            }
-            let label = folder.display().to_string();
-            let read = Request::read(project.text.as_bytes(), Format::Json, None);
-            requests.push(read.with_context(|| format!("read the project `{label}`"))?);
-            labels.push(label);
-        }
-        for argument in &self.requests {
-            let sources = match input::sources(argument) {
-                Ok(sources) => sources,
-                Err(error) => {
-                    worst = exit::report(&error);
-                    continue;
-                }
-            };
-            for source in sources {
-                let file = |named: &str| input::beside(&source.path, named);
-                let outside = Outside { submission: submission.as_deref(), file: &file };
-                match Request::read_with(&source.bytes, source.format, &outside) {
-                    Ok(request) => {
-                        labels.push(source.label);
-                        requests.push(request);
-                    }
-                    Err(error) => {
-                        let error = anyhow::Error::from(error).context(format!("read the request `{}`", source.label));
-                        worst = exit::report(&error);
-                    }
-                }
-            }
-        }
-        Ok((labels, requests, worst))
+    fn print_suite(&self, path: &Path) -> anyhow::Result<Exit> {
+        let SuiteHashes { specification, tests } = document::suite(path)?;
+        let suite = suite_digest(&specification, &tests).to_string();
+        let mut object = Object::new();
+        object.insert("suite", suite.as_str());
+        object.insert("specification", specification.to_string());
+        object.insert("tests", tests.to_string());
+        let text = if self.json { Json::Object(object).to_text() } else { suite };
+        writeln!(out::stdout(), "{text}")?;
+        Ok(Exit::Yes)
     }
 
     fn sealer(&self, config: &Config) -> anyhow::Result<Sealer> {
@@ -161,11 +150,89 @@ impl Verify {
             false => Some(Store::open(&config.store_path(self.store.as_deref()))?),
         };
         match (key, store, &self.chain) {
-            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())),
+            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())?),
             (key, store, None) => Ok(Sealer::new(key, store)),
             (_, _, Some(chain)) => bail!("continue the chain `{chain}`: it needs a key and a store"),
         }
     }
+}
+
+/// The requests that are run together: as many as are read before any of them runs.
+#[derive(Default)]
+struct Window {
+    labels: Vec<String>,
+    requests: Vec<Request>,
+}
+
+impl Window {
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+}
+
+/// The most requests of a window.
+const WINDOW_REQUESTS: usize = 256;
+/// With so many bytes of requests, a window takes no more.
+const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
+
+/// Reads requests as they are wanted, so that a batch of any length takes the memory of a window.
+struct Feed {
+    submission: Option<String>,
+    project: Option<(String, Request)>,
+    sources: Sources,
+    /// What came of the requests that could not be read.
+    worst: Exit,
+}
+
+impl Feed {
+    fn of(arguments: &Verify) -> anyhow::Result<Feed> {
+        let submission = arguments.submission.as_deref().map(input::submission).transpose()?;
+        let project = arguments.dir.as_deref().map(|folder| project(folder, &arguments.command)).transpose()?;
+        let requests = arguments.requests.clone();
+        let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
+        Ok(Feed { submission, project, sources, worst: Exit::Yes })
+    }
+
+    /// The next requests; none at the end. What cannot be read is reported, and the others go on.
+    fn window(&mut self) -> Window {
+        let mut window = Window::default();
+        let mut bytes = 0;
+        if let Some((label, request)) = self.project.take() {
+            window.labels.push(label);
+            window.requests.push(request);
+        }
+        while window.requests.len() < WINDOW_REQUESTS && bytes < WINDOW_BYTES {
+            let Some(source) = self.sources.next() else { break };
+            match source.and_then(|source| self.read(source, &mut bytes)) {
+                Ok((label, request)) => {
+                    window.labels.push(label);
+                    window.requests.push(request);
+                }
+                Err(error) => self.worst = exit::report(&error),
+            }
+        }
+        window
+    }
+
+    fn read(&self, source: Source, bytes: &mut usize) -> anyhow::Result<(String, Request)> {
+        let file = |named: &str| input::beside(&source.path, named);
+        let outside = Outside { submission: self.submission.as_deref(), file: &file };
+        let request = Request::read_with(&source.bytes, source.format, &outside)
+            .with_context(|| format!("read the request `{}`", source.label))?;
+        *bytes += source.bytes.len() + self.submission.as_ref().map_or(0, String::len);
+        Ok((source.label, request))
+    }
+}
+
+/// The request made of a folder.
+fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request)> {
+    let project = project_request(folder, command)?;
+    for path in &project.left_out {
+        out::say(format_args!("left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"));
+    }
+    let label = folder.display().to_string();
+    let request = Request::read(project.text.as_bytes(), Format::Json, None);
+    Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
 }
 
 /// Where receipts are shown and written.
@@ -190,10 +257,8 @@ impl Output {
 
     fn receipt(&mut self, label: &str, receipt: &Receipt) -> anyhow::Result<()> {
         let text = receipt.to_text();
-        if let Some(copy) = &mut self.copy {
-            writeln!(copy, "{text}").context("write the receipts")?;
-        }
-        let mut stdout = io::stdout().lock();
+        self.copy(|copy| writeln!(copy, "{text}"));
+        let mut stdout = out::stdout();
         match self.json {
             true => writeln!(stdout, "{text}")?,
             false => summary::write(&mut stdout, label, receipt, self.paint)?,
@@ -201,13 +266,23 @@ impl Output {
         Ok(())
     }
 
-    fn finish(mut self, requests: usize) -> anyhow::Result<()> {
-        if let Some(copy) = &mut self.copy {
-            copy.flush().context("write the receipts")?;
-            copy.get_ref().sync_all().context("write the receipts")?;
+    /// Writes to the copy. That it fails is said once; the requests go on.
+    fn copy(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        if let Some(copy) = &mut self.copy
+            && let Err(error) = write(copy)
+        {
+            out::unwritten(&anyhow::Error::new(error).context("write the receipts to the file of `--out`"));
+            self.copy = None;
         }
+    }
+
+    fn finish(mut self, requests: usize) -> anyhow::Result<()> {
+        self.copy(|copy| {
+            copy.flush()?;
+            copy.get_ref().sync_all()
+        });
         if requests > 1 && !self.json {
-            writeln!(io::stdout().lock(), "{requests} requests verified")?;
+            writeln!(out::stdout(), "{requests} requests verified")?;
         }
         Ok(())
     }

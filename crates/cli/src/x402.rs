@@ -1,15 +1,17 @@
 //! `proofmark x402`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use proofmark_receipt::{Profile, verify};
 use proofmark_verifier::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::receipt::read;
 
 /// Put receipts into the headers of paid answers (x402), and take them out
@@ -32,7 +34,8 @@ impl X402 {
 
 /// Print the headers that carry a receipt
 ///
-/// A receipt of at most 3500 bytes in base64 is whole in the header; of a longer one there is the id, and a link.
+/// A receipt of at most 3500 bytes in base64 is whole in the header; of a longer one there is the id, and a link. Its
+/// signature has to be valid. Who receives it decides whose signature counts, and whether it is about the work paid for.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark x402 encode receipt.json
@@ -54,10 +57,16 @@ impl Encode {
         };
         // White space around it is the file's, not the receipt's.
         let bytes = text.bytes.trim_ascii();
-        let context = || format!("read the receipt `{}`", text.label);
+        let label = &text.label;
+        let context = || format!("read the receipt `{label}`");
         let text = std::str::from_utf8(bytes).with_context(context)?;
-        let mut out = io::stdout().lock();
-        for (name, value) in header(text).with_context(context)?.fields() {
+        let fields = header(text).with_context(context)?.fields();
+        // What is sold is the signature: a claim that nobody signed, or that was changed, is nothing to be paid for.
+        if let Some(cause) = verify(bytes, Profile::Vrf, &[]).answer.cause() {
+            bail!("encode the receipt `{label}`: {cause}; a header carries only a receipt whose signature is valid");
+        }
+        let mut out = out::stdout();
+        for (name, value) in fields {
             writeln!(out, "{name}: {value}")?;
         }
         Ok(Exit::Yes)
@@ -90,7 +99,7 @@ impl Decode {
         };
         match decode(value(&text))? {
             Carried::Receipt { text, .. } => {
-                writeln!(io::stdout().lock(), "{text}")?;
+                writeln!(out::stdout(), "{text}")?;
                 Ok(Exit::Yes)
             }
             Carried::Id(id) => bail!(

@@ -4,11 +4,11 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, Sha256Digest};
 use thiserror::Error;
 
-use crate::evaluate::Standing;
 use crate::lint;
 use crate::policy::{self, Demand, Demands, Exemption, Policy, Violation};
 use crate::tools::ToolClasses;
 use crate::workflow::{Class, OnFailure, Step, Verification, Workflow};
+use proofmark_evidence::EvidenceStatus;
 
 /// What one step has to prove.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct Contract {
     /// Whether a mutating call that no rule lists rejects.
     pub no_other_mutations: bool,
     /// The standing at least one met rule must rest on.
-    pub min_evidence: Standing,
+    pub min_evidence: EvidenceStatus,
     /// The exemptions in force for the step.
     pub exemptions: Vec<Exemption>,
     /// What the policy demands of the step.
@@ -124,7 +124,7 @@ fn resolve(
         on_failure: workflow.on_failure_of(step).cloned().unwrap_or_default(),
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
         no_other_mutations: said || demanded,
-        min_evidence: if lifted(Demand::MinEvidence) { Standing::Absent } else { demands.min_evidence },
+        min_evidence: if lifted(Demand::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
         exemptions: policy.map(in_force).unwrap_or_default(),
         demands,
     }

@@ -4,13 +4,15 @@ mod calls;
 mod payload;
 mod receipts;
 
-use proofmark_predicate::Value;
-use proofmark_receipt::{Answer, Json, Receipt, ReceiptId, SignerId, Trust};
+use std::collections::BTreeSet;
 
-use crate::condition;
+use proofmark_evidence::trace::Trace;
+use proofmark_evidence::{self as evidence, EvidenceStatus, Spend, facts};
+use proofmark_predicate::{Budget, Failure, StoppedError, Value};
+use proofmark_receipt::{Json, Timestamp};
+
 use crate::contract::Contract;
 use crate::response::{Payload, ResponseError};
-use crate::trace::Trace;
 use crate::workflow::OnMissing;
 
 /// What there is to judge by.
@@ -21,26 +23,11 @@ pub struct Evidence<'a> {
     /// The recorded calls; `None` when nothing was recorded.
     pub trace: Option<&'a Trace>,
     /// The receipts presented, each verified by the caller.
-    pub receipts: &'a [ReceiptFact],
+    pub receipts: &'a evidence::Evidence,
+    /// The present.
+    pub now: &'a Timestamp,
     /// What the orchestrator provides as `context`; an object.
     pub context: Option<&'a Json>,
-}
-
-/// A receipt presented as evidence, and what verifying it came to.
-#[derive(Clone, Debug)]
-pub struct ReceiptFact {
-    /// The receipt.
-    pub receipt: Receipt,
-    /// What checking its signature came to.
-    pub answer: Answer,
-    /// Whether the caller trusts its signer.
-    pub trust: Trust,
-    /// Who signed it.
-    pub signer: Option<SignerId>,
-    /// Whether it was already used where it could be used once.
-    pub spent: bool,
-    /// How long ago it was issued, in milliseconds; negative when its time is still to come.
-    pub age_ms: i64,
 }
 
 /// What a response came to.
@@ -51,7 +38,7 @@ pub struct Judgment {
     /// What follows.
     pub decision: Decision,
     /// The receipts that `single_use` rules rest on; they are spent if the step is accepted.
-    pub spends: Vec<ReceiptId>,
+    pub spends: Vec<Spend>,
 }
 
 /// What follows from a judgment.
@@ -77,7 +64,7 @@ pub struct RuleResult {
     /// What it came to.
     pub outcome: Outcome,
     /// What its evidence is worth.
-    pub status: Standing,
+    pub status: EvidenceStatus,
     /// What it asks for, in a few words.
     pub rule: String,
     /// Why it is not met, or on what it rests.
@@ -86,6 +73,8 @@ pub struct RuleResult {
     pub missing: Vec<MissingFact>,
     /// The places of the calls it rests on, or that break it.
     pub calls: Vec<usize>,
+    /// Whether it accepts a receipt whatever the work was held to.
+    pub any_suite: bool,
 }
 
 /// What a rule is about.
@@ -116,19 +105,6 @@ pub enum Outcome {
     Unknown,
 }
 
-/// What evidence is worth, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// There is none.
-    Absent,
-    /// The agent says so in its payload.
-    SelfReported,
-    /// It was seen in a trace the orchestrator recorded.
-    Observed,
-    /// A receipt that was checked says so.
-    Verified,
-}
-
 /// A fact a rule would have needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
@@ -138,25 +114,61 @@ pub struct MissingFact {
     pub why: String,
 }
 
-/// Judges what was presented by a contract. It always answers: what can not be decided is unknown, and unknown
+/// Steps all rules of a contract may take together for one attempt; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// a step is. Past it every rule is unknown.
+pub const MAX_EVALUATION_STEPS: u64 = 20_000_000;
+
+/// Judges what was presented by a contract. It always answers: what cannot be decided is unknown, and unknown
 /// accepts nothing.
 pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
-    let facts = Facts::of(evidence);
+    evaluate_within(contract, evidence, &Budget::new(MAX_EVALUATION_STEPS))
+}
+
+/// As [`evaluate`], for as long as `stop` says no. It is asked every few thousand steps.
+///
+/// # Errors
+/// [`StoppedError`] when it was stopped: there is no judgment then.
+pub fn evaluate_until(
+    contract: &Contract,
+    evidence: &Evidence<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Judgment, StoppedError> {
+    let budget = Budget::stopping(MAX_EVALUATION_STEPS, stop);
+    let judgment = evaluate_within(contract, evidence, &budget);
+    budget.finish().map(|()| judgment)
+}
+
+fn evaluate_within(contract: &Contract, evidence: &Evidence<'_>, budget: &Budget<'_>) -> Judgment {
+    let facts = Facts::of(evidence, budget);
     let verification = &contract.verification;
     let mut rules = vec![payload::result_block(evidence.payload)];
     rules.extend(verification.evidence.iter().map(|rule| payload::judge(rule, &facts)));
     let looked_up = calls::Looked::up(verification, evidence.trace, &facts);
     rules.extend(looked_up.judge_rules(verification));
-    let (receipts, spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts);
+    let (receipts, mut spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
     rules.extend(receipts);
     if contract.no_other_mutations {
         rules.push(looked_up.judge_other_mutations(verification, &contract.tools));
+    }
+    if let Some(failure) = budget.failure() {
+        // Rules judged before the end of the budget may rest on what was not looked at any more.
+        rules.iter_mut().for_each(|rule| rule.give_up(failure));
+        spends.clear();
     }
     if let Some(ground) = ground(contract, &rules) {
         rules.push(ground);
     }
     let decision = decide(contract, &rules);
     Judgment { decision, spends, rules }
+}
+
+/// The digests (`hashes.output`) a receipt has to be over to count for this step: where many are kept, no others need to
+/// be looked at. A rule that names no bytes sees only what is presented.
+pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseError>) -> BTreeSet<String> {
+    let payload = payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
+    let budget = Budget::new(MAX_EVALUATION_STEPS);
+    let facts = Facts { all: Value::Null, payload, budget: &budget };
+    receipts::outputs_wanted(&contract.verification.receipts, &facts)
 }
 
 impl Judgment {
@@ -167,39 +179,55 @@ impl Judgment {
 }
 
 impl RuleResult {
+    /// Makes it unknown because a limit was met.
+    fn give_up(&mut self, failure: Failure) {
+        self.outcome = Outcome::Unknown;
+        self.status = EvidenceStatus::Absent;
+        self.message = format!("it cannot be judged: {failure}");
+        self.missing = vec![MissingFact::new("evaluation".to_owned(), &failure.to_string())];
+        self.calls = Vec::new();
+    }
+
     /// Whether the rule is met by evidence that is worth at least this much. A rule that is met because nothing
     /// happened rests on nothing.
-    pub fn rests_on(&self, standing: Standing) -> bool {
+    pub fn rests_on(&self, standing: EvidenceStatus) -> bool {
         self.outcome == Outcome::Met && self.status >= standing && self.kind != Kind::NoOtherMutations
     }
 }
 
 /// What predicates read, and whether all of it could be held exactly.
-pub(crate) struct Facts {
+pub(crate) struct Facts<'b> {
     /// `payload`, `context` and `calls`, as far as they are there.
     pub(crate) all: Value,
     /// The payload, if there is one.
     pub(crate) payload: Option<Value>,
+    /// What all rules may take together.
+    pub(crate) budget: &'b Budget<'b>,
 }
 
-impl Facts {
-    fn of(evidence: &Evidence<'_>) -> Self {
-        let payload = evidence.payload.as_ref().ok().and_then(|payload| condition::value(&payload.json).ok());
-        let context = evidence.context.and_then(|context| condition::value(context).ok());
+impl<'b> Facts<'b> {
+    fn of(evidence: &Evidence<'_>, budget: &'b Budget<'b>) -> Self {
+        let payload = evidence.payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
+        let context = evidence.context.and_then(|context| facts::value(context).ok());
         // Calls that can not be held exactly make conditions about calls unknown, and not only about those.
         let calls = evidence.trace.and_then(|trace| {
-            trace.calls.iter().map(|call| condition::value(&call.to_json()).ok()).collect::<Option<Vec<_>>>()
+            trace.calls.iter().map(|call| facts::value(&call.to_json()).ok()).collect::<Option<Vec<_>>>()
         });
         let named = [("payload", payload.clone()), ("context", context), ("calls", calls.map(Value::from))];
         let all = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        Self { all, payload }
+        Self { all, payload, budget }
+    }
+
+    /// Whether two values are the same; not once the budget is used up.
+    pub(crate) fn same(&self, wanted: &Value, found: &Value) -> bool {
+        self.budget.charge(facts::steps(wanted)).is_ok() && facts::same(wanted, found)
     }
 }
 
 /// The rule that something better than the agent's word is behind the acceptance, where it is asked for.
 fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
     let asked = contract.min_evidence;
-    if asked == Standing::Absent {
+    if asked == EvidenceStatus::Absent {
         return None;
     }
     let best =
@@ -208,7 +236,7 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
         id: "ground".to_owned(),
         kind: Kind::Ground,
         outcome: if best.is_some() { Outcome::Met } else { Outcome::Unmet },
-        status: best.map_or(Standing::Absent, |rule| rule.status),
+        status: best.map_or(EvidenceStatus::Absent, |rule| rule.status),
         rule: format!("one met rule rests on {} evidence", asked.as_str()),
         message: match best {
             Some(rule) => format!("rests on `{}`", rule.id),
@@ -218,6 +246,7 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
         },
         missing: Vec::new(),
         calls: Vec::new(),
+        any_suite: false,
     })
 }
 
@@ -268,18 +297,6 @@ impl Outcome {
             Self::Met => "met",
             Self::Unmet => "unmet",
             Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl Standing {
-    /// The word: `absent`, `self_reported`, `observed` or `verified`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::SelfReported => "self_reported",
-            Self::Observed => "observed",
-            Self::Verified => "verified",
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What a value must be.
 
-use proofmark_predicate::{Schema, Truth, Value};
+use proofmark_predicate::{Schema, Truth, Value, Why};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use crate::condition::{self, Condition};
-use crate::evaluate::MissingFact;
-use crate::path::Path;
+use crate::evaluate::{Facts, MissingFact};
 use crate::vocabulary;
+use proofmark_evidence::Path;
+use proofmark_evidence::{Condition, facts};
+
+/// Steps that asking about one value counts as, beside those of its condition.
+const STEPS_PER_VALUE: u64 = 16;
 
 /// What the value at a path must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +60,11 @@ impl Expect {
 
     /// Whether all values at `path` in `document` are as expected. `facts` are what predicates may read besides
     /// `value`; `place` is what the document is called in messages.
-    pub(crate) fn answer(&self, path: &Path, document: &Value, facts: &Value, place: &str) -> Answer {
-        let found = path.select(document);
+    pub(crate) fn answer(&self, path: &Path, document: &Value, facts: &Facts<'_>, place: &str) -> Answer {
+        let found = match path.select(document, facts.budget) {
+            Ok(found) => found,
+            Err(missing) => return Answer::Missing(missing_at(missing, &format!("{place}{}", path.text()))),
+        };
         if *self == Self::Absent {
             return match found.iter().all(|value| *value == Value::Null) {
                 true => Answer::Holds,
@@ -72,18 +78,21 @@ impl Expect {
         answers.find(|answer| *answer != Answer::Holds).unwrap_or(Answer::Holds)
     }
 
-    fn answer_one(&self, value: &Value, path: &Path, facts: &Value, place: &str) -> Answer {
+    fn answer_one(&self, value: &Value, path: &Path, facts: &Facts<'_>, place: &str) -> Answer {
         let named = format!("{place}{}", path.text());
+        if let Err(failure) = facts.budget.charge(STEPS_PER_VALUE) {
+            return Answer::Missing(vec![MissingFact::new(named, &Why::Failed(failure).to_string())]);
+        }
         match self {
             Self::Present if is_nothing(value) => Answer::Missing(vec![MissingFact::new(named, "is empty")]),
             Self::Present | Self::Absent => Answer::Holds,
-            Self::Equals(wanted) => match condition::value(wanted) {
-                Ok(wanted) if condition::same(&wanted, value) => Answer::Holds,
+            Self::Equals(wanted) => match facts::value(wanted) {
+                Ok(wanted) if facts.same(&wanted, value) => Answer::Holds,
                 Ok(_) | Err(_) => {
                     Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted)))
                 }
             },
-            Self::Predicate(condition) => match condition.truth(&with_value(facts, value)) {
+            Self::Predicate(condition) => match condition.truth(&with_value(&facts.all, value), facts.budget) {
                 Truth::True => Answer::Holds,
                 Truth::False => Answer::Differs(format!("`{named}` does not satisfy `{}`", condition.source())),
                 Truth::Unknown(missing) => Answer::Missing(missing_at(missing, &named)),
@@ -115,7 +124,7 @@ pub(crate) fn brief_json(json: &Json) -> String {
 }
 
 fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
-    match condition::value(field.json) {
+    match facts::value(field.json) {
         Ok(_) => Ok(expect),
         Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
     }

@@ -6,7 +6,7 @@ use crate::contract::Contract;
 use crate::evaluate::{Judgment, Outcome, RuleResult};
 use crate::policy::Exemption;
 use crate::state::State;
-use crate::trace::Trace;
+use proofmark_evidence::trace::Trace;
 
 /// The tier of these receipts: rules were checked, nothing was run.
 pub const TIER: u8 = 1;
@@ -120,7 +120,7 @@ fn metadata(judged: &Judged<'_>, results: &Results) -> Object {
         object.insert("trace_calls", trace.calls.len() as u64);
     }
     object.insert("evidence", judged.judgment.rules.iter().map(standing).collect::<Vec<_>>());
-    let spent = judged.judgment.spends.iter().map(|id| Json::from(id.to_string()));
+    let spent = judged.judgment.spends.iter().map(|spend| Json::from(spend.receipt_id.as_str()));
     object.insert("receipts_used_once", spent.collect::<Vec<_>>());
     object.insert("exemptions", contract.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>());
     if results.errors > 0 {
@@ -134,5 +134,8 @@ fn standing(rule: &RuleResult) -> Json {
     object.insert("rule", rule.id.as_str());
     object.insert("outcome", rule.outcome.as_str());
     object.insert("status", rule.status.as_str());
+    if rule.any_suite {
+        object.insert("any_suite", true);
+    }
     object.into()
 }

@@ -5,34 +5,28 @@
 //! always give the same answer. `docs/contracts.md` is the reference.
 //!
 //! The way of a response: [`Workflow::read`] and [`Policy::read`] read what was written, [`Contract::of`] is what a
-//! step has to prove, [`response::extract`] and [`trace::read`] take the evidence out of what was recorded,
+//! step has to prove, [`response::extract`] and [`proofmark_evidence::trace::read`] take the evidence out of what was recorded,
 //! [`evaluate`] judges every rule, [`State::apply`] moves the run of the step on, and [`judgment::draft_parts`] are
 //! what the receipt of the judgment says. [`lint::lint`] finds what is wrong with a workflow before it runs.
 
-mod condition;
 mod contract;
-mod duration;
 mod evaluate;
 mod expect;
-mod glob;
 pub mod judgment;
 pub mod lint;
-mod path;
 pub mod policy;
 pub mod response;
 mod state;
 mod tools;
-pub mod trace;
 pub mod vocabulary;
 pub mod workflow;
 
-pub use condition::Condition;
 pub use contract::{Contract, ContractError};
 pub use evaluate::{
-    Decision, Evidence, Judgment, Kind, MissingFact, Outcome, ReceiptFact, RuleResult, Standing, evaluate,
+    Decision, Evidence, Judgment, Kind, MAX_EVALUATION_STEPS, MissingFact, Outcome, RuleResult, evaluate,
+    evaluate_until, outputs_wanted,
 };
 pub use expect::Expect;
-pub use path::Path;
 pub use policy::Policy;
 pub use state::{Event, Plan, Refusal, Retry, State, StateError, delay_ms, seed};
 pub use tools::ToolClasses;

@@ -173,7 +173,7 @@ fn tool_classes(tools: &crate::ToolClasses) -> Vec<Finding> {
         .readonly
         .iter()
         .enumerate()
-        .filter(|(_, name)| tools.mutating.iter().any(|pattern| crate::glob::covers(pattern, name)));
+        .filter(|(_, name)| tools.mutating.iter().any(|pattern| proofmark_evidence::glob::covers(pattern, name)));
     let findings = both.map(|(index, name)| {
         let message = format!("`{name}` is mutating too, and mutating it counts as");
         Finding::warning(

@@ -3,9 +3,9 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object};
 
-use crate::glob;
 use crate::vocabulary;
 use crate::workflow::Class;
+use proofmark_evidence::glob;
 
 /// The names of tools, with `*` for any characters, that change something and that do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

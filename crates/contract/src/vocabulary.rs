@@ -31,7 +31,22 @@ pub const PART: &[&str] = &["expect"];
 pub const TOOL_CALL: &[&str] =
     &["id", "name", "when", "min", "max", "before", "after", "args", "exactArgs", "status", "result", "rejectMessage"];
 /// A rule about receipts.
-pub const RECEIPT: &[&str] = &["id", "verdict", "tier", "output", "signer", "max_age", "single_use", "rejectMessage"];
+pub const RECEIPT: &[&str] = &[
+    "id",
+    "kind",
+    "suite",
+    "specification",
+    "any_suite",
+    "tests",
+    "comparison",
+    "verdict",
+    "tier",
+    "output",
+    "signer",
+    "max_age",
+    "single_use",
+    "rejectMessage",
+];
 /// What happens to a step that is not accepted.
 pub const ON_FAILURE: &[&str] = &["action", "maxAttempts", "retryStrategy", "initialDelayMs", "maxDelayMs", "jitter"];
 /// Which tools change something.

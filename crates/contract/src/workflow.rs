@@ -11,10 +11,11 @@ pub use calls::{Count, CountedStatus, Part, ToolRule};
 pub use failure::{Action, Jitter, MAX_ATTEMPTS, MAX_DELAY_MS, OnFailure, Strategy};
 pub(crate) use failure::{attempts, delay};
 pub use next::{ABORT, Branch, MAX_BRANCHES, Next, RETRIES_EXHAUSTED, When};
-pub use receipts::{Binding, ReceiptRule, Signer};
+pub use receipts::{Binding, ReceiptRule};
 pub use step::Step;
 pub use verification::{EvidenceRule, MAX_RULES, OnMissing, Verification};
 
+use proofmark_evidence::CallStatus;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
@@ -187,10 +188,11 @@ fn read_type(field: &Field<'_>) -> Result<FieldType, DocumentError> {
 /// What conditions of a step may read: `payload`, `context` and `calls`.
 fn facts_schema(context: &[(String, FieldType)]) -> Schema {
     let call: Schema = [
+        ("tool", FieldType::String),
         ("name", FieldType::String),
         ("args", FieldType::Any),
         ("result", FieldType::Any),
-        ("status", FieldType::OneOf(["succeeded", "failed", "doubtful", "pending"].map(Into::into).to_vec())),
+        ("status", FieldType::OneOf(CallStatus::ALL.map(|status| status.as_str().into()).to_vec())),
         ("index", FieldType::Int),
     ]
     .into_iter()

@@ -78,12 +78,18 @@ pub(crate) struct Macro {
     pub(crate) body: Node,
 }
 
+/// The macros over lists and maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MacroKind {
+pub enum MacroKind {
+    /// `all`
     All,
+    /// `exists`
     Exists,
+    /// `exists_one`
     ExistsOne,
+    /// `filter`
     Filter,
+    /// `map`
     Map,
 }
 
@@ -103,19 +109,32 @@ impl MacroKind {
     }
 }
 
+/// The operators between two operands, but for `&&` and `||`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
+pub enum Operator {
+    /// `==`
     Equal,
+    /// `!=`
     NotEqual,
+    /// `<`
     Less,
+    /// `<=`
     LessOrEqual,
+    /// `>`
     Greater,
+    /// `>=`
     GreaterOrEqual,
+    /// `in`
     In,
+    /// `+`
     Add,
+    /// `-`
     Subtract,
+    /// `*`
     Multiply,
+    /// `/`
     Divide,
+    /// `%`
     Remainder,
 }
 
@@ -157,23 +176,40 @@ impl Operator {
     }
 }
 
+/// The functions and methods, but for `has`, `path`, `matches` and the macros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Function {
+pub enum Function {
+    /// `size`
     Size,
+    /// `startsWith`
     StartsWith,
+    /// `endsWith`
     EndsWith,
+    /// `contains`
     Contains,
+    /// `int`
     Int,
+    /// `uint`
     UInt,
+    /// `double`
     Decimal,
+    /// `string`
     String,
+    /// `bool`
     Bool,
+    /// `bytes`
     Bytes,
+    /// `type`
     Type,
+    /// `dyn`
     Dyn,
+    /// `sha256`
     Sha256,
+    /// `timestamp`
     Timestamp,
+    /// `duration`
     Duration,
+    /// `getFullYear` and its relatives.
     Time(Field),
 }
 

@@ -49,6 +49,14 @@ pub enum Fault {
         /// The known name nearest to it.
         nearest: Option<String>,
     },
+    /// The whole expression comes to another type than the one it is for.
+    #[error("the expression comes to {found}, and a {wanted} is needed here")]
+    Result {
+        /// What it comes to.
+        found: String,
+        /// The name of the type that is needed.
+        wanted: &'static str,
+    },
     /// An operation that can not succeed whatever the facts are.
     #[error("{0}")]
     Type(String),
@@ -74,7 +82,7 @@ impl Fault {
             Self::TooDeep => "too_deep",
             Self::TooMany => "too_many",
             Self::UnknownName { .. } => "unknown_name",
-            Self::Type(_) => "type",
+            Self::Type(_) | Self::Result { .. } => "type",
             Self::Arguments(_) => "arguments",
             Self::Pattern(_) => "pattern",
             Self::Path(_) => "path",
@@ -199,12 +207,32 @@ pub enum Failure {
     /// The evaluation took more than [`MAX_STEPS`] steps.
     #[error("the evaluation takes more than {MAX_STEPS} steps")]
     StepLimit,
+    /// The evaluations of the request took more steps than its [`crate::Budget`] has, which is this many.
+    #[error("the conditions of the request take more than {0} steps together; ask about fewer or smaller facts")]
+    BudgetLimit(u64),
+    /// The [`crate::Budget`] was stopped.
+    #[error("the evaluation was stopped")]
+    Stopped,
     /// A string, list or nesting grew past its limit.
     #[error("a value is longer or nested deeper than allowed")]
     SizeLimit,
 }
 
 impl Failure {
+    /// Whether a limit ended the evaluation, whatever the facts are.
+    #[must_use]
+    pub fn is_limit(self) -> bool {
+        match self {
+            Self::StepLimit | Self::BudgetLimit(_) | Self::Stopped | Self::SizeLimit => true,
+            Self::Overflow
+            | Self::DivisionByZero
+            | Self::Inexact
+            | Self::Conversion
+            | Self::Time
+            | Self::DuplicateKey => false,
+        }
+    }
+
     /// A short stable name for the failure.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -216,6 +244,8 @@ impl Failure {
             Self::Time => "time",
             Self::DuplicateKey => "duplicate_key",
             Self::StepLimit => "step_limit",
+            Self::BudgetLimit(_) => "budget_limit",
+            Self::Stopped => "stopped",
             Self::SizeLimit => "size_limit",
         }
     }

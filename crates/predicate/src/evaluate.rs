@@ -10,10 +10,10 @@ mod places;
 mod quick;
 
 use crate::ast::{Kind, Node, Operator};
+use crate::budget::{Budget, Steps};
 use crate::error::{Failure, Missing, Span, Why};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING};
 use crate::path::Query;
-use crate::steps::Steps;
 use crate::value::{Key, Map, Value};
 
 /// A result, or the facts that are missing for it.
@@ -25,7 +25,7 @@ pub(crate) struct Machine<'a> {
     facts: &'a Value,
     /// Variables of the macros being run, outermost first.
     locals: Vec<Local<'a>>,
-    steps: Steps,
+    steps: Steps<'a>,
     /// Whether the clauses that decide are wanted.
     explains: bool,
     /// The clauses that decided what has been evaluated so far.
@@ -79,13 +79,14 @@ impl From<bool> for Operand<'_> {
 
 impl<'a> Machine<'a> {
     /// An evaluation that keeps no account of the clauses that decide.
-    pub(crate) fn new(source: &'a str, facts: &'a Value) -> Self {
-        Self { source, facts, locals: Vec::new(), steps: Steps::new(), explains: false, decided: Vec::new() }
+    pub(crate) fn new(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
+        let steps = Steps::of_evaluation(budget);
+        Self { source, facts, locals: Vec::new(), steps, explains: false, decided: Vec::new() }
     }
 
     /// An evaluation that keeps account.
-    pub(crate) fn explaining(source: &'a str, facts: &'a Value) -> Self {
-        Self { explains: true, ..Self::new(source, facts) }
+    pub(crate) fn explaining(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
+        Self { explains: true, ..Self::new(source, facts, budget) }
     }
 
     /// The truth of a condition. An exhausted budget makes every answer unknown.
@@ -106,10 +107,10 @@ impl<'a> Machine<'a> {
     }
 
     fn unless_exhausted<T>(&self, node: &'a Node, result: Flow<T>) -> Flow<T> {
-        if self.steps.exhausted() {
-            return Err(self.failed(node, Failure::StepLimit));
+        match self.steps.failure() {
+            Some(failure) => Err(self.failed(node, failure)),
+            None => result,
         }
-        result
     }
 
     /// The truth of a node, leaving the clauses that explain it at the end of `decided`.

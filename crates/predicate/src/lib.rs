@@ -23,6 +23,7 @@
 //! ```
 
 mod ast;
+mod budget;
 mod decimal;
 mod error;
 mod evaluate;
@@ -34,13 +35,15 @@ mod path;
 mod pattern;
 mod predicate;
 mod schema;
-mod steps;
 mod time;
+pub mod tree;
 mod typecheck;
 mod value;
 
+pub use budget::{Budget, StoppedError};
 pub use decimal::{Decimal, NumberError};
 pub use error::{CompileError, Failure, Fault, Missing, Span, Why};
+pub use path::Query;
 pub use predicate::{Evaluation, Predicate, Truth, Unknown};
 pub use schema::{FieldType, Schema};
 pub use time::{Duration, TimeError, Timestamp};

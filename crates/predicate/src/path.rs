@@ -9,13 +9,16 @@ use std::sync::Arc;
 
 use serde_json_path::{JsonPath, PathElement};
 
-use crate::error::{Failure, Fault, Missing, Why, shorten};
+use crate::budget::{Budget, Steps};
+use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, Why, shorten};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
-use crate::steps::Steps;
+use crate::predicate::Unknown;
 use crate::value::{Key, Value};
 
+/// A JSONPath query, RFC 9535, as `path` takes it: its size, its nesting and the walks it makes are bounded.
 #[derive(Debug)]
-pub(crate) struct Query {
+pub struct Query {
+    text: String,
     /// The names, indexes and wildcards the query begins with.
     strict: Vec<Step>,
     /// The whole query, when there is more to it.
@@ -40,12 +43,35 @@ struct General {
 }
 
 impl Query {
+    /// Reads a query. One of names, indexes and wildcards alone is strict: what it names must be there.
+    ///
+    /// # Errors
+    /// [`CompileError`] when it is malformed or larger than [`MAX_PATH_BYTES`] and [`MAX_PATH_NESTING`] allow.
+    pub fn compile(text: &str) -> Result<Self, CompileError> {
+        let span = Span { start: 0, end: text.len() };
+        Self::new(text).map_err(|fault| CompileError::new(text, Located { fault, span }))
+    }
+
+    /// The values it selects, in its order, at the cost of a request's budget.
+    ///
+    /// # Errors
+    /// [`Unknown`] with the places that must be there and are not, or the limit that was met.
+    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Unknown> {
+        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| Unknown { missing })
+    }
+
+    /// The query as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(crate) fn new(text: &str) -> Result<Self, Fault> {
         check_size(text)?;
         let path = JsonPath::parse(text).map_err(|error| Fault::Path(error.to_string()))?;
         let (mut strict, rest) = strict_steps(text);
         if rest.is_empty() {
-            return Ok(Self { strict, general: None });
+            return Ok(Self { text: text.to_owned(), strict, general: None });
         }
         if ["match", "search"].iter().any(|name| text.contains(name)) {
             let message = "`match` and `search` are not part of it; filter with `matches`";
@@ -62,7 +88,7 @@ impl Query {
             nested: u32::try_from(nested.max(1)).unwrap_or(u32::MAX),
             repeated: repeated.unwrap_or(u64::MAX).saturating_mul(relative),
         };
-        Ok(Self { strict, general: Some(general) })
+        Ok(Self { text: text.to_owned(), strict, general: Some(general) })
     }
 
     /// The plain steps the query begins with.
@@ -71,7 +97,7 @@ impl Query {
     }
 
     /// The nodes the query selects, in its order. `name` is how messages call the root.
-    pub(crate) fn select(&self, root: &Value, name: &str, steps: &mut Steps) -> Result<Vec<Value>, Vec<Missing>> {
+    pub(crate) fn select(&self, root: &Value, name: &str, steps: &mut Steps<'_>) -> Result<Vec<Value>, Vec<Missing>> {
         let mut walk = Walk { name, steps, trail: Vec::new(), found: Vec::new(), missing: Vec::new() };
         walk.follow(root, &self.strict);
         let Walk { found, missing, .. } = walk;
@@ -89,7 +115,7 @@ impl Query {
 }
 
 impl General {
-    fn select(&self, root: &Value, steps: &mut Steps) -> Result<Vec<Value>, Failure> {
+    fn select(&self, root: &Value, steps: &mut Steps<'_>) -> Result<Vec<Value>, Failure> {
         let before = steps.taken();
         let tree = to_json(root, 0, steps)?;
         let nodes = steps.taken() - before;
@@ -118,7 +144,7 @@ fn find<'a>(root: &Value, path: impl Iterator<Item = &'a PathElement<'a>>) -> Op
 }
 
 /// The tree the query walks. Decimals become the nearest double here: filters compare those.
-fn to_json(value: &Value, depth: usize, steps: &mut Steps) -> Result<serde_json::Value, Failure> {
+fn to_json(value: &Value, depth: usize, steps: &mut Steps<'_>) -> Result<serde_json::Value, Failure> {
     steps.charge(1)?;
     if depth > MAX_VALUE_DEPTH {
         return Err(Failure::SizeLimit);
@@ -153,9 +179,9 @@ fn to_json(value: &Value, depth: usize, steps: &mut Steps) -> Result<serde_json:
     })
 }
 
-struct Walk<'a, 's> {
+struct Walk<'a, 's, 'b> {
     name: &'s str,
-    steps: &'s mut Steps,
+    steps: &'s mut Steps<'b>,
     trail: Vec<Place<'a>>,
     found: Vec<&'a Value>,
     missing: Vec<Missing>,
@@ -167,7 +193,7 @@ enum Place<'a> {
     Index(usize),
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> Walk<'a, '_, '_> {
     /// Follows the steps; what is missing on the way is noted. The depth is that of the query.
     fn follow(&mut self, value: &'a Value, steps: &'a [Step]) {
         if let Err(failure) = self.steps.charge(1) {

@@ -40,6 +40,11 @@ impl Pattern {
         Err(Fault::Pattern(error.unwrap_or_default()))
     }
 
+    /// The pattern as written.
+    pub(crate) fn text(&self) -> &str {
+        self.regex.as_str()
+    }
+
     /// Whether the pattern is found anywhere in the text.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::ast::{Kind, Node};
+use crate::ast::{Kind, Node, Operator};
+use crate::budget::Budget;
 use crate::error::{CompileError, Fault, Located, Missing, Span};
 use crate::evaluate::Machine;
-use crate::limits::MAX_SOURCE_BYTES;
+use crate::limits::{MAX_SOURCE_BYTES, MAX_STEPS};
 use crate::path::Step;
 use crate::schema::Schema;
-use crate::value::Value;
+use crate::tree::Expression;
+use crate::value::{TypeName, Value};
 use crate::{parser, typecheck};
 
 /// A predicate that has been read and checked. Evaluating it changes nothing, so one can be
@@ -56,7 +58,7 @@ impl Predicate {
     /// # Errors
     /// [`CompileError`] when it is not one, with the place and the mend.
     pub fn compile(source: &str) -> Result<Self, CompileError> {
-        Self::load(source, None)
+        Self::load(source, None, None)
     }
 
     /// Reads a predicate over declared facts.
@@ -65,13 +67,40 @@ impl Predicate {
     /// [`CompileError`], also for names the schema does not have and comparisons it makes
     /// impossible.
     pub fn compile_with(source: &str, schema: &Schema) -> Result<Self, CompileError> {
-        Self::load(source, Some(schema))
+        Self::load(source, Some(schema), None)
+    }
+
+    /// Reads an expression over declared facts that comes to a value of this type, or may: a condition is one of
+    /// [`TypeName::Bool`].
+    ///
+    /// # Errors
+    /// As [`Predicate::compile_with`], and [`Fault::Result`] when it comes to another type whatever the facts are.
+    pub fn compile_as(source: &str, schema: &Schema, wanted: TypeName) -> Result<Self, CompileError> {
+        Self::load(source, Some(schema), Some(wanted))
+    }
+
+    /// The condition that compares two facts, as `left < right` does.
+    #[must_use]
+    pub fn comparison(left: &str, operator: Operator, right: &str) -> Self {
+        let source = format!("{left} {} {right}", operator.text());
+        let end = source.len();
+        let node =
+            |name: &str, start, end| Node { kind: Kind::Fact(Arc::from(name)), span: Span { start, end }, depth: 1 };
+        let operands = [node(left, 0, left.len()), node(right, end - right.len(), end)];
+        let kind = Kind::Binary { operator, operands: Box::new(operands) };
+        Self { source, root: Node { kind, span: Span { start: 0, end }, depth: 2 } }
     }
 
     /// Whether the predicate holds for these facts, a map of the top-level names.
     #[must_use]
     pub fn evaluate(&self, facts: &Value) -> Evaluation {
-        let mut machine = Machine::explaining(&self.source, facts);
+        self.evaluate_within(facts, &Budget::new(MAX_STEPS))
+    }
+
+    /// As [`Predicate::evaluate`], at the cost of a request's budget: unknown once that is used up.
+    #[must_use]
+    pub fn evaluate_within(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
+        let mut machine = Machine::explaining(&self.source, facts, budget);
         let truth = Truth::from_result(machine.truth(&self.root));
         let (steps, decided_by) = machine.into_account();
         let decided_by = if truth == Truth::True { Vec::new() } else { decided_by };
@@ -81,7 +110,13 @@ impl Predicate {
     /// The same answer as [`Predicate::evaluate`] gives, without the account of it: faster.
     #[must_use]
     pub fn truth(&self, facts: &Value) -> Truth {
-        Truth::from_result(Machine::new(&self.source, facts).truth(&self.root))
+        self.truth_within(facts, &Budget::new(MAX_STEPS))
+    }
+
+    /// As [`Predicate::truth`], at the cost of a request's budget: unknown once that is used up.
+    #[must_use]
+    pub fn truth_within(&self, facts: &Value, budget: &Budget<'_>) -> Truth {
+        Truth::from_result(Machine::new(&self.source, facts, budget).truth(&self.root))
     }
 
     /// What the expression comes to for these facts, when it is not a condition.
@@ -89,7 +124,21 @@ impl Predicate {
     /// # Errors
     /// [`Unknown`] with the facts that are missing.
     pub fn value(&self, facts: &Value) -> Result<Value, Unknown> {
-        Machine::new(&self.source, facts).value(&self.root).map_err(|missing| Unknown { missing })
+        self.value_within(facts, &Budget::new(MAX_STEPS))
+    }
+
+    /// As [`Predicate::value`], at the cost of a request's budget: unknown once that is used up.
+    ///
+    /// # Errors
+    /// As [`Predicate::value`].
+    pub fn value_within(&self, facts: &Value, budget: &Budget<'_>) -> Result<Value, Unknown> {
+        Machine::new(&self.source, facts, budget).value(&self.root).map_err(|missing| Unknown { missing })
+    }
+
+    /// The parsed expression, to look at.
+    #[must_use]
+    pub fn tree(&self) -> Expression<'_> {
+        Expression::new(&self.root)
     }
 
     /// The text the predicate was read from.
@@ -115,14 +164,14 @@ impl Predicate {
         names
     }
 
-    fn load(source: &str, schema: Option<&Schema>) -> Result<Self, CompileError> {
+    fn load(source: &str, schema: Option<&Schema>, wanted: Option<TypeName>) -> Result<Self, CompileError> {
         let place = |located| CompileError::new(source, located);
         if source.len() > MAX_SOURCE_BYTES {
             let span = Span { start: 0, end: 0 };
             return Err(place(Located { fault: Fault::TooLong, span }));
         }
         let root = parser::parse(source).map_err(place)?;
-        typecheck::check(&root, schema).map_err(place)?;
+        typecheck::check(&root, schema, wanted).map_err(place)?;
         Ok(Self { source: source.to_owned(), root })
     }
 }

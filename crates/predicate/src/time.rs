@@ -46,16 +46,26 @@ pub enum TimeError {
 
 /// The calendar fields `getFullYear()` and its relatives choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub enum Field {
+    /// `getFullYear`
     FullYear,
+    /// `getMonth`
     Month,
+    /// `getDate`
     Date,
+    /// `getDayOfMonth`
     DayOfMonth,
+    /// `getDayOfWeek`
     DayOfWeek,
+    /// `getDayOfYear`
     DayOfYear,
+    /// `getHours`
     Hours,
+    /// `getMinutes`
     Minutes,
+    /// `getSeconds`
     Seconds,
+    /// `getMilliseconds`
     Milliseconds,
 }
 

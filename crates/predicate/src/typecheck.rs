@@ -12,10 +12,17 @@ use crate::path::{Query, Step};
 use crate::schema::{FieldType, Schema};
 use crate::value::{TypeName, Value};
 
-/// Checks an expression. Without a schema, only what literals and operators say is used.
-pub(crate) fn check(node: &Node, schema: Option<&Schema>) -> Result<(), Located> {
+/// Checks an expression, and that it may come to the type that is wanted. Without a schema, only what literals and
+/// operators say is used.
+pub(crate) fn check(node: &Node, schema: Option<&Schema>, wanted: Option<TypeName>) -> Result<(), Located> {
     let mut checker = Checker { schema, locals: Vec::new() };
-    checker.infer(node).map(|_| ())
+    let found = checker.infer(node)?.class();
+    match (found, wanted) {
+        (Some(found), Some(wanted)) if found != Class::of_type(wanted) => {
+            Err(Fault::Result { found: found.to_string(), wanted: wanted.name() }.at(node.span))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 struct Checker<'s> {
@@ -55,6 +62,23 @@ enum Class {
     Timestamp,
     Duration,
     Type,
+}
+
+impl Class {
+    fn of_type(name: TypeName) -> Self {
+        match name {
+            TypeName::Null => Self::Null,
+            TypeName::Bool => Self::Bool,
+            TypeName::Int | TypeName::UInt | TypeName::Decimal => Self::Number,
+            TypeName::String => Self::String,
+            TypeName::Bytes => Self::Bytes,
+            TypeName::List => Self::List,
+            TypeName::Map => Self::Map,
+            TypeName::Timestamp => Self::Timestamp,
+            TypeName::Duration => Self::Duration,
+            TypeName::Type => Self::Type,
+        }
+    }
 }
 
 impl fmt::Display for Class {

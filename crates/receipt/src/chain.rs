@@ -1,7 +1,7 @@
 use thiserror::Error;
 
 use crate::json::{Json, Object};
-use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest};
+use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest, SignerId};
 
 /// The end of a chain, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,11 @@ pub enum ChainError {
         /// How many there are.
         found: u64,
     },
+    /// The head is signed by a stranger, and so says nothing about the chain.
+    #[error(
+        "the head is signed by {0}, who did not sign every receipt of the chain and is not trusted; trust that key if the head is its issuer's"
+    )]
+    UntrustedHead(String),
     /// The signed head pins another last receipt, or fewer receipts.
     #[error("the signed head is of another chain: it pins {signed} receipts ending in {tip}")]
     OtherHead {
@@ -107,6 +112,7 @@ impl ChainError {
             Self::SwappedPredecessor { .. } => "swapped_predecessor",
             Self::Unpinned(_) => "unpinned",
             Self::Truncated { .. } => "truncated",
+            Self::UntrustedHead(_) => "untrusted_head",
             Self::OtherHead { .. } => "other_head",
         }
     }
@@ -129,27 +135,42 @@ impl Link<'_> {
         Some(ChainTip { receipt_id: self.id, hash, position })
     }
 
+    /// The signer that `signature` names, unchecked.
+    fn signer(&self) -> Option<SignerId> {
+        self.document.get("signature")?.as_object()?.get("signer_id")?.as_str()?.parse().ok()
+    }
+
     fn metadata(&self, name: &str) -> Option<&Json> {
         self.document.get("metadata")?.as_object()?.get(name)
     }
 }
 
-/// Checks that `receipts`, in this order, are one chain from its beginning, and with a `head` that it is whole.
+/// A chain's signed end, and whom to believe it besides the signer of the receipts.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedEnd<'a> {
+    /// The head.
+    pub head: &'a ChainHead,
+    /// Signers whose heads count for any chain.
+    pub trusted: &'a [SignerId],
+}
+
+/// Checks that `receipts`, in this order, are one chain from its beginning, and with an `end` that it is whole.
 ///
-/// Only the links are checked, not the signatures of the receipts or of the head.
+/// Only the links are checked, and that the head names the signer whom every receipt names, or one who is trusted. The
+/// signatures of the receipts and of the head are not.
 ///
 /// # Errors
 /// [`ChainError`] names the first link that does not hold.
-pub fn verify_chain(receipts: &[Receipt], head: Option<&ChainHead>) -> Result<(), ChainError> {
+pub fn verify_chain(receipts: &[Receipt], end: Option<SignedEnd<'_>>) -> Result<(), ChainError> {
     let links: Vec<Link<'_>> = receipts.iter().map(Receipt::link).collect();
-    verify_links(&links, head)
+    verify_links(&links, end)
 }
 
 /// Checks what [`verify_chain`] checks, of documents of any kind.
 ///
 /// # Errors
 /// As [`verify_chain`].
-pub fn verify_links(links: &[Link<'_>], head: Option<&ChainHead>) -> Result<(), ChainError> {
+pub fn verify_links(links: &[Link<'_>], end: Option<SignedEnd<'_>>) -> Result<(), ChainError> {
     let mut last: Option<ChainTip> = None;
     for link in links {
         let tip = link.tip().ok_or(ChainError::Unlinked(link.id))?;
@@ -160,7 +181,24 @@ pub fn verify_links(links: &[Link<'_>], head: Option<&ChainHead>) -> Result<(), 
         last = Some(tip);
     }
     let last = last.ok_or(ChainError::Empty)?;
-    head.map_or(Ok(()), |head| ends(&last, head))
+    match end {
+        None => Ok(()),
+        Some(end) => {
+            signed_by_issuer(links, end)?;
+            ends(&last, end.head)
+        }
+    }
+}
+
+/// A stranger can sign a head for a chain cut off anywhere, so only the signer of all of it, or one trusted, is heard.
+fn signed_by_issuer(links: &[Link<'_>], end: SignedEnd<'_>) -> Result<(), ChainError> {
+    let named = end.head.signer_id();
+    let signer: Option<SignerId> = named.parse().ok();
+    let issued = || links.iter().all(|link| link.signer() == signer);
+    match signer.is_some_and(|signer| end.trusted.contains(&signer) || issued()) {
+        true => Ok(()),
+        false => Err(ChainError::UntrustedHead(named.chars().take(100).collect())),
+    }
 }
 
 fn starts(link: &Link<'_>, tip: &ChainTip) -> Result<(), ChainError> {

@@ -6,9 +6,6 @@ use crate::{
     signature,
 };
 
-/// The largest integer every JSON reader keeps exactly: 2^53 − 1 (RFC 8259, section 6).
-const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
-
 /// A receipt still to be issued.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
@@ -30,7 +27,7 @@ pub struct Draft {
     pub metadata: Object,
 }
 
-/// Why a draft can not become a receipt.
+/// Why a document cannot be signed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignError {
     /// A number other implementations could read differently.
@@ -42,9 +39,9 @@ pub enum SignError {
     #[error("the key `{0}` is not ASCII, and canonical forms could sort it differently; use an ASCII key")]
     UnsafeKey(String),
     /// Larger than a reader accepts.
-    #[error("the receipt has {0} bytes, more than the {max} a reader accepts; split the suite", max = json::MAX_BYTES)]
+    #[error("the document has {0} bytes, more than the {max} a reader accepts; make what it is about smaller", max = json::MAX_BYTES)]
     TooLarge(usize),
-    /// The draft breaks a rule of the format.
+    /// The document breaks a rule of its format, or is nested deeper than a reader accepts.
     #[error(transparent)]
     Rule(#[from] ReceiptError),
     /// The profile `vrf` has a form for every document, so this is not met.
@@ -108,12 +105,16 @@ impl Draft {
 }
 
 fn finish(document: Object) -> Result<Receipt, SignError> {
+    Ok(Receipt::from_document(readable(document)?)?)
+}
+
+/// The document as a reader gets it: what is issued, every reader accepts. Too large or too deep is an error of signing.
+pub(crate) fn readable(document: Object) -> Result<Json, SignError> {
     let text = Json::Object(document).to_text();
     if text.len() > json::MAX_BYTES {
         return Err(SignError::TooLarge(text.len()));
     }
-    // What is issued is what a reader reads, so nothing leaves that it would refuse: metadata nested too deep, say.
-    Ok(Receipt::parse(text.as_bytes())?)
+    Ok(Json::parse(text.as_bytes()).map_err(ReceiptError::from)?)
 }
 
 fn task_object(task: Task) -> Object {
@@ -179,13 +180,8 @@ fn safe_members(object: &Object, place: &str) -> Result<(), SignError> {
 fn safe(value: &Json, place: &str) -> Result<(), SignError> {
     match value {
         Json::Null | Json::Bool(_) | Json::String(_) => Ok(()),
-        Json::Number(number) => {
-            let magnitude = number.as_i64().map(i64::unsigned_abs).filter(|_| number.as_str() != "-0");
-            match magnitude {
-                Some(0..=MAX_SAFE_INTEGER) => Ok(()),
-                Some(_) | None => Err(SignError::UnsafeNumber(place.to_owned())),
-            }
-        }
+        Json::Number(number) if number.is_safe() => Ok(()),
+        Json::Number(_) => Err(SignError::UnsafeNumber(place.to_owned())),
         Json::Array(items) => items.iter().try_for_each(|item| safe(item, place)),
         Json::Object(object) => safe_members(object, place),
     }

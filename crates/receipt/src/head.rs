@@ -21,7 +21,7 @@ impl ChainHead {
     /// Signs that `chain` ends in `tip` at the time `signed_at`.
     ///
     /// # Errors
-    /// [`SignError`] when a value is outside the safe set.
+    /// [`SignError`] when a value is outside the safe set, or the document is too large.
     pub fn sign(chain: &str, tip: &ChainTip, signed_at: &Timestamp, key: &SigningKey) -> Result<Self, SignError> {
         let mut document = Object::new();
         document.insert("format", FORMAT);
@@ -49,6 +49,11 @@ impl ChainHead {
     /// The hash of its last receipt.
     pub fn tip(&self) -> Sha256Digest {
         self.tip
+    }
+
+    /// Who signed it, as `signature` says, unchecked.
+    pub fn signer_id(&self) -> &str {
+        &self.signature.signer_id
     }
 
     /// The document on one line.

@@ -6,6 +6,7 @@
 
 mod canonical;
 mod error;
+mod exact;
 mod number;
 mod object;
 mod python;
@@ -18,6 +19,7 @@ pub use number::{NotANumber, Number};
 pub use object::Object;
 
 pub(crate) use canonical::canonical_without;
+pub(crate) use exact::check_exact;
 
 /// The largest document [`Json::parse`] reads, in bytes (1 MiB).
 pub const MAX_BYTES: usize = 1 << 20;

@@ -41,7 +41,7 @@ mod signer;
 mod timestamp;
 mod verify;
 
-pub use chain::{ChainError, ChainTip, Link, verify_chain, verify_links};
+pub use chain::{ChainError, ChainTip, Link, SignedEnd, verify_chain, verify_links};
 pub use digest::{NotADigest, Sha256Digest};
 pub use draft::{Draft, SignError};
 pub use head::ChainHead;

@@ -41,6 +41,14 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// Refuses a member that is none of `names`.
+    pub(crate) fn only(&self, names: &[&str]) -> Result<(), ReceiptError> {
+        match self.object.iter().find(|(name, _)| !names.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(ReceiptError::UnsignedMember { field: self.place(name) }),
+        }
+    }
+
     pub(crate) fn array(&self, name: &'static str) -> Result<&'a [Json], ReceiptError> {
         match self.required(name, self.object.get(name))? {
             Json::Array(items) => Ok(items),

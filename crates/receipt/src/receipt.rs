@@ -132,6 +132,16 @@ impl Receipt {
         Sha256Digest::of(&self.document.canonical_vrf())
     }
 
+    /// SHA-256 of the receipt without its signature, in canonical form `vrf`: what a receipt that counts once is known by.
+    ///
+    /// The signature covers neither its own spelling nor what stands beside it, so one receipt can be written in several
+    /// ways; this is the same for all of them.
+    pub fn content(&self) -> Sha256Digest {
+        let mut unsigned = self.object().clone();
+        unsigned.remove("signature");
+        Sha256Digest::of(&Json::Object(unsigned).canonical_vrf())
+    }
+
     /// This receipt as the end of its chain; none without a readable `metadata.chain_position`.
     pub fn tip(&self) -> Option<ChainTip> {
         self.link().tip()

@@ -2,7 +2,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::json::{CanonicalError, Json, Profile};
+use crate::json::{CanonicalError, Profile};
 use crate::signer::NotASigner;
 use crate::{Receipt, ReceiptError, SignerId};
 
@@ -28,9 +28,9 @@ pub enum InvalidCause {
     /// The signature is not the signer's of `content_hash`.
     #[error("the signature is not that of `signature.signer_id` over `signature.content_hash`")]
     Signature,
-    /// The signed `issuer_key` names another key than the one that signed.
+    /// The signed `issuer_key` is another text than `signer_id`.
     #[error(
-        "the signed `issuer_key` names another key than `signature.signer_id`: somebody else signed the same content"
+        "the signed `issuer_key` is not the same text as `signature.signer_id`: somebody else signed the same content, or respelt the key"
     )]
     IssuerKey,
 }
@@ -50,6 +50,19 @@ pub enum UndecidableCause {
     /// The signer is not a public key this can read.
     #[error("`signature.signer_id`: {0}")]
     SignerId(NotASigner),
+    /// The signer is a public key in another spelling than the one the profile `vrf` knows.
+    #[error(
+        "`signature.signer_id` is not in the one spelling of profile `vrf`, base64 of the key's SubjectPublicKeyInfo: the receipt is of another issuer, or somebody respelt it"
+    )]
+    SignerSpelling,
+    /// Signed, but not a document of its format, as the reader of that format says.
+    #[error("{message}")]
+    Format {
+        /// The name of the refusal.
+        code: &'static str,
+        /// What is wrong.
+        message: String,
+    },
     /// `content_hash` is no SHA-256.
     #[error("`signature.content_hash` is not 64 lower-case hex digits")]
     MalformedContentHash,
@@ -84,7 +97,8 @@ impl Answer {
                 UndecidableCause::Malformed(error) => error.code(),
                 UndecidableCause::Unsigned => "unsigned",
                 UndecidableCause::UnknownAlgorithm(_) => "unknown_algorithm",
-                UndecidableCause::SignerId(_) => "invalid_signer_id",
+                UndecidableCause::SignerId(_) | UndecidableCause::SignerSpelling => "invalid_signer_id",
+                UndecidableCause::Format { code, .. } => code,
                 UndecidableCause::MalformedContentHash => "invalid_content_hash",
                 UndecidableCause::MalformedSignature => "invalid_signature",
                 UndecidableCause::NoCanonicalForm(error) => error.code(),
@@ -221,24 +235,14 @@ pub fn verify_receipt(receipt: &Receipt, profile: Profile, trusted: &[SignerId])
 
 fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, Verdictless> {
     let signature = receipt.signature().ok_or(UndecidableCause::Unsigned)?;
-    let signer = signature.check(receipt.object(), profile)?;
-    match receipt.metadata().get("issuer_key") {
-        None => Ok(signer),
-        Some(issuer) if names(issuer, signer) => Ok(signer),
-        Some(_) => Err(InvalidCause::IssuerKey.into()),
-    }
-}
-
-/// Whether a signed `issuer_key` names `signer`.
-pub(crate) fn names(issuer: &Json, signer: SignerId) -> bool {
-    issuer.as_str().is_some_and(|text| text.parse() == Ok(signer))
+    signature.check(receipt.object(), receipt.metadata().get("issuer_key"), profile)
 }
 
 /// Another reading never verifies a receipt, but it explains one that fails.
 fn hint(receipt: &Receipt, asked: Profile, failed: &Verdictless) -> Option<Profile> {
     match failed {
         Verdictless::Invalid(InvalidCause::ContentHash)
-        | Verdictless::Undecidable(UndecidableCause::NoCanonicalForm(_)) => {
+        | Verdictless::Undecidable(UndecidableCause::NoCanonicalForm(_) | UndecidableCause::SignerSpelling) => {
             Profile::ALL.into_iter().find(|profile| *profile != asked && check(receipt, *profile).is_ok())
         }
         Verdictless::Invalid(_) | Verdictless::Undecidable(_) => None,

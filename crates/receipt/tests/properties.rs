@@ -1,11 +1,12 @@
 //! What holds for every document, receipt and chain.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may stop anywhere")]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may stop anywhere")]
 
-use proofmark_receipt::json::{MAX_BYTES, Number};
+use proofmark_receipt::json::{MAX_BYTES, MAX_DEPTH, Number};
 use proofmark_receipt::{
     Answer, ChainHead, ChainTip, Detail, Draft, Hashes, Json, Object, Profile, Receipt, ReceiptId, Results,
-    Sha256Digest, SigningKey, Status, Task, Timestamp, Verdict, verify, verify_chain,
+    Sha256Digest, SignError, SignedEnd, SignerId, SigningKey, Status, Task, Timestamp, Verdict, sign_document, verify,
+    verify_chain, verify_document,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -122,11 +123,27 @@ proptest! {
     }
 
     #[test]
+    fn what_is_signed_is_read_or_not_signed(mut document in document(), deep in 0_usize..80, seed: [u8; 32]) {
+        for _ in 0..deep {
+            document = Json::from(object([("inner".to_owned(), document)]));
+        }
+        let mut signed = object([("document".to_owned(), document)]);
+        let key = SigningKey::from_seed(seed);
+        if sign_document(&mut signed, &key).is_ok() {
+            let read = Json::parse(Json::from(signed.clone()).to_text().as_bytes());
+            prop_assert_eq!(&read, &Ok(Json::from(signed)));
+            let verification = verify_document(read.unwrap().as_object().unwrap(), &[]);
+            prop_assert_eq!(verification.answer, Answer::Valid);
+        }
+    }
+
+    #[test]
     fn a_chain_is_whole_or_says_where_it_is_not(length in 2_usize..6, at: Index, other: Index) {
         let key = SigningKey::from_seed([3; 32]);
         let chain = chain(length, &key, "a");
         let head = head_of(&chain, &key);
-        let codes = |receipts: &[Receipt]| verify_chain(receipts, Some(&head)).map_err(|error| error.code());
+        let end = |trusted| Some(SignedEnd { head: &head, trusted });
+        let codes = |receipts: &[Receipt]| verify_chain(receipts, end(&[])).map_err(|error| error.code());
         prop_assert_eq!(codes(&chain), Ok(()));
         prop_assert_eq!(verify_chain(&chain, None), Ok(()));
 
@@ -148,10 +165,38 @@ proptest! {
         prop_assert_eq!(verify_chain(cut, None), Ok(()));
         prop_assert_eq!(codes(cut), Err("truncated"));
 
+        let stranger = SigningKey::from_seed([4; 32]);
+        let forged = head_of(cut, &stranger);
+        let heard = |trusted: &[SignerId]| {
+            verify_chain(cut, Some(SignedEnd { head: &forged, trusted })).map_err(|error| error.code())
+        };
+        prop_assert_eq!(heard(&[]), Err("untrusted_head"));
+        prop_assert_eq!(heard(&[key.signer()]), Err("untrusted_head"));
+        prop_assert_eq!(heard(&[stranger.signer()]), Ok(()));
+
         let mut foreign = chain.clone();
         foreign[at] = self::chain(length, &key, "b")[at].clone();
         prop_assert_eq!(codes(&foreign), Err("swapped_predecessor"));
     }
+}
+
+#[test]
+fn what_no_reader_accepts_is_not_signed_in_any_format() {
+    let key = SigningKey::from_seed([3; 32]);
+    let deep = (0..MAX_DEPTH).fold(Json::Null, |inner, _| Json::from(vec![inner]));
+    for (value, code) in [(deep, "too_deep"), (Json::from("x".repeat(MAX_BYTES)), "too_large")] {
+        let mut document = object([("value".to_owned(), value)]);
+        let refused = sign_document(&mut document, &key).unwrap_err();
+        let found = match refused {
+            SignError::TooLarge(bytes) if bytes > MAX_BYTES => "too_large",
+            SignError::Rule(error) => error.code(),
+            other => panic!("{other}"),
+        };
+        assert_eq!(found, code);
+    }
+    let tip = ChainTip { receipt_id: plain_draft(0).receipt_id, hash: Sha256Digest::of(b""), position: 0 };
+    let head = ChainHead::sign(&"x".repeat(MAX_BYTES), &tip, &Timestamp::from_unix_millis(0), &key);
+    assert!(matches!(head, Err(SignError::TooLarge(_))));
 }
 
 #[test]

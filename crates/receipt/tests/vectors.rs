@@ -6,7 +6,8 @@ use std::path::Path;
 
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Object, Profile, Receipt, SignerId, UndecidableCause, Verification, verify, verify_chain,
+    Answer, ChainHead, Json, Object, Profile, Receipt, SignedEnd, SignerId, UndecidableCause, Verification, verify,
+    verify_chain,
 };
 
 #[test]
@@ -44,7 +45,8 @@ fn chain() {
         let read = |text: &Json| Receipt::parse(text.as_str().unwrap().as_bytes()).unwrap();
         let receipts: Vec<Receipt> = texts.iter().map(read).collect();
         let head = optional_text(case, "head").map(|head| ChainHead::parse(head.as_bytes()).unwrap());
-        match verify_chain(&receipts, head.as_ref()) {
+        let trusted = trusted(case);
+        match verify_chain(&receipts, head.as_ref().map(|head| SignedEnd { head, trusted: &trusted })) {
             Ok(()) => "ok".to_owned(),
             Err(error) => error.code().to_owned(),
         }

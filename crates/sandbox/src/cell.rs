@@ -8,6 +8,8 @@ use std::ptr;
 
 use crate::child::{Entering, INNER_ID, Overseen, Start, Step, first_stage};
 use crate::filter::{Audience, Place, allow_list};
+use crate::groups::{Group, Groups, GroupsError};
+use crate::init::{InitFds, InitFile};
 use crate::level::Level;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
@@ -28,6 +30,8 @@ pub(crate) enum CellError {
     Step { step: Step, errno: i32 },
     #[error("prepare a sandbox ({0})")]
     Io(#[from] io::Error),
+    #[error("make the init of a cell, a program in memory ({0}); `sysctl vm.memfd_noexec` must be below 2")]
+    Init(io::Error),
     #[error("compile the system-call filter ({0})")]
     Filter(#[from] seccompiler::BackendError),
 }
@@ -42,7 +46,30 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) disk_mb: u32,
     pub(crate) limits: &'a [(u32, u64)],
     pub(crate) audience: Audience,
+    pub(crate) ground: &'a Ground,
+    /// The control group of the case.
+    pub(crate) group: Option<&'a Group>,
+}
+
+/// What of the host every cell stands on.
+pub(crate) struct Ground {
+    /// The Landlock version the kernel speaks; 0 where it has none.
     pub(crate) landlock: i32,
+    /// The control groups of its cells, or why there are none.
+    pub(crate) groups: Result<Groups, GroupsError>,
+    init: InitFile,
+}
+
+impl Ground {
+    /// # Errors
+    /// Where the host lets no file in memory run.
+    pub(crate) fn find() -> Result<Ground, CellError> {
+        Ok(Ground {
+            landlock: sys::landlock_abi(),
+            groups: Groups::find(),
+            init: InitFile::new().map_err(CellError::Init)?,
+        })
+    }
 }
 
 /// What runs in a cell.
@@ -52,20 +79,24 @@ pub(crate) enum Body<'a> {
         argv: &'a [CString],
         env: &'a [CString],
     },
-    /// A command under a steward: descriptor 3 takes its report.
+    /// A command whose report the cell's init hands over.
     Project {
         path: &'a CStr,
         argv: &'a [CString],
         env: &'a [CString],
         overseen: Overseen<'a>,
+        report: &'a OwnedFd,
     },
     Call(fn() -> i32),
 }
 
 /// A running cell. Dropping it kills everything in it.
 pub(crate) struct Cell {
+    /// The init of the cell.
     pid: libc::pid_t,
     pidfd: OwnedFd,
+    /// What the init says of the program's end. It ends everything when this closes.
+    life: File,
     kill_signal: i32,
     reaped: bool,
 }
@@ -86,40 +117,49 @@ impl Cell {
             Body::Program { argv, env, .. } | Body::Project { argv, env, .. } => (pointers(argv), pointers(env)),
             Body::Call(_) => (Vec::new(), Vec::new()),
         };
-        let start = match body {
-            Body::Program { path, .. } => Start::Exec { path, argv: &argv, env: &env, overseen: None },
-            Body::Project { path, overseen, .. } => {
-                Start::Exec { path, argv: &argv, env: &env, overseen: Some(*overseen) }
+        let (start, overseen, report) = match body {
+            Body::Program { path, .. } => (Start::Exec { path, argv: &argv, env: &env }, None, None),
+            Body::Project { path, overseen, report, .. } => {
+                (Start::Exec { path, argv: &argv, env: &env }, Some(*overseen), Some(*report))
             }
-            Body::Call(function) => Start::Call(*function),
+            Body::Call(function) => (Start::Call(*function), None, None),
         };
         let (go_read, go_write) = sys::pipe()?;
-        let (status_read, status_write) = sys::pipe()?;
-        let (go, status) = (sys::duplicate_high(go_read.as_fd())?, sys::duplicate_high(status_write.as_fd())?);
-        drop((go_read, status_write));
+        let (status_read, status) = sys::high_pipe()?;
+        let (life_read, life) = sys::high_pipe()?;
+        let report = report.map(|report| sys::duplicate_high(report.as_fd())).transpose()?;
         let outer_id = (sys::effective_uid() == 0).then(|| outer_id(blueprint.slot));
         let entering = Entering {
             level: blueprint.level,
             tree: blueprint.tree,
             disk: (blueprint.disk_mb > 0).then_some(disk.as_c_str()),
             start,
+            overseen,
+            init: InitFds {
+                program: blueprint.ground.init.fd(),
+                life: life.as_raw_fd(),
+                report: report.as_ref().map(AsRawFd::as_raw_fd),
+            },
             fds: &raw,
             limits: blueprint.limits,
             filter: &filter,
             zygote: blueprint.audience == Audience::Zygote,
             outer_id,
-            landlock: blueprint.landlock,
-            go: go.as_raw_fd(),
+            landlock: blueprint.ground.landlock,
+            go: go_read.as_raw_fd(),
             status: status.as_raw_fd(),
         };
         let first = fork_first_stage(&entering)?;
-        drop((go, status, high));
-        adopt(first, blueprint.level, &mut File::from(status_read), |pid| {
+        drop((go_read, status, life, report, high));
+        let life = File::from(life_read);
+        adopt(first, blueprint.level, &mut File::from(status_read), life, |pid| {
+            if let Some(group) = blueprint.group {
+                group.admit(pid)?;
+            }
             if blueprint.level.has_namespaces() {
                 map_ids(pid, outer_id)?;
-                File::from(go_write).write_all(&[1])?;
             }
-            Ok(())
+            File::from(go_write).write_all(&[1])
         })
     }
 
@@ -132,10 +172,14 @@ impl Cell {
         let _already_gone = sys::pidfd_kill(&self.pidfd, self.kill_signal);
     }
 
-    /// Waits for the end and reaps.
+    /// Waits for the end and reaps: how the program ended, or the init, where that
+    /// was killed before it could tell.
     pub(crate) fn wait(mut self) -> io::Result<Exit> {
         self.reaped = true;
-        sys::reap(self.pid)
+        let own = sys::reap(self.pid)?;
+        let mut status = [0; 4];
+        let told = self.life.read_exact(&mut status).is_ok();
+        Ok(if told { Exit::from_wait_status(i32::from_ne_bytes(status)) } else { own })
     }
 }
 
@@ -168,6 +212,7 @@ fn adopt(
     first: libc::pid_t,
     level: Level,
     status: &mut File,
+    life: File,
     release: impl FnOnce(libc::pid_t) -> io::Result<()>,
 ) -> Result<Cell, CellError> {
     let said = read_message(status);
@@ -177,7 +222,7 @@ fn adopt(
         Some(Message::Stopped(error)) => return Err(error),
         None => return Err(CellError::Io(io::ErrorKind::UnexpectedEof.into())),
     };
-    let mut cell = Cell { pid, pidfd: sys::pidfd_open(pid)?, kill_signal: level.kill_signal(), reaped: false };
+    let mut cell = Cell { pid, pidfd: sys::pidfd_open(pid)?, life, kill_signal: level.kill_signal(), reaped: false };
     release(pid)?;
     match read_message(status)? {
         None => Ok(cell),

@@ -8,10 +8,9 @@ use std::ffi::CStr;
 use std::os::fd::RawFd;
 use std::ptr;
 
-use crate::keeper::keep;
+use crate::init::{InitFds, stand_over};
 use crate::landlock::restrict_files;
 use crate::level::Level;
-use crate::steward::oversee;
 use crate::tree::{Entry, Tree};
 
 /// The uid and gid a submission sees as its own; not 0, so that an exec gives no
@@ -30,6 +29,7 @@ pub(crate) enum Step {
     Namespaces,
     Mount,
     Pivot,
+    Init,
     Limits,
     Landlock,
     Capabilities,
@@ -38,12 +38,13 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Step; 10] = [
+    pub(crate) const ALL: [Step; 11] = [
         Step::Fork,
         Step::Identity,
         Step::Namespaces,
         Step::Mount,
         Step::Pivot,
+        Step::Init,
         Step::Limits,
         Step::Landlock,
         Step::Capabilities,
@@ -58,6 +59,7 @@ impl Step {
             Step::Namespaces => "make namespaces",
             Step::Mount => "mount the file tree",
             Step::Pivot => "change the root",
+            Step::Init => "start the init of the cell",
             Step::Limits => "set resource limits",
             Step::Landlock => "apply Landlock",
             Step::Capabilities => "drop capabilities",
@@ -73,14 +75,13 @@ pub(crate) enum Start<'a> {
         path: &'a CStr,
         argv: &'a [*const libc::c_char],
         env: &'a [*const libc::c_char],
-        overseen: Option<Overseen<'a>>,
     },
     /// A function of ours that makes raw system calls only; its answer is the
     /// exit code.
     Call(fn() -> i32),
 }
 
-/// How a project's command runs under a steward.
+/// Where a project's command runs and what it leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Overseen<'a> {
     /// Where it runs.
@@ -96,6 +97,8 @@ pub(crate) struct Entering<'a> {
     /// `size=…` of the private `/tmp`, or `None` for no writable place at all.
     pub(crate) disk: Option<&'a CStr>,
     pub(crate) start: Start<'a>,
+    pub(crate) overseen: Option<Overseen<'a>>,
+    pub(crate) init: InitFds,
     /// Become 0, 1, 2, … of the program.
     pub(crate) fds: &'a [RawFd],
     pub(crate) limits: &'a [(u32, u64)],
@@ -105,7 +108,7 @@ pub(crate) struct Entering<'a> {
     /// The host uid and gid to become, where the supervisor is root.
     pub(crate) outer_id: Option<u32>,
     pub(crate) landlock: i32,
-    /// Readable once the supervisor has written the uid map.
+    /// Readable once the supervisor has written the uid map and set the limits.
     pub(crate) go: RawFd,
     /// Takes one [`Step`] and errno, or the pid of the second stage.
     pub(crate) status: RawFd,
@@ -215,22 +218,22 @@ enum Never {}
 unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
     // SAFETY: every call takes memory prepared before the fork.
     unsafe {
+        let mut byte = 0u8;
+        if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
+            libc::_exit(1);
+        }
         if e.level.has_namespaces() {
-            let mut byte = 0u8;
-            if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
-                libc::_exit(1);
-            }
             if e.level == Level::B {
                 build_tree(e)?;
             }
             check(libc::setresgid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
             check(libc::setresuid(INNER_ID, INNER_ID, INNER_ID).into(), Step::Identity)?;
             libc::sethostname(c"sandbox".as_ptr(), 7);
-        } else {
-            check(libc::chdir(c"/".as_ptr()).into(), Step::Pivot)?;
-            libc::setsid();
-            keep()?;
         }
+        let folder = e.overseen.map_or(c"/", |overseen| overseen.folder);
+        check(libc::chdir(folder.as_ptr()).into(), Step::Pivot)?;
+        libc::setsid();
+        stand_over(e)?;
         libc::setsid();
         libc::umask(0o022);
         place_descriptors(e.fds);
@@ -241,11 +244,7 @@ unsafe fn step_behind(e: &Entering<'_>) -> Result<Never, Stopped> {
         reset_signals();
         install_filter(e.filter)?;
         match e.start {
-            Start::Exec { path, argv, env, overseen } => {
-                if let Some(overseen) = overseen {
-                    check(libc::chdir(overseen.folder.as_ptr()).into(), Step::Pivot)?;
-                    oversee(overseen.report)?;
-                }
+            Start::Exec { path, argv, env } => {
                 libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
                 Err((Step::Exec, *libc::__errno_location()))
             }
@@ -368,7 +367,7 @@ struct CapData {
     inheritable: u32,
 }
 
-unsafe fn drop_capabilities(zygote: bool) -> Result<(), Stopped> {
+pub(crate) unsafe fn drop_capabilities(zygote: bool) -> Result<(), Stopped> {
     let kept = if zygote { 1 << CAP_SYS_ADMIN } else { 0 };
     let header = CapHeader { version: 0x2008_0522, pid: 0 };
     let low = CapData { effective: kept, permitted: kept, inheritable: kept };

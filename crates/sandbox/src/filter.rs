@@ -12,7 +12,7 @@ use seccompiler::{
 /// Where the filter's program will run.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    /// Behind namespaces, where sockets and files are the cell's own.
+    /// Behind namespaces, where files are the cell's own.
     pub(crate) namespaces: bool,
     /// With a private `/tmp`, whose files may be locked.
     pub(crate) disk: bool,
@@ -40,19 +40,22 @@ const NAMESPACE_FLAGS: u64 = (c::CLONE_NEWNS
 const MAP_KINDS: u64 = 3;
 /// The bits of a socket's type without its flags.
 const SOCKET_KINDS: u64 = 0xF;
-/// `SO_SNDBUF`, `SO_RCVBUF` and their forced forms.
-const BUFFER_OPTIONS: &[u64] = &[7, 8, 32, 33];
-const PIPE_SIZES: &[u64] = &[c::F_SETPIPE_SZ as u64];
-/// `F_GETLK` to `F_SETLKW`, their open-file forms, leases and notifications.
-const LOCKS: &[u64] = &[5, 6, 7, 36, 37, 38, 1024, 1026];
+/// `SO_SNDBUF`, `SO_RCVBUF`, their forced forms, and filters of sockets.
+const BUFFER_OPTIONS: &[u64] = &[7, 8, 32, 33, 26, 50, 51, 52];
+/// The size of a pipe, leases, notifications, and locks of open files, which a
+/// descriptor in flight may hold.
+const UNCOUNTED_FCNTL: &[u64] = &[c::F_SETPIPE_SZ as u64, 36, 37, 38, 1024, 1026];
+/// `F_GETLK` to `F_SETLKW`.
+const LOCKS: &[u64] = &[5, 6, 7];
 
 /// The allow-list. What is not on it answers ENOSYS, as on a kernel without it:
 /// mounts, namespaces, ptrace, io_uring, bpf, perf, userfaultfd, keyrings, System
 /// V and POSIX queues and shared memory, files in memory only (no limit counts
 /// them), modules, clocks, and whatever comes next.
-/// Sockets are of the unix family only, and without network namespaces only pairs.
-/// No memory is shared by mapping, and no socket or pipe buffer enlarged: no limit
-/// counts either. Files of the host can not be locked, so that nobody sees it.
+/// Sockets are connected pairs only: what waits to be accepted or was sent to an
+/// address is memory that no limit counts. For the same reason no memory is shared
+/// by mapping, no socket or pipe buffer enlarged, and no Landlock rule made. Files
+/// of the host cannot be locked, so that nobody sees it.
 ///
 /// # Errors
 /// Where the compiler of filters refuses, or the processor is not supported.
@@ -68,12 +71,11 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
     rules.insert(c::SYS_setpriority, vec![SeccompRule::new(itself)?]);
     rules.insert(c::SYS_setsockopt, all_but(2, BUFFER_OPTIONS)?);
     match place.disk {
-        true => rules.extend([(c::SYS_fcntl, all_but(1, PIPE_SIZES)?), (c::SYS_flock, Vec::new())]),
-        false => drop(rules.insert(c::SYS_fcntl, all_but(1, &[PIPE_SIZES, LOCKS].concat())?)),
+        true => rules.extend([(c::SYS_fcntl, all_but(1, UNCOUNTED_FCNTL)?), (c::SYS_flock, Vec::new())]),
+        false => drop(rules.insert(c::SYS_fcntl, all_but(1, &[UNCOUNTED_FCNTL, LOCKS].concat())?)),
     }
-    match place.namespaces {
-        true => drop(rules.insert(c::SYS_socket, only(condition(0, SeccompCmpOp::Eq, c::AF_UNIX as u64)?)?)),
-        false => rules.retain(|call, _| !OWNERSHIP.contains(call)),
+    if !place.namespaces {
+        rules.retain(|call, _| !OWNERSHIP.contains(call));
     }
     if audience == Audience::Zygote {
         rules.extend([c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new())));
@@ -150,7 +152,7 @@ const COMMON: &[i64] = &[
     c::SYS_getpgid, c::SYS_getpid, c::SYS_getppid, c::SYS_getpriority, c::SYS_getrandom, c::SYS_getresgid,
     c::SYS_getresuid, c::SYS_getrusage, c::SYS_getsid, c::SYS_getsockname, c::SYS_getsockopt, c::SYS_gettid,
     c::SYS_gettimeofday, c::SYS_getuid,
-    c::SYS_ioctl, c::SYS_kill, c::SYS_linkat, c::SYS_listen, c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_connect,
+    c::SYS_ioctl, c::SYS_kill, c::SYS_linkat,
     c::SYS_lseek, c::SYS_madvise, c::SYS_membarrier, c::SYS_mincore, c::SYS_mkdirat, c::SYS_mlock,
     c::SYS_mprotect, c::SYS_mremap, c::SYS_msync, c::SYS_munlock, c::SYS_munmap, c::SYS_nanosleep,
     c::SYS_openat, c::SYS_openat2, c::SYS_pidfd_open, c::SYS_pidfd_send_signal, c::SYS_pipe2, c::SYS_pkey_alloc,
@@ -168,6 +170,5 @@ const COMMON: &[i64] = &[
     c::SYS_timer_settime, c::SYS_timerfd_create, c::SYS_timerfd_gettime, c::SYS_timerfd_settime, c::SYS_times,
     c::SYS_tkill, c::SYS_truncate, c::SYS_umask, c::SYS_uname, c::SYS_unlinkat, c::SYS_utimensat, c::SYS_wait4,
     c::SYS_waitid, c::SYS_write, c::SYS_writev, c::SYS_setuid, c::SYS_setgid, c::SYS_setresuid, c::SYS_setresgid,
-    c::SYS_setreuid, c::SYS_setregid, c::SYS_landlock_create_ruleset, c::SYS_landlock_add_rule,
-    c::SYS_landlock_restrict_self,
+    c::SYS_setreuid, c::SYS_setregid,
 ];

@@ -1,8 +1,11 @@
 //! What a host offers: interpreters, and the strongest isolation that holds.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::cell::Ground;
+use crate::groups::Groups;
 use crate::level::Level;
 use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
@@ -16,9 +19,8 @@ pub struct Host {
 }
 
 pub(crate) struct Inner {
-    /// The level in force, or what every level tried lacks.
-    pub(crate) level: Result<Level, String>,
-    pub(crate) landlock: i32,
+    /// The level in force and what its cells stand on, or what every level tried lacks.
+    pub(crate) level: Result<(Level, Arc<Ground>), String>,
     pub(crate) runtimes: Finder,
     slots: AtomicU32,
 }
@@ -30,18 +32,20 @@ impl Host {
     /// A host without it answers every job that the isolation is not to be had;
     /// nothing runs in a weaker place instead.
     pub fn probe(demanded: Option<Level>) -> Host {
-        let landlock = sys::landlock_abi();
-        let level = strongest(demanded, landlock);
-        let other_uid = sys::effective_uid() == 0 && level != Ok(Level::A);
-        let inner = Inner { level, landlock, runtimes: Finder::new(other_uid), slots: AtomicU32::new(1) };
+        let level = strongest(demanded);
+        let other_uid = sys::effective_uid() == 0 && !matches!(level, Ok((Level::A, _)));
+        let inner = Inner { level, runtimes: Finder::new(other_uid), slots: AtomicU32::new(1) };
         Host { inner: Arc::new(inner) }
     }
 
     /// What every level lacks here: `None` for one that passed its self-test.
     pub fn survey() -> Vec<(Level, Option<String>)> {
-        let landlock = sys::landlock_abi();
-        let test = |level| (level, selftest::run(level, landlock).err().map(|failure: Failure| failure.to_string()));
-        Level::ALL.map(test).into()
+        let ground = Ground::find();
+        let test = |level| match &ground {
+            Ok(ground) => selftest::run(level, ground).err().map(|failure: Failure| failure.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        Level::ALL.map(|level| (level, test(level))).into()
     }
 
     /// The level in force, or what is missing for every level tried.
@@ -49,7 +53,18 @@ impl Host {
     /// # Errors
     /// The text for a person, when there is none.
     pub fn level(&self) -> Result<Level, &str> {
-        self.inner.level.as_ref().copied().map_err(String::as_str)
+        self.inner.level.as_ref().map(|(level, _)| *level).map_err(String::as_str)
+    }
+
+    /// Where the control groups are in which the kernel counts what a submission
+    /// makes it hold.
+    ///
+    /// # Errors
+    /// The text for a person, when there are none: the memory of a submission's
+    /// processes is then added up.
+    pub fn control_groups(&self) -> Result<&Path, String> {
+        let (_, ground) = self.inner.level.as_ref().map_err(String::clone)?;
+        ground.groups.as_ref().map(Groups::folder).map_err(ToString::to_string)
     }
 
     /// Every interpreter on `PATH`. Starts each once to ask it, so this takes a
@@ -64,12 +79,13 @@ impl Host {
     }
 }
 
-fn strongest(demanded: Option<Level>, landlock: i32) -> Result<Level, String> {
+fn strongest(demanded: Option<Level>) -> Result<(Level, Arc<Ground>), String> {
+    let ground = Ground::find().map_err(|error| format!("failed to {error}"))?;
     let wanted = demanded.map_or_else(|| Level::ALL.to_vec(), |level| vec![level]);
     let mut lacking = Vec::new();
     for level in wanted {
-        match selftest::run(level, landlock) {
-            Ok(()) => return Ok(level),
+        match selftest::run(level, &ground) {
+            Ok(()) => return Ok((level, Arc::new(ground))),
             Err(failure) => lacking.push(format!("level {level} {failure}")),
         }
     }

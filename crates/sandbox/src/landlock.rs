@@ -8,10 +8,10 @@ use std::os::fd::RawFd;
 use crate::child::{Entering, Step, Stopped, check};
 
 #[repr(C)]
-pub(crate) struct RulesetAttr {
-    pub(crate) files: u64,
-    pub(crate) net: u64,
-    pub(crate) scoped: u64,
+struct RulesetAttr {
+    files: u64,
+    net: u64,
+    scoped: u64,
 }
 
 #[repr(C, packed)]
@@ -20,6 +20,7 @@ struct PathBeneath {
     parent: RawFd,
 }
 
+const SCOPE_SIGNAL: u64 = 2;
 const FS_EXECUTE: u64 = 1;
 const FS_WRITE_FILE: u64 = 1 << 1;
 const FS_READ: u64 = 1 << 2 | 1 << 3;
@@ -63,6 +64,21 @@ pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
         check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
         check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
         libc::close(ruleset);
+    }
+    Ok(())
+}
+
+/// A domain for signals alone: they reach descendants and nobody else.
+pub(crate) unsafe fn enter_own_domain() -> Result<(), Stopped> {
+    let attr = RulesetAttr { files: 0, net: 0, scoped: SCOPE_SIGNAL };
+    // SAFETY: `attr` outlives the call and has the size given.
+    unsafe {
+        let size = size_of::<RulesetAttr>();
+        let ruleset =
+            check(libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attr, size, 0), Step::Landlock)?;
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into(), Step::Landlock)?;
+        check(libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0), Step::Landlock)?;
+        libc::close(ruleset as i32);
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ pub enum Level {
     A,
     /// Unprivileged user namespaces: the same walls, made without any privilege.
     B,
-    /// No namespaces: Landlock, system-call filter, resource limits and a keeper
-    /// process that kills every descendant.
+    /// No namespaces: Landlock, system-call filter, resource limits and an init that
+    /// keeps and kills every descendant.
     C,
 }
 

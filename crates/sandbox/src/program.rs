@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use proofmark_checks::Language;
 
@@ -17,6 +17,9 @@ use crate::tree::{Tree, c_string};
 /// Where a whole program (mode `stdio`) stands in the tree.
 const PROGRAM_PATH: &str = "/submission";
 
+/// Where it stands where there is no tree of its own: an open file without a name.
+const OPEN_PROGRAM: &str = "/proc/self/fd/3";
+
 const PYTHON_HARNESS: &str = include_str!("harness/python.py");
 const NODE_HARNESS: &str = include_str!("harness/node.js");
 
@@ -25,6 +28,8 @@ const NODE_HARNESS: &str = include_str!("harness/node.js");
 pub(crate) const NO_CORE: u64 = 1;
 /// Open files of one process.
 const MAX_FILES: u64 = 128;
+/// Signals that wait, and timers: each is memory of the kernel.
+const MAX_SIGNALS: u64 = 1_024;
 /// Bytes of stack of one process.
 const STACK_BYTES: u64 = 8 << 20;
 /// Threads that node itself starts, on top of those a submission may.
@@ -50,12 +55,14 @@ pub(crate) fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
 pub(crate) fn whole(runtime: &Runtime, file: &str) -> io::Result<Launch> {
     match runtime.language {
         Language::Python => launch(runtime, &["-I", "-S", "-B", file]),
-        Language::JavaScript => launch(runtime, &[NODE_QUIET, file]),
+        Language::JavaScript => launch(runtime, &[NODE_QUIET, NODE_PATH_AS_GIVEN, file]),
         Language::Bash => launch(runtime, &["--noprofile", "--norc", file]),
     }
 }
 
 const NODE_QUIET: &str = "--no-warnings";
+/// Else node looks for what a file without a name is called.
+const NODE_PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
 
 pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
     let path = c_string(&runtime.path)?;
@@ -80,41 +87,34 @@ pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch
 }
 
 /// The file a whole program is read from: inside the tree, or where there is no
-/// tree of its own, in a private folder of the host that goes with this value.
-pub(crate) struct ProgramFile {
-    folder: Option<PathBuf>,
-    path: String,
+/// tree of its own, open in the program and nowhere else. Nothing can change it, and
+/// nothing is left of it, however the supervisor ends.
+pub(crate) enum ProgramFile {
+    Shown,
+    Open(OwnedFd),
 }
 
 impl ProgramFile {
-    pub(crate) fn new(level: Level) -> io::Result<ProgramFile> {
+    pub(crate) fn put(level: Level, tree: &mut Tree, source: &str) -> io::Result<ProgramFile> {
         if level.has_namespaces() {
-            return Ok(ProgramFile { folder: None, path: PROGRAM_PATH.to_owned() });
+            tree.file(Path::new(PROGRAM_PATH), source.as_bytes().to_vec())?;
+            return Ok(ProgramFile::Shown);
         }
-        let folder = sys::private_folder()?;
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
-        let path = folder.join("submission").to_string_lossy().into_owned();
-        Ok(ProgramFile { folder: Some(folder), path })
+        sys::memory_file(c"submission", source.as_bytes(), sys::Purpose::Read).map(ProgramFile::Open)
     }
 
-    /// Writes the program, or plans to, and lets the tree show it.
-    pub(crate) fn put(&self, tree: &mut Tree, source: &str) -> io::Result<()> {
-        if self.folder.is_none() {
-            return tree.file(Path::new(&self.path), source.as_bytes().to_vec());
+    pub(crate) fn path(&self) -> &'static str {
+        match self {
+            ProgramFile::Shown => PROGRAM_PATH,
+            ProgramFile::Open(_) => OPEN_PROGRAM,
         }
-        fs::write(&self.path, source)?;
-        tree.show(Path::new(&self.path))
     }
 
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-}
-
-impl Drop for ProgramFile {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            let _left_behind_is_harmless = fs::remove_dir_all(folder);
+    /// What the program must have open, after the three standard ones.
+    pub(crate) fn into_descriptor(self) -> Option<OwnedFd> {
+        match self {
+            ProgramFile::Shown => None,
+            ProgramFile::Open(file) => Some(file),
         }
     }
 }
@@ -127,6 +127,7 @@ pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
         (libc::RLIMIT_FSIZE, u64::from(disk_mb) << 20),
         (libc::RLIMIT_MEMLOCK, 0),
         (libc::RLIMIT_MSGQUEUE, 0),
+        (libc::RLIMIT_SIGPENDING, MAX_SIGNALS),
         (libc::RLIMIT_STACK, STACK_BYTES),
     ]
 }
@@ -140,14 +141,21 @@ pub(crate) fn limits(
 ) -> Vec<(u32, u64)> {
     // Without a user namespace the kernel counts everything the user runs.
     let others = if level.has_namespaces() || sys::effective_uid() == 0 { 0 } else { tasks_of_user() };
-    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
     let mut all = fixed_limits(limits.disk_mb);
     all.extend([
         (libc::RLIMIT_DATA, data_bytes(language, limits)),
-        (libc::RLIMIT_NPROC, u64::from(limits.processes) + own_threads + others),
+        (libc::RLIMIT_NPROC, tasks(language, limits) + others),
         (libc::RLIMIT_CPU, cpu_seconds),
     ]);
     all
+}
+
+/// How many processes and threads a case may have, with those of its interpreter
+/// and the init of its cell.
+pub(crate) fn tasks(language: Language, limits: &proofmark_checks::Limits) -> u64 {
+    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
+    let init = 1;
+    u64::from(limits.processes) + own_threads + init
 }
 
 /// How many processes and threads the supervisor's user has now.

@@ -6,14 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{Language, Project};
+use proofmark_checks::{Language, PROJECT_FOLDER, Project};
 
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
 use crate::tree::Tree;
-
-/// Where the project is in the tree, on its private disk.
-pub(crate) const FOLDER: &str = "/tmp/project";
 
 /// Prints the folders of installed packages that the host's interpreter uses.
 const PACKAGES: &str = "import sys
@@ -24,14 +21,14 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
     let mut tree = runtime.tree()?;
     for path in project.readable.iter().map(Path::new) {
         if path.starts_with("/tmp") {
-            return Err(io::Error::other("the command has a `/tmp` of its own, so it can not read the host's"));
+            return Err(io::Error::other("the command has a `/tmp` of its own, so it cannot read the host's"));
         }
         tree.show(path)?;
     }
     for (index, folder) in packages.iter().enumerate() {
         tree.show_at(folder, &shown_packages(index))?;
     }
-    let root = Path::new(FOLDER);
+    let root = Path::new(PROJECT_FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
     for file in &project.files {
         let path = root.join(&file.path);
@@ -61,6 +58,26 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
         launch.env.push(CString::new(format!("{name}={value}")).map_err(io::Error::other)?);
     }
     Ok(launch)
+}
+
+/// Why the command's test runner is not there, if it is not. Found before anything of the submission runs, which could
+/// otherwise put the blame for its failure on the host.
+pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
+    let package = project.package?;
+    let module = format!("{package}.py");
+    let own = ["site-packages", "dist-packages"].map(|name| runtime.needs.iter().map(move |need| need.join(name)));
+    let mut folders = own.into_iter().flatten().chain(packages.iter().cloned());
+    let installed = folders.any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file());
+    let in_project =
+        |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
+    if installed || project.files.iter().any(|file| in_project(&file.path)) {
+        return None;
+    }
+    let remedy = match project.packages {
+        true => format!("install it for the `python3` of this host, as with `python3 -m pip install {package}`"),
+        false => "write `packages: true` in the request".to_owned(),
+    };
+    Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
 }
 
 /// Where the tree shows a folder of packages, wherever the host has it.

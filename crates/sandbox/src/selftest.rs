@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ptr;
 
-use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
 use crate::level::Level;
 use crate::sys::Exit;
@@ -34,10 +34,11 @@ impl fmt::Display for Failure {
 type Attack = (&'static str, fn() -> bool);
 
 /// The attacks by exit code.
-const ATTACKS: [Attack; 10] = [
+const ATTACKS: [Attack; 11] = [
     ("files of the host", || opens(c"/etc/passwd") || opens(c"/proc/self/environ")),
     ("writing", || writes(c"/tmp/x") || writes(c"/x") || writes(c"/dev/shm/x")),
     ("network sockets", || socket(libc::AF_INET) || socket(libc::AF_INET6)),
+    ("unix sockets", || socket(libc::AF_UNIX)),
     ("virtual machine sockets", || socket(libc::AF_VSOCK)),
     ("new namespaces", || call(libc::SYS_unshare, libc::CLONE_NEWUSER.into())),
     ("mounts", || call(libc::SYS_umount2, c"/".as_ptr() as libc::c_long)),
@@ -48,14 +49,15 @@ const ATTACKS: [Attack; 10] = [
 ];
 
 const MEMORY_BYTES: u64 = 64 << 20;
-const PROCESSES: u64 = 4;
+/// With the init.
+const PROCESSES: u64 = 5;
 
 /// Starts a cell of this level and tries every attack in it.
-pub(crate) fn run(level: Level, landlock: i32) -> Result<(), Failure> {
+pub(crate) fn run(level: Level, ground: &Ground) -> Result<(), Failure> {
     if level == Level::A && crate::sys::effective_uid() != 0 {
         return Err(Failure::Missing("root or CAP_SYS_ADMIN"));
     }
-    if level == Level::C && landlock < 6 {
+    if level == Level::C && ground.landlock < 6 {
         return Err(Failure::Missing("Landlock ABI 6 (Linux 6.12)"));
     }
     let tree = Tree::new().map_err(|error| Failure::Cell(error.into()))?;
@@ -72,7 +74,8 @@ pub(crate) fn run(level: Level, landlock: i32) -> Result<(), Failure> {
         disk_mb: 0,
         limits: &limits,
         audience: Audience::Submission,
-        landlock,
+        ground,
+        group: None,
     };
     let cell = Cell::start(&blueprint, &Body::Call(attack), &[]).map_err(Failure::Cell)?;
     match cell.wait().map_err(|error| Failure::Cell(error.into()))? {

@@ -1,11 +1,10 @@
 //! The system calls of the supervisor's side, as safe functions over owned
 //! descriptors.
 
-use std::ffi::{CString, OsString};
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// Descriptors handed to a child are moved here first, so that placing them at
@@ -50,6 +49,41 @@ pub(crate) fn duplicate_high(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     owned(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH_FD) })
 }
 
+/// A pipe whose end to write has a number out of the way, as that of
+/// [`duplicate_high`].
+pub(crate) fn high_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = pipe()?;
+    Ok((read, duplicate_high(write.as_fd())?))
+}
+
+/// What a file in memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Run,
+    Read,
+}
+
+/// A close-on-exec file that has no name and that nobody can change any more.
+pub(crate) fn memory_file(name: &CStr, bytes: &[u8], purpose: Purpose) -> io::Result<OwnedFd> {
+    let kind = match purpose {
+        Purpose::Run => libc::MFD_EXEC,
+        Purpose::Read => libc::MFD_NOEXEC_SEAL,
+    };
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: `name` is a C string.
+    let make = |flags| owned(unsafe { libc::memfd_create(name.as_ptr(), flags) });
+    // Linux before 6.3 does not know the kinds, and lets every such file run.
+    let made = make(flags | kind)
+        .or_else(|error| if error.raw_os_error() == Some(libc::EINVAL) { make(flags) } else { Err(error) });
+    let mut file = File::from(made?);
+    file.write_all(bytes)?;
+    let fd = OwnedFd::from(file);
+    let seals = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
+    // SAFETY: `fd` is open; the call takes no pointer.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
+    Ok(fd)
+}
+
 pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: `fd` is open; the call takes no pointer.
     check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }).map(drop)
@@ -75,6 +109,40 @@ pub(crate) fn pid_of(pidfd: &OwnedFd) -> Option<libc::pid_t> {
     let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
     let pid = info.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()?;
     (pid > 0).then_some(pid)
+}
+
+/// Whether two processes have one memory between them, as after `vfork`; `false`
+/// where the kernel does not tell.
+pub(crate) fn share_memory(one: libc::pid_t, other: libc::pid_t) -> bool {
+    const KCMP_VM: libc::c_long = 1;
+    // SAFETY: the call takes no pointer.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0 }
+}
+
+/// Locks an open file for as long as it is open; fails where another has.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    // SAFETY: `file` is open; the call takes no pointer.
+    check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
+}
+
+/// Gives `work` the pid of a child that only waits, and ends it.
+pub(crate) fn with_idle_child<T>(work: impl FnOnce(libc::pid_t) -> io::Result<T>) -> io::Result<T> {
+    // SAFETY: the child only waits, by raw system calls, and dies with this thread.
+    let pid = check(unsafe { libc::fork() })?;
+    if pid == 0 {
+        // SAFETY: as above.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            loop {
+                libc::pause();
+            }
+        }
+    }
+    let done = work(pid);
+    // SAFETY: the child is ours and not yet reaped.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    reap(pid)?;
+    done
 }
 
 /// How a process ended.
@@ -196,16 +264,4 @@ pub(crate) fn landlock_abi() -> i32 {
     // SAFETY: asking for the version takes a null attribute of size 0.
     let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) };
     i32::try_from(abi).unwrap_or(0).max(0)
-}
-
-/// A fresh folder that only we may enter, below the system's temporary one.
-pub(crate) fn private_folder() -> io::Result<PathBuf> {
-    let template = std::env::temp_dir().join("proofmark-XXXXXX");
-    let mut bytes = CString::new(template.into_os_string().into_vec()).map_err(io::Error::other)?.into_bytes_with_nul();
-    // SAFETY: `bytes` ends with a zero and is ours to overwrite.
-    if unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) }.is_null() {
-        return Err(io::Error::last_os_error());
-    }
-    bytes.pop();
-    Ok(PathBuf::from(OsString::from_vec(bytes)))
 }

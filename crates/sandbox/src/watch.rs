@@ -9,7 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::memory::Family;
+use crate::groups::Group;
+use crate::memory::{Family, Meter};
 use crate::sys;
 
 /// How often the memory of a leaf and its descendants is added up, and whether its job was cancelled is looked at.
@@ -121,9 +122,12 @@ impl Input {
 pub(crate) struct Bounds<'a> {
     pub(crate) deadline: Instant,
     pub(crate) memory_bytes: u64,
+    /// The control group that counts its memory; without one, we do.
+    pub(crate) group: Option<&'a Group>,
     /// What ends the leaf and all it started.
     pub(crate) kill_signal: i32,
-    /// Whether the process watched is a keeper of ours, and the leaf its child.
+    /// Whether the process watched is the init of a cell, which is ours, and the leaf
+    /// its child.
     pub(crate) kept: bool,
     /// Whether nobody waits for its answer any more.
     pub(crate) cancelled: &'a AtomicBool,
@@ -154,7 +158,8 @@ pub(crate) fn watch(
 ) -> io::Result<Why> {
     let mut why = None;
     let mut give_up = None;
-    let family = sys::pid_of(pidfd).map(|root| Family { root, kept: bounds.kept });
+    let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
+    let mut meter = counted_here.map(|root| Meter::new(Family { root, kept: bounds.kept }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
@@ -170,10 +175,11 @@ pub(crate) fn watch(
         let cancelled = bounds.cancelled.load(Ordering::Relaxed) && !gone;
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
-            family.filter(|family| too_much(*family, bounds.memory_bytes)).map(|_| Why::Memory)
+            meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
         });
         if gone {
-            return Ok(why.or(over).unwrap_or(Why::Ended));
+            let ran_out = bounds.group.is_some_and(Group::ran_out).then_some(Why::Memory);
+            return Ok(why.or(ran_out).or(over).unwrap_or(Why::Ended));
         }
         if let (None, Some(over)) = (why, over) {
             why = Some(over);
@@ -189,8 +195,4 @@ pub(crate) fn watch(
 /// What was read of an output, once the leaf is gone.
 pub(crate) fn finish(output: Output) -> Vec<u8> {
     output.bytes
-}
-
-fn too_much(family: Family, limit: u64) -> bool {
-    family.held_bytes() > limit && family.proportional_bytes() > limit
 }

@@ -4,6 +4,7 @@ mod answer;
 mod command;
 
 use std::collections::HashMap;
+use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program};
 
-use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
+use crate::groups::Group;
 use crate::host::Inner;
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
@@ -30,6 +32,9 @@ const STDERR_KEPT: usize = 4096;
 /// How much all answers of a pristine process may have together.
 const MAX_PRISTINE_BYTES: usize = 64 << 20;
 
+/// What counts as the user's processes beside a leaf's: the zygote and its init.
+const OWN_PROCESSES: u64 = 2;
+
 /// How much an answer may be framed by, beyond the value itself.
 const FRAME_SLACK: usize = 16 << 10;
 
@@ -45,7 +50,16 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
         let cancelled = Arc::default();
-        let crew = host.level.clone().map(|level| Crew { host, level, slot, zygotes: HashMap::new(), cancelled });
+        let crew = host.level.clone();
+        let crew = crew.map(|(level, ground)| Crew {
+            host,
+            level,
+            ground,
+            slot,
+            group: None,
+            zygotes: HashMap::new(),
+            cancelled,
+        });
         Worker { crew, _thread_bound: PhantomData }
     }
 
@@ -84,8 +98,12 @@ pub struct Watch<'a> {
 
 /// A worker on a host that can isolate.
 struct Crew {
+    /// The control group of its cases, where the host has any. The first to go: it
+    /// stands in a folder that goes with the ground.
+    group: Option<Group>,
     host: Arc<Inner>,
     level: Level,
+    ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<PathBuf, Zygote>,
     /// Whether the job at hand was cancelled.
@@ -100,6 +118,9 @@ impl Crew {
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
             return unavailable(job, runtime.name.clone(), NO_DISK);
+        }
+        if let Err(error) = self.limit_group(runtime, &job.limits) {
+            return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
         }
         // A case's clock does not count what only its first pays for.
         if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
@@ -121,11 +142,24 @@ impl Crew {
                 job.cases.iter().enumerate().map(run).collect()
             }
         };
-        let mut isolation = self.level.walls(host.landlock > 0);
+        let mut isolation = self.level.walls(self.ground.landlock > 0);
+        if let Some(group) = &self.group {
+            group.end();
+            isolation.push("control-group".to_owned());
+        }
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
         Outcome { runtime: runtime.name.clone(), isolation, cases }
+    }
+
+    /// Sets the limits of the job where the kernel counts.
+    fn limit_group(&mut self, runtime: &Runtime, limits: &Limits) -> io::Result<()> {
+        if let (Ok(groups), None) = (&self.ground.groups, &self.group) {
+            self.group = Some(groups.group(&self.slot.to_string())?);
+        }
+        let Some(group) = &mut self.group else { return Ok(()) };
+        group.limit(limits, program::tasks(runtime.language, limits))
     }
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
@@ -228,7 +262,7 @@ impl Crew {
     fn take_zygote(&mut self, runtime: &Runtime) -> Result<Zygote, ZygoteError> {
         match self.zygotes.remove(&runtime.path) {
             Some(zygote) if !zygote.is_worn() => Ok(zygote),
-            Some(_) | None => Zygote::start(runtime, self.level, self.slot, self.host.landlock),
+            Some(_) | None => Zygote::start(runtime, self.level, self.slot, &self.ground),
         }
     }
 
@@ -246,14 +280,18 @@ impl Crew {
         let (result_out, result_in) = sys::pipe()?;
         let leaf_limits = LeafLimits {
             data_bytes: program::data_bytes(runtime.language, limits),
-            processes: u64::from(limits.processes) + 1,
+            processes: u64::from(limits.processes) + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
         };
         let leaf = zygote.fork(&leaf_limits, &job_out, &result_in)?;
+        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
+            group.admit(pid)?;
+        }
         drop((job_out, result_in));
         let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
         let mut input = Input::new(job_in, job.to_vec())?;
-        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &self.bounds(limits, deadline))?;
+        let bounds = Bounds { kept: false, ..self.bounds(limits, deadline) };
+        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
             self.zygotes.insert(runtime.path.clone(), zygote);
@@ -272,13 +310,13 @@ impl Crew {
         deadline: Instant,
     ) -> Result<End, ZygoteError> {
         let mut tree = runtime.tree()?;
-        let place = ProgramFile::new(self.level)?;
-        place.put(&mut tree, source)?;
+        let file = ProgramFile::put(self.level, &mut tree, source)?;
         let (stdin, stdin_in) = sys::pipe()?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
-        let launch = program::whole(runtime, place.path())?;
-        let fds = [stdin, stdout, stderr];
+        let launch = program::whole(runtime, file.path())?;
+        let mut fds = vec![stdin, stdout, stderr];
+        fds.extend(file.into_descriptor());
         let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
         drop(fds);
         let mut outputs =
@@ -305,9 +343,15 @@ impl Crew {
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds<'_> {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        let kept = !self.level.has_namespaces();
         let cancelled = &self.cancelled;
-        Bounds { deadline, memory_bytes, kill_signal: self.level.kill_signal(), kept, cancelled }
+        Bounds {
+            deadline,
+            memory_bytes,
+            group: self.group.as_ref(),
+            kill_signal: self.level.kill_signal(),
+            kept: true,
+            cancelled,
+        }
     }
 
     fn start(
@@ -340,7 +384,8 @@ impl Crew {
             disk_mb: limits.disk_mb,
             limits: &rlimits,
             audience: Audience::Submission,
-            landlock: self.host.landlock,
+            ground: &self.ground,
+            group: self.group.as_ref(),
         };
         Cell::start(&blueprint, body, fds)
     }

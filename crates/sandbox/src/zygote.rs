@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crate::cell::{Blueprint, Body, Cell, CellError};
+use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::{Audience, leaf_list};
 use crate::level::Level;
 use crate::program::{self, Launch};
@@ -50,14 +50,22 @@ pub(crate) struct Leaf {
 
 impl Zygote {
     /// Starts the interpreter and waits until it is warm.
-    pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, landlock: i32) -> Result<Zygote, ZygoteError> {
+    pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, ground: &Ground) -> Result<Zygote, ZygoteError> {
         let tree: Tree = runtime.tree()?;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
         let launch: Launch = program::harness(runtime, "zygote")?;
         let limits = program::fixed_limits(0);
-        let blueprint =
-            Blueprint { level, slot, tree: &tree, disk_mb: 0, limits: &limits, audience: Audience::Zygote, landlock };
+        let blueprint = Blueprint {
+            level,
+            slot,
+            tree: &tree,
+            disk_mb: 0,
+            limits: &limits,
+            audience: Audience::Zygote,
+            ground,
+            group: None,
+        };
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
         let fds = [program::null(false)?, program::null(true)?, errors_in, theirs];
         let cell = Cell::start(&blueprint, &body, &fds)?;

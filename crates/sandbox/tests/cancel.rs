@@ -29,7 +29,7 @@ fn endless() -> Vec<(&'static str, Job)> {
     let arguments = ["-u", "endless.py"].map(str::to_owned).to_vec();
     let content = format!("{FAMILY}while True: pass").into_bytes();
     let files = vec![ProjectFile { path: "endless.py".to_owned(), content }];
-    let project = Project { files, arguments, report: None, packages: false, readable: Vec::new() };
+    let project = Project { files, arguments, report: None, package: None, packages: false, readable: Vec::new() };
     let source =
         format!("if input() == '1':\n    {}\n    while True: pass", FAMILY.replace('\n', "; ").trim_end_matches("; "));
     vec![

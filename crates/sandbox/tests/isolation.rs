@@ -74,29 +74,26 @@ fn side_by_side(level: Level, jobs: [Job; 2]) -> Vec<String> {
 const MARKS: &str = r#"
 import os, socket, time
 def f(mine, other):
-    seen, keep = [], []
+    seen = []
     try:
         os.symlink("x", "/tmp/hostile-" + mine)
     except OSError:
         pass
-    s = socket.socket(socket.AF_UNIX)
-    s.bind("\0hostile-" + mine)
-    s.listen()
+    try:
+        socket.socket(socket.AF_UNIX)
+        seen.append("socket")
+    except OSError:
+        pass
     end = time.monotonic() + 0.4
     while time.monotonic() < end:
         if "hostile-" + other in os.listdir("/tmp"):
             seen.append("file")
-        try:
-            socket.socket(socket.AF_UNIX).connect("\0hostile-" + other)
-            seen.append("socket")
-        except OSError:
-            pass
         time.sleep(0.01)
     return seen
 "#;
 
 #[test]
-fn workers_do_not_see_files_and_sockets_of_each_other() {
+fn workers_do_not_see_files_of_each_other_and_make_no_sockets() {
     let _turn = TURN.lock();
     for level in walled() {
         for disk_mb in [0, 4] {

@@ -143,6 +143,8 @@ mod tests {
 
     use axum::response::IntoResponse;
 
+    use proofmark_verifier::Tenant;
+
     use super::*;
     use crate::share;
 
@@ -165,7 +167,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_is_not_waited_for_and_holds_nothing() {
         let limits = share::Limits::new();
-        let mut room = limits.bytes.take("a", 0).unwrap();
+        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         let mut headers = of_type(JSON);
         headers.insert(header::CONTENT_LENGTH, MAX_BODY.into());
         let begun = tokio::time::Instant::now();
@@ -180,7 +182,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_has_room_for_what_is_there_packed_and_unpacked() {
         let limits = share::Limits::new();
-        let mut room = limits.bytes.take("a", 0).unwrap();
+        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut room).await.unwrap(), b"{}");
         assert_eq!(room.amount(), 2);
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -188,7 +190,7 @@ mod tests {
         let packed = packer.finish().unwrap();
         let mut headers = of_type(JSON);
         headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
-        let mut room = limits.bytes.take("a", 0).unwrap();
+        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut room).await.unwrap().len(), MAX_BODY);
         assert_eq!(room.amount(), packed.len() + MAX_BODY);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::{Desk, MAX_PAGE, Replayable};
+use proofmark_verifier::{Desk, MAX_PAGE, Replayable, TenantStore};
 
 use crate::body;
 use crate::keys::{ApiKeys, Caller, Role};
@@ -57,6 +57,11 @@ impl<'a> Call<'a> {
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         only_once(&query)?;
         Ok(Self { bench, desk: &bench.desk, caller, stop, path, query, body, key })
+    }
+
+    /// What is kept for the caller's tenant.
+    pub(crate) fn store(&self) -> TenantStore<'a> {
+        self.desk.store().of(&self.caller.tenant)
     }
 
     /// A variable of the path.
@@ -118,7 +123,7 @@ pub(crate) fn admit(
 ) -> Result<Caller, Problem> {
     let Some(keys) = keys else {
         origin::is_of_this_host(uri, headers)?;
-        return Ok(Caller { id: "local".to_owned(), role: Role::Admin, tenant: String::new() });
+        return Ok(Caller::local());
     };
     origin::is_addressed(uri, headers)?;
     let caller = bearer(headers).and_then(|key| keys.caller(key)).ok_or_else(|| {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
+use proofmark_verifier::{MAX_CLOCK_SKEW, clock_behind};
 use tokio::sync::Mutex;
 
 use crate::door::Doorkeeper;
@@ -23,23 +24,33 @@ pub(crate) async fn live() -> Response {
 /// What became of the last probe of the store, and when that was. Who asks while it is probed waits for this probe.
 #[derive(Default)]
 pub(crate) struct Readiness {
-    last: Mutex<Option<(Instant, Result<(), Problem>)>>,
+    last: Mutex<Option<(Instant, Result<i64, Problem>)>>,
 }
 
-/// Whether the store can be written: a decision that cannot be kept is not given.
+/// Whether the store can be written (a decision that cannot be kept is not given), and whether the clock is behind what it
+/// has recorded.
 pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Response {
     let mut last = keeper.ready.last.lock().await;
     let ready = match last.take().filter(|(at, _)| at.elapsed() < READY_FOR) {
         Some(known) => last.insert(known),
         None => {
             let bench = Arc::clone(&keeper.bench);
-            let probed = tokio::task::spawn_blocking(move || bench.desk.store().probe()).await;
-            let ready = probed.map_or_else(|_| Err(Problem::internal()), |probed| probed.map_err(Problem::from));
+            let probed = tokio::task::spawn_blocking(move || {
+                bench.desk.store().probe()?;
+                clock_behind(bench.desk.store())
+            });
+            let ready = probed.await.map_or_else(|_| Err(Problem::internal()), |probed| probed.map_err(Problem::from));
             last.insert((Instant::now(), ready))
         }
     };
     match &ready.1 {
-        Ok(()) => Reply::from(status("ready")).into_response(),
+        Ok(behind) => {
+            let mut document = status("ready");
+            if let (Json::Object(document), true) = (&mut document, *behind > MAX_CLOCK_SKEW) {
+                document.insert("clock_behind_ms", *behind);
+            }
+            Reply::from(document).into_response()
+        }
         Err(problem) => problem.clone().into_response(),
     }
 }

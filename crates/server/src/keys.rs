@@ -1,7 +1,11 @@
 //! API keys: who may call, in which role and for which tenant. Only their hashes are kept.
 
-use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_verifier::{Sender, Tenant, TenantError};
+
+/// The longest id of a key, in bytes.
+const MAX_ID: usize = 64;
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,16 +14,16 @@ pub enum Role {
     Agent,
     /// Also review.
     Reviewer,
-    /// Everything.
+    /// Everything, and go on with the runs that others began, as orchestrators do.
     Admin,
 }
 
-/// Who calls.
+/// Who calls: runs and MCP sessions are theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(crate) id: String,
     pub(crate) role: Role,
-    pub(crate) tenant: String,
+    pub(crate) tenant: Tenant,
 }
 
 /// The keys a server knows.
@@ -34,6 +38,17 @@ pub enum KeysError {
     /// It has another form.
     #[error(transparent)]
     Document(#[from] DocumentError),
+    /// It names no tenant.
+    #[error("read `{at}`: {error}")]
+    Tenant {
+        /// Where it stands.
+        at: String,
+        /// What is wrong.
+        error: TenantError,
+    },
+    /// An id that cannot be shown.
+    #[error("invalid id of a key `{0}`: write 1 to {MAX_ID} bytes without control characters")]
+    Id(String),
     /// Nobody could call.
     #[error("`keys` is empty; make a key with `proofmark api-key`")]
     Empty,
@@ -77,10 +92,12 @@ impl ApiKeys {
             fields.only(&["id", "sha256", "role", "tenant"])?;
             let hash = fields.need("sha256", "give the hash `proofmark api-key` printed")?;
             let digest = hash.text()?.parse().map_err(|_| hash.wrong_type("`sha256:` and 64 hex digits"))?;
+            let tenant = fields.need("tenant", "name the org and project")?;
             let caller = Caller {
-                id: fields.need("id", "name the caller")?.text()?.to_owned(),
+                id: checked_id(fields.need("id", "name the caller")?.text()?)?,
                 role: fields.need("role", "say what the caller may do")?.choice(&Role::WORDS)?,
-                tenant: fields.need("tenant", "name the org and project")?.text()?.to_owned(),
+                tenant: Tenant::of_key(tenant.text()?)
+                    .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
             };
             keys.push((digest, caller));
         }
@@ -94,11 +111,38 @@ impl ApiKeys {
     }
 }
 
+impl Caller {
+    /// Who calls where there are no keys: whoever uses the command line.
+    pub(crate) fn local() -> Self {
+        Self { id: Sender::LOCAL.id.to_owned(), role: Role::Admin, tenant: Tenant::LOCAL }
+    }
+
+    /// Whether it is the same caller: the same id of the same tenant.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.tenant == other.tenant && self.id == other.id
+    }
+
+    /// The caller as the one who sends an attempt at a step.
+    pub(crate) fn sender(&self) -> Sender<'_> {
+        Sender { tenant: &self.tenant, id: &self.id, orchestrates: self.role == Role::Admin }
+    }
+}
+
+/// An id is shown to people, and stands in the names of chains.
+fn checked_id(id: &str) -> Result<String, KeysError> {
+    match (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_control) {
+        true => Ok(id.to_owned()),
+        false => Err(KeysError::Id(document::shown(id))),
+    }
+}
+
 /// A new key, and the entry for it in a file of keys.
 ///
 /// # Errors
-/// [`KeysError::Randomness`].
+/// [`KeysError`] when the id or the tenant is invalid, or the system gives no randomness.
 pub fn new_key(id: &str, role: Role, tenant: &str) -> Result<(String, Json), KeysError> {
+    let id = checked_id(id)?;
+    let tenant = Tenant::of_key(tenant).map_err(|error| KeysError::Tenant { at: "--tenant".to_owned(), error })?;
     let mut bytes = [0; 32];
     let drawn =
         std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
@@ -109,6 +153,6 @@ pub fn new_key(id: &str, role: Role, tenant: &str) -> Result<(String, Json), Key
     entry.insert("id", id);
     entry.insert("sha256", Sha256Digest::of(key.as_bytes()).to_string());
     entry.insert("role", role.as_str());
-    entry.insert("tenant", tenant);
+    entry.insert("tenant", tenant.as_str());
     Ok((key, entry.into()))
 }

@@ -103,8 +103,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tenant = tenant(&context)?;
-        call::call(self, tenant, request, context).await
+        let caller = caller(&context)?;
+        call::call(self, caller, request, context).await
     }
 
     async fn list_resource_templates(
@@ -120,7 +120,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let tenant = tenant(&context)?;
+        let tenant = caller(&context)?.tenant;
         let found = resource::read(&self.workbench, tenant, request.uri).await?;
         let bytes = found.contents.iter().map(|one| match one {
             ResourceContents::TextResourceContents { text, .. } => text.len(),
@@ -138,12 +138,12 @@ fn tools() -> Result<&'static [Tool], ErrorData> {
 }
 
 /// Whose request it is. Over standard streams it is that of whoever started this program.
-fn tenant(context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
+fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     if context.extensions.get::<Parts>().is_none() {
-        return Ok(String::new());
+        return Ok(Caller::local());
     }
     let caller = sent_with::<Caller>(context);
-    caller.map(|caller| caller.tenant.clone()).ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
 }
 
 /// What `/mcp` has put beside a message.

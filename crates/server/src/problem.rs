@@ -5,8 +5,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError};
+use proofmark_receipt::{Json, Object, SignError};
+use proofmark_verifier::{
+    AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
+};
 
 use crate::sent::SentError;
 
@@ -95,6 +97,9 @@ impl From<DecideError> for Problem {
             }
             DecideError::Store(error) => error.into(),
             DecideError::Stopped => Self::stopped(&error),
+            DecideError::Sign(SignError::TooLarge(_)) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "too_large", error.to_string())
+            }
             DecideError::NoPolicy => Self::new(StatusCode::CONFLICT, "no_policy", error.to_string()),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
         }
@@ -106,6 +111,7 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Reviewed(_) => Self::new(StatusCode::CONFLICT, "already_reviewed", error.to_string()),
             StoreError::Superseded(_) => Self::new(StatusCode::CONFLICT, "already_superseded", error.to_string()),
+            StoreError::NoReceipt(_) => Self::not_found("such receipt"),
             StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
             error => {
                 // Where the store is, is nothing a client has to know.
@@ -118,6 +124,27 @@ impl From<StoreError> for Problem {
                 }
             }
         }
+    }
+}
+
+impl From<UseError> for Problem {
+    fn from(error: UseError) -> Self {
+        let why = match error {
+            UseError::Store(error) => return error.into(),
+            UseError::Worth(why) => why,
+        };
+        let status = match &why {
+            WorthError::Superseded(_)
+            | WorthError::IssuedElsewhere
+            | WorthError::NoRequest
+            | WorthError::OtherRequest => StatusCode::CONFLICT,
+            WorthError::Signature { .. }
+            | WorthError::Untrusted
+            | WorthError::NotAJob
+            | WorthError::OtherWork { .. }
+            | WorthError::Verdict(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self::new(status, why.code(), UseError::Worth(why).to_string())
     }
 }
 
@@ -174,6 +201,8 @@ impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         match error {
             AcceptError::Refused { .. } => Self::new(StatusCode::CONFLICT, "attempt_refused", error.to_string()),
+            AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
+            AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
             AcceptError::Store(StoreError::RunMoved { .. } | StoreError::ChainMoved { .. }) => {
                 let message = "another attempt at this step was judged meanwhile; get the step, and try again";
                 Self::new(StatusCode::CONFLICT, "attempt_raced", message)

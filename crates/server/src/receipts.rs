@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{Filter, KeptReceipt, Received, StoreError, TallyOf, chain_head, differences, x402};
+use proofmark_verifier::{Filter, KeptReceipt, Received, TallyOf, Terms, chain_head, differences, x402};
 
 use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
@@ -13,10 +13,12 @@ use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::sent;
 use crate::verifications::{accepted, with_receipt};
-use crate::work::{self, Answer, Wanted, chain_of};
+use crate::work::{self, Answer, Wanted, chain_name};
 
 /// How many a page has when nothing is said.
 const PAGE: usize = 50;
+/// How many more receipts have the id that was asked for.
+const OTHERS: HeaderName = HeaderName::from_static("proofmark-other-issuers");
 /// The most receipts one request brings.
 pub(crate) const MAX_BROUGHT: usize = 1_000;
 
@@ -24,9 +26,8 @@ pub(crate) const MAX_BROUGHT: usize = 1_000;
 pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
     call.only(&["verdict", "tier", "task", "signer", "chain", "since", "until", "limit", "after"])?;
     let time = |name: &str| call.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
-    let chain = call.parameter("chain").map(|name| chain_of(&call.caller.tenant, Some(name))).transpose()?;
-    let found = call.desk.store().list(&Filter {
-        tenant: Some(call.caller.tenant.clone()),
+    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
+    let found = call.store().list(&Filter {
         verdict: call.parsed::<Verdict>("verdict", "pass, fail, partial or error")?,
         tier: call.parsed::<u8>("tier", "a number from 0 to 3")?,
         task_id: call.parameter("task").map(str::to_owned),
@@ -40,13 +41,24 @@ pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
     let mut answer = Object::new();
     answer.insert("receipts", found.receipts.iter().map(shown).collect::<Vec<_>>());
     answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
+    if found.unreadable > 0 {
+        answer.insert("unreadable", found.unreadable as u64);
+    }
     Ok(answer.into())
 }
 
-/// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that took its place.
+/// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that took its place. Where
+/// several issuers gave one under this id, a header says how many more there are, and `signer` chooses.
 pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
-    let kept = kept(call)?;
-    let reply = Reply::from(kept.receipt.document().clone());
+    call.only(&["signer"])?;
+    let kept = match signer(call)? {
+        None => kept(call)?,
+        Some(signer) => call.store().receipt_by(&named(call)?, &signer.to_string())?.ok_or_else(no_receipt)?,
+    };
+    let mut reply = Reply::from(kept.receipt.document().clone());
+    if kept.others > 0 {
+        reply = reply.header(OTHERS, kept.others.to_string());
+    }
     Ok(match kept.superseded_by {
         Some(by) => reply.header(header::LINK, format!("<{}>; rel=\"successor-version\"", x402::path(&by))),
         None => reply,
@@ -61,9 +73,9 @@ pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
     let after = call.parsed::<u64>("after", "the `next` of the page before")?;
     let limit = call.limit(PAGE)?;
     let from = after.map_or(0, |after| after.saturating_add(1));
-    let receipts = call.desk.store().chain_from(&name, from, limit)?;
+    let receipts = call.store().chain_from(&name, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
-    let head = chain_head(call.desk.store(), &name, call.desk.key())?;
+    let head = chain_head(&call.store(), &name, call.desk.key())?;
     let mut answer = Object::new();
     answer.insert("chain", name.as_str());
     let more = last.filter(|last| last.saturating_add(1) < head.length());
@@ -110,39 +122,38 @@ pub(crate) fn verify(call: &Call<'_>) -> Result<Json, Problem> {
     Ok(call.bench.check(&receipt, trust.as_deref()).to_json("receipt"))
 }
 
-/// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all.
+/// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all, if it is a `pass` by a trusted signer, or what the body
+/// accepts beside that.
 pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
-    let kept = kept(call)?;
-    let by = format!("redeemed by {}", call.caller.id);
-    let spent = call.desk.redeem(&call.caller.tenant, &kept.receipt.receipt_id(), &by)?;
+    let id = named(call)?;
+    let terms = match call.body() {
+        [] => Terms::default(),
+        _ => sent::terms(&call.json()?)?,
+    };
+    let redeemed = call.desk.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
     let mut answer = Object::new();
-    answer.insert("receipt_id", kept.receipt.receipt_id().to_string());
-    answer.insert("redeemed_at", Timestamp::from_unix_millis(spent.at).as_str());
-    answer.insert("by", spent.by.as_str());
+    answer.insert("receipt_id", id.to_string());
+    answer.insert("verdict", redeemed.worth.verdict.as_str());
+    redeemed.worth.describe(&mut answer);
+    let task_id = redeemed.receipt.task().and_then(|task| task.task_id.as_deref());
+    answer.insert("task_id", task_id.map_or(Json::Null, Json::from));
+    let hashes = redeemed.receipt.document().as_object().and_then(|receipt| receipt.get("hashes"));
+    answer.insert("hashes", hashes.cloned().unwrap_or(Json::Null));
+    answer.insert("redeemed_at", Timestamp::from_unix_millis(redeemed.spent.at).as_str());
+    answer.insert("by", redeemed.spent.by.as_str());
     Ok(answer.into())
 }
 
-/// `POST /v1/receipts/{id}/recheck`: runs the same request again. The new receipt supersedes the old one, which stays.
+/// `POST /v1/receipts/{id}/recheck`: runs the request of a receipt issued here again. The new receipt supersedes the old
+/// one, which stays.
 pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
     let caller = head.caller;
-    let none = || Problem::not_found("such receipt");
-    let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(none)?;
+    let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_receipt)?;
     let tenant = caller.tenant.clone();
-    let kept = work::inside(&keeper.bench, move |bench| {
-        let store = bench.desk.store();
-        Ok::<_, StoreError>((store.kept_receipt(&id)?.filter(|kept| kept.tenant == tenant), store.request(&id)?))
-    });
-    let (old, text) = kept.await??;
-    let old = old.ok_or_else(none)?;
-    if let Some(by) = old.superseded_by {
-        return Err(StoreError::Superseded(by).into());
-    }
-    let text = text.ok_or_else(|| {
-        let message = "its request was not kept here, so it can not be run again; send it to /v1/verifications";
-        Problem::new(StatusCode::CONFLICT, "no_request", message)
-    })?;
+    let found = work::inside(&keeper.bench, move |bench| bench.desk.rerunnable(&tenant, &id)).await??;
+    let (old, text) = found.ok_or_else(no_receipt)?;
     let wanted = Wanted {
-        chain: own_name(&caller.tenant, old.chain.as_deref()),
+        chain: old.chain.clone(),
         tenant: caller.tenant,
         text,
         supersedes: Some(id),
@@ -154,6 +165,7 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
             let mut answer = Object::new();
+            answer.insert("supersedes", id.to_string());
             answer.insert("same", differences.is_empty());
             answer.insert("differences", differences.into_iter().map(Json::from).collect::<Vec<_>>());
             answer.insert("receipt", new.document().clone());
@@ -165,16 +177,21 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
 /// `GET /v1/stats`: how many receipts came to which verdict, of one chain or signer or of all.
 pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
     call.only(&["chain", "signer", "task_type"])?;
-    let chain = call.parameter("chain").map(|name| chain_of(&call.caller.tenant, Some(name))).transpose()?;
+    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
     let signer = signer(call)?.map(|signer| signer.to_string());
     let of = TallyOf { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
-    let tally = call.desk.store().tally(&call.caller.tenant, &of)?;
+    let tally = call.store().tally(&of)?;
     let mut answer = Object::new();
     let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
     for (name, count) in counts {
         answer.insert(name, count);
     }
     answer.insert("total", counts.iter().map(|(_, count)| count).sum::<u64>());
+    answer.insert("issued_elsewhere", tally.issued_elsewhere);
+    let mut left_out = Object::new();
+    left_out.insert("superseded", tally.superseded);
+    left_out.insert("untrusted", tally.untrusted);
+    answer.insert("left_out", left_out);
     Ok(answer.into())
 }
 
@@ -186,21 +203,16 @@ pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), 
     }
 }
 
-/// The name of a chain as its tenant knows it.
-fn own_name(tenant: &str, chain: Option<&str>) -> Option<String> {
-    let name = chain?;
-    if tenant.is_empty() {
-        Some(name.to_owned())
-    } else {
-        name.strip_prefix(tenant)?.strip_prefix('/').map(str::to_owned)
-    }
+fn kept(call: &Call<'_>) -> Result<KeptReceipt, Problem> {
+    call.store().receipt(&named(call)?)?.ok_or_else(no_receipt)
 }
 
-fn kept(call: &Call<'_>) -> Result<KeptReceipt, Problem> {
-    let none = || Problem::not_found("such receipt");
-    let id: ReceiptId = call.variable("id").parse().map_err(|_| none())?;
-    let kept = call.desk.store().kept_receipt(&id)?;
-    kept.filter(|kept| kept.tenant == call.caller.tenant).ok_or_else(none)
+fn named(call: &Call<'_>) -> Result<ReceiptId, Problem> {
+    call.variable("id").parse().map_err(|_| no_receipt())
+}
+
+fn no_receipt() -> Problem {
+    Problem::not_found("such receipt")
 }
 
 fn signer(call: &Call<'_>) -> Result<Option<SignerId>, Problem> {

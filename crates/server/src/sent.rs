@@ -1,9 +1,9 @@
-//! Attempts at steps and receipts to check, as clients send them over either door.
+//! Attempts at steps, receipts to check and terms of redeeming, as clients send them over either door.
 
-use proofmark_receipt::document::{self, DocumentError, Field, Format};
-use proofmark_receipt::{Json, Receipt, ReceiptError, SignerId};
+use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
+use proofmark_receipt::{Json, NotADigest, Receipt, ReceiptError, Sha256Digest, SignerId, Verdict};
 use proofmark_verifier::contract::Workflow;
-use proofmark_verifier::{TrustError, signers_in};
+use proofmark_verifier::{Subject, Terms, TrustError, signers_in};
 
 /// The longest id of a step, in bytes.
 const MAX_STEP: usize = 200;
@@ -52,6 +52,14 @@ impl SentError {
     }
 }
 
+/// What somebody who redeems a receipt may accept beside a `pass` by a trusted signer; none stands for any signer.
+const ACCEPTED: [(&str, Option<Verdict>); 4] = [
+    ("fail", Some(Verdict::Fail)),
+    ("partial", Some(Verdict::Partial)),
+    ("error", Some(Verdict::Error)),
+    ("untrusted", None),
+];
+
 /// An attempt: `{workflow, step, run?, attempt?, response, trace?, context?, receipts?}`.
 pub(crate) fn attempt(arguments: &Json) -> Result<Sent, SentError> {
     let fields = Field::root(arguments).fields()?;
@@ -86,6 +94,32 @@ pub(crate) fn presented(arguments: &Json) -> Result<(String, Option<Vec<SignerId
         signers.extend(signers_in(item.text()?)?);
     }
     Ok((written(receipt.json), Some(signers)))
+}
+
+/// The terms under which a receipt is redeemed: `{accept?, task_id?, specification?, tests?, output?}`.
+pub(crate) fn terms(arguments: &Json) -> Result<Terms, SentError> {
+    let fields = Field::root(arguments).fields()?;
+    fields.only(&["accept", "task_id", "specification", "tests", "output"])?;
+    let digest = |name: &str| fields.get(name).map(|field| read_digest(&field)).transpose();
+    let about = Subject {
+        task_id: fields.get("task_id").map(|field| field.text().map(str::to_owned)).transpose()?,
+        specification: digest("specification")?,
+        tests: digest("tests")?,
+        output: digest("output")?,
+    };
+    let mut terms = Terms { about, ..Terms::default() };
+    for word in fields.get("accept").map(|field| field.items()).transpose()?.unwrap_or_default() {
+        match word.choice(&ACCEPTED)? {
+            Some(verdict) => terms.verdicts.push(verdict),
+            None => terms.untrusted = true,
+        }
+    }
+    Ok(terms)
+}
+
+fn read_digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let text = field.text()?;
+    text.parse().map_err(|error: NotADigest| field.error(Cause::InvalidValue, error.to_string()))
 }
 
 /// The id of a step: chains are named by run and step, with a slash between them.

@@ -1,14 +1,15 @@
-//! What callers share: one has at most a quarter of it, and all together no more than there is.
+//! What tenants share: one has at most a quarter of it, and all together no more than there is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use proofmark_verifier::Tenant;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;
 
-/// One caller has at most one part in so many: it takes more than one to leave nothing for the others.
+/// One tenant has at most one part in so many: it takes more than one to leave nothing for the others.
 const PARTS: usize = 4;
 
 /// The most requests that arrive, are worked on or are answered at once.
@@ -61,13 +62,13 @@ pub(crate) struct Shares {
 #[derive(Default)]
 struct Taken {
     all: usize,
-    by: HashMap<String, usize>,
+    by: HashMap<Tenant, usize>,
 }
 
-/// What one caller has of it. It is given back when this is dropped.
+/// What one tenant has of it. It is given back when this is dropped.
 pub(crate) struct Share {
     of: Arc<Shares>,
-    who: String,
+    tenant: Tenant,
     amount: usize,
 }
 
@@ -76,9 +77,9 @@ impl Shares {
         Arc::new(Self { all, taken: Mutex::default(), freed: Notify::new() })
     }
 
-    /// So much for this caller, or [`Problem::busy`].
-    pub(crate) fn take(self: &Arc<Self>, who: &str, amount: usize) -> Result<Share, Problem> {
-        let mut share = Share { of: Arc::clone(self), who: who.to_owned(), amount: 0 };
+    /// So much for this tenant, or [`Problem::busy`].
+    pub(crate) fn take(self: &Arc<Self>, tenant: &Tenant, amount: usize) -> Result<Share, Problem> {
+        let mut share = Share { of: Arc::clone(self), tenant: tenant.clone(), amount: 0 };
         share.grow(amount)?;
         Ok(share)
     }
@@ -103,13 +104,13 @@ impl Share {
     /// Takes so much more, or nothing and [`Problem::busy`].
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();
-        let mine = taken.by.get(&self.who).copied().unwrap_or(0).saturating_add(more);
+        let mine = taken.by.get(&self.tenant).copied().unwrap_or(0).saturating_add(more);
         if mine > self.of.all / PARTS || taken.all.saturating_add(more) > self.of.all {
             return Err(Problem::busy());
         }
         if more > 0 {
             taken.all += more;
-            taken.by.insert(self.who.clone(), mine);
+            taken.by.insert(self.tenant.clone(), mine);
             self.amount += more;
         }
         Ok(())
@@ -117,12 +118,12 @@ impl Share {
 }
 
 /// Places for work, of which each is held for a short time: who comes when there is none waits, behind the requests of the
-/// same caller only as long as this caller has its share.
+/// same tenant only as long as this tenant has its share.
 pub(crate) struct Places {
     all: Arc<Semaphore>,
     most: usize,
-    /// Of callers who have places or wait for them.
-    each: Mutex<HashMap<String, Weak<Semaphore>>>,
+    /// Of tenants who have places or wait for them.
+    each: Mutex<HashMap<Tenant, Weak<Semaphore>>>,
 }
 
 /// A place. It is given back when this is dropped.
@@ -136,9 +137,9 @@ impl Places {
         Self { all: Arc::new(Semaphore::new(all)), most: all, each: Mutex::default() }
     }
 
-    /// A place for this caller, or [`Problem::busy`] when there is none for long.
-    pub(crate) async fn take(&self, who: &str) -> Result<Place, Problem> {
-        let of_one = self.share_of(who);
+    /// A place for this tenant, or [`Problem::busy`] when there is none for long.
+    pub(crate) async fn take(&self, tenant: &Tenant) -> Result<Place, Problem> {
+        let of_one = self.share_of(tenant);
         let both = async {
             Some(Place {
                 _of_one: of_one.acquire_owned().await.ok()?,
@@ -153,14 +154,14 @@ impl Places {
         drop(self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await);
     }
 
-    fn share_of(&self, who: &str) -> Arc<Semaphore> {
+    fn share_of(&self, tenant: &Tenant) -> Arc<Semaphore> {
         let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = each.get(who).and_then(Weak::upgrade) {
+        if let Some(known) = each.get(tenant).and_then(Weak::upgrade) {
             return known;
         }
         each.retain(|_, one| one.strong_count() > 0);
         let new = Arc::new(Semaphore::new(self.most / PARTS));
-        each.insert(who.to_owned(), Arc::downgrade(&new));
+        each.insert(tenant.clone(), Arc::downgrade(&new));
         new
     }
 }
@@ -176,10 +177,10 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut taken = self.of.taken();
         taken.all -= self.amount;
-        if let Some(mine) = taken.by.get_mut(&self.who) {
+        if let Some(mine) = taken.by.get_mut(&self.tenant) {
             *mine -= self.amount;
             if *mine == 0 {
-                taken.by.remove(&self.who);
+                taken.by.remove(&self.tenant);
             }
         }
         if taken.all == 0 {
@@ -192,42 +193,46 @@ impl Drop for Share {
 mod tests {
     use super::*;
 
+    fn named(name: &str) -> Tenant {
+        name.parse().unwrap()
+    }
+
     #[test]
-    fn a_caller_has_a_quarter_at_most_and_gives_it_back() {
+    fn a_tenant_has_a_quarter_at_most_and_gives_it_back() {
         let shares = Shares::of(8);
-        let mut first = shares.take("a", 1).unwrap();
+        let mut first = shares.take(&named("a"), 1).unwrap();
         first.grow(1).unwrap();
         assert!(first.grow(1).is_err());
-        assert!(shares.take("a", 1).is_err());
-        let others: Vec<Share> = ["b", "c", "d"].map(|who| shares.take(who, 2).unwrap()).into();
+        assert!(shares.take(&named("a"), 1).is_err());
+        let others: Vec<Share> = ["b", "c", "d"].map(|who| shares.take(&named(who), 2).unwrap()).into();
         // Everything is taken, though this one has nothing.
-        assert!(shares.take("e", 1).is_err());
+        assert!(shares.take(&named("e"), 1).is_err());
         drop(first);
-        assert!(shares.take("e", 2).is_ok());
+        assert!(shares.take(&named("e"), 2).is_ok());
         drop(others);
         assert!(shares.taken().by.is_empty());
-        assert!(shares.take("a", 3).is_err());
+        assert!(shares.take(&named("a"), 3).is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_waits_for_its_own_places_only() {
-        let places = Places::of(8);
-        let held = [places.take("a").await.unwrap(), places.take("a").await.unwrap()];
-        assert!(places.take("a").await.is_err());
-        let other = places.take("b").await.unwrap();
-        let waiting = places.take("a");
+    async fn a_tenant_waits_for_its_own_places_only() {
+        let (places, a) = (Places::of(8), named("a"));
+        let held = [places.take(&a).await.unwrap(), places.take(&a).await.unwrap()];
+        assert!(places.take(&a).await.is_err());
+        let other = places.take(&named("b")).await.unwrap();
+        let waiting = places.take(&a);
         let (given, ()) = tokio::join!(waiting, async { drop(held) });
         assert!(given.is_ok());
         drop((given, other));
         places.idle().await;
-        places.share_of("c");
+        places.share_of(&named("c"));
         assert_eq!(places.each.lock().unwrap().len(), 1, "who has none is remembered");
     }
 
     #[tokio::test]
     async fn who_waits_for_all_to_be_given_back_is_told() {
         let shares = Shares::of(4);
-        let share = shares.take("a", 1).unwrap();
+        let share = shares.take(&named("a"), 1).unwrap();
         let waiting = tokio::spawn({
             let shares = Arc::clone(&shares);
             async move { shares.idle().await }

@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use proofmark_receipt::{Json, Object, Receipt, ReceiptId, Timestamp};
-use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, x402};
+use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, Tenant, x402};
 
 use crate::body;
 use crate::call::{Call, Head};
@@ -166,7 +166,7 @@ fn word(state: &JobState) -> &'static str {
 }
 
 /// Whose job is meant, and which.
-fn named(head: &Head) -> Result<(String, ReceiptId), Problem> {
+fn named(head: &Head) -> Result<(Tenant, ReceiptId), Problem> {
     let id = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_job)?;
     Ok((head.caller.tenant.clone(), id))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
-use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Work};
+use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Tenant, Work};
 use tokio::sync::watch;
 
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A verification somebody asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    pub(crate) tenant: String,
+    pub(crate) tenant: Tenant,
     /// The request as `docs/requests.md` has it, in JSON.
     pub(crate) text: String,
     /// The chain its receipt continues, among the tenant's own.
@@ -44,7 +44,7 @@ const MAX_CHAIN: usize = 80;
 /// A verification that was submitted.
 pub(crate) struct Begun {
     pub(crate) id: ReceiptId,
-    tenant: String,
+    tenant: Tenant,
     views: Views,
     abandoned: Abandoned,
 }
@@ -97,8 +97,8 @@ pub(crate) async fn verify(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Ans
 }
 
 /// A job of this tenant.
-pub(crate) async fn job(bench: &Arc<Workbench>, tenant: &str, id: ReceiptId) -> Result<Option<JobView>, Problem> {
-    let tenant = tenant.to_owned();
+pub(crate) async fn job(bench: &Arc<Workbench>, tenant: &Tenant, id: ReceiptId) -> Result<Option<JobView>, Problem> {
+    let tenant = tenant.clone();
     Ok(inside(bench, move |bench| bench.verifications.job(&tenant, &id)).await??)
 }
 
@@ -109,10 +109,10 @@ pub(crate) struct Views {
 }
 
 /// Each state a job comes to; none when there is no such job.
-pub(crate) async fn follow(bench: &Arc<Workbench>, tenant: &str, id: ReceiptId) -> Result<Option<Views>, Problem> {
+pub(crate) async fn follow(bench: &Arc<Workbench>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
     let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
     let (send, states) = watch::channel(unknown);
-    let tenant = tenant.to_owned();
+    let tenant = tenant.clone();
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
     let following = inside(bench, move |bench| bench.verifications.follow(&tenant, &id, Box::new(listener))).await??;
     Ok(following.map(|following| Views { states, _following: following }))
@@ -127,15 +127,15 @@ pub(crate) async fn inside<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&bench)).await.map_err(|_| Problem::internal())
 }
 
-/// The name a tenant's chain has in the store, where chains of all tenants are.
-pub(crate) fn chain_of(tenant: &str, name: Option<&str>) -> Result<String, Problem> {
+/// The name of a chain that a client may choose. It has no slash, so it is no chain of a step.
+pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     let name = name.unwrap_or(CHAIN);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     if name.is_empty() || name.len() > MAX_CHAIN || !name.chars().all(plain) {
         let message = format!("name a chain with 1 to {MAX_CHAIN} letters, digits, `-`, `_`, `.` and `:`");
         return Err(Problem::bad("invalid_chain", message));
     }
-    Ok(if tenant.is_empty() { name.to_owned() } else { format!("{tenant}/{name}") })
+    Ok(name.to_owned())
 }
 
 fn submit(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Abandoned, Problem> {
@@ -143,7 +143,7 @@ fn submit(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Abandoned, Problem> 
     let request = Request::read(wanted.text.as_bytes(), Format::Json, None)
         .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let work = Work {
-        chain: chain_of(&wanted.tenant, wanted.chain.as_deref())?,
+        chain: chain_name(wanted.chain.as_deref())?,
         tenant: wanted.tenant,
         request,
         text: wanted.text,
@@ -165,14 +165,14 @@ fn gone() -> Problem {
 /// Cancels a verification nobody waits for, when it is dropped.
 struct Abandoned {
     bench: Option<Arc<Workbench>>,
-    tenant: String,
+    tenant: Tenant,
     id: ReceiptId,
 }
 
 impl Drop for Abandoned {
     fn drop(&mut self) {
         let Some(bench) = self.bench.take() else { return };
-        let (tenant, id) = (std::mem::take(&mut self.tenant), self.id);
+        let (tenant, id) = (self.tenant.clone(), self.id);
         drop(tokio::task::spawn_blocking(move || drop(bench.verifications.cancel(&tenant, &id))));
     }
 }

@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Desk, Language, StoreError, Verifications, accept,
-    boundary, check_document,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Desk, Language, StoreError, Tenant, Verifications,
+    accept, boundary, check_document,
 };
 
+use crate::keys::Caller;
 use crate::sent::Sent;
 
 /// A desk, and verifications that keep in the same store. Everything here may wait for a disk.
@@ -34,14 +35,21 @@ impl Workbench {
         self.desk.policy().is_some()
     }
 
-    /// Judges an attempt at a step of a tenant's run, unless `stop` is set meanwhile.
-    pub(crate) fn accept(&self, tenant: &str, sent: &Sent, stop: &AtomicBool) -> Result<Acceptance, AcceptError> {
+    /// Judges an attempt at a step of a run that the caller began, or that `begun_by` did, unless `stop` is set meanwhile.
+    pub(crate) fn accept(
+        &self,
+        caller: &Caller,
+        begun_by: Option<&str>,
+        sent: &Sent,
+        stop: &AtomicBool,
+    ) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {
             workflow: &sent.workflow,
             policy: None,
             step: &sent.step,
-            tenant,
+            sender: caller.sender(),
             run: sent.run.as_deref(),
+            begun_by,
             number: sent.number,
             response: sent.response.as_bytes(),
             trace: sent.trace.as_deref().map(str::as_bytes),
@@ -57,7 +65,7 @@ impl Workbench {
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
     pub(crate) fn decide(
         &self,
-        tenant: &str,
+        tenant: &Tenant,
         request: &boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
@@ -70,15 +78,15 @@ impl Workbench {
     }
 
     /// A tenant's receipt.
-    pub(crate) fn receipt(&self, tenant: &str, id: &str) -> Result<Option<Json>, StoreError> {
+    pub(crate) fn receipt(&self, tenant: &Tenant, id: &str) -> Result<Option<Json>, StoreError> {
         let Ok(id) = id.parse() else { return Ok(None) };
-        let kept = self.desk.store().kept_receipt(&id)?.filter(|kept| kept.tenant == tenant);
+        let kept = self.desk.store().of(tenant).receipt(&id)?;
         Ok(kept.map(|kept| kept.receipt.document().clone()))
     }
 
     /// The text of a tenant's decision receipt.
-    pub(crate) fn decision(&self, tenant: &str, id: &str) -> Result<Option<String>, StoreError> {
-        let kept = self.desk.store().decision(id)?.filter(|kept| kept.about.tenant == tenant);
+    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
+        let kept = self.desk.store().of(tenant).decision(id)?;
         Ok(kept.map(|kept| kept.document))
     }
 }

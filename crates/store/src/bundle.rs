@@ -1,26 +1,29 @@
 //! What is kept together or not at all: a judgment with the state it leads to, a decision with what it spends.
 
-use proofmark_receipt::ReceiptId;
+use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest};
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::StoreError;
 use crate::jobs::{self, JobEnd, NewJob};
-use crate::kept;
+use crate::kept::{self, Spend};
+use crate::read;
 use crate::served::{self, Answer, Execution, Finding, Review};
 use crate::store::NewReceipt;
+use crate::tenant::Tenant;
 use crate::write::{ReceiptRow, insert_receipt, refusal};
 
 /// The most runs or decisions one listing has.
 pub const MAX_LISTED: usize = 1000;
 
-/// Things of which all are kept, or none.
+/// Things of one tenant, of which all are kept, or none.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     /// A receipt.
     pub receipt: Option<NewReceipt>,
-    /// The request a receipt answers, as JSON, so that it can be run again.
-    pub request: Option<(ReceiptId, String)>,
-    /// The receipt of the same tenant in whose place `receipt` stands.
+    /// The request that `receipt` answers, as JSON, so that it can be run again.
+    pub request: Option<String>,
+    /// The receipt, issued here for the same tenant, in whose place `receipt` stands.
     pub supersedes: Option<ReceiptId>,
     /// A job that is to outlive the process.
     pub new_job: Option<NewJob>,
@@ -31,7 +34,7 @@ pub struct Bundle {
     /// A decision.
     pub decision: Option<Decision>,
     /// The decision it is linked to; it is refused when another was kept last. Not looked at when nothing is said.
-    pub follows: Option<String>,
+    pub follows: Option<ReceiptId>,
     /// What was answered, so that the same request gets the same answer.
     pub answer: Option<Answer>,
     /// An execution that was reported.
@@ -41,7 +44,7 @@ pub struct Bundle {
     /// A review.
     pub review: Option<Review>,
     /// Receipts and approvals that are used up by it.
-    pub spends: Vec<ReceiptId>,
+    pub spends: Vec<Spend>,
     /// What uses them up: a run or the id of a decision.
     pub spent_by: String,
     /// When, in milliseconds after 1970-01-01T00:00:00Z.
@@ -53,6 +56,9 @@ pub struct Bundle {
 pub struct StepRun {
     /// The run.
     pub run: String,
+    /// Who began it: the id of an API key, `local` for the command line, empty where nobody recorded it. Runs of one name
+    /// that different callers began are different runs.
+    pub begun_by: String,
     /// The step.
     pub step: String,
     /// How often the state has changed; to be kept, one more than what is kept.
@@ -68,14 +74,18 @@ pub struct Decision {
     pub decision_id: String,
     /// When it was made, in milliseconds after 1970-01-01T00:00:00Z.
     pub decided_at: i64,
-    /// Its outcome.
+    /// Its outcome, as its receipt says it.
     pub outcome: String,
+    /// Whether the action may execute.
+    pub allowed: bool,
     /// What identifies the action, but for how it is presented.
     pub fingerprint: String,
     /// Its position in the store's chain of decisions; the first is 0.
     pub position: u64,
     /// The decision receipt, as JSON.
     pub document: String,
+    /// SHA-256 of the decision receipt in canonical form, which the next one links to; none in rows of older versions.
+    pub hash: Option<Sha256Digest>,
     /// For whom and on what, as far as it was said.
     pub about: About,
 }
@@ -83,8 +93,6 @@ pub struct Decision {
 /// For whom a decision was made, and on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Whose it is; empty where tenants are not told apart.
-    pub tenant: String,
     /// The agent that asked.
     pub agent: Option<String>,
     /// The class of the action.
@@ -102,6 +110,7 @@ pub struct About {
 }
 
 pub(crate) struct BundleRow {
+    tenant: Tenant,
     bundle: Bundle,
     receipt: Option<ReceiptRow>,
 }
@@ -109,9 +118,13 @@ pub(crate) struct BundleRow {
 impl BundleRow {
     /// # Errors
     /// As [`ReceiptRow::new`].
-    pub(crate) fn new(mut bundle: Bundle) -> Result<Self, StoreError> {
-        let receipt = bundle.receipt.take().map(ReceiptRow::new).transpose()?;
-        Ok(Self { bundle, receipt })
+    pub(crate) fn new(tenant: Tenant, mut bundle: Bundle) -> Result<Self, StoreError> {
+        let receipt = bundle.receipt.take().map(|new| ReceiptRow::new(tenant.clone(), new)).transpose()?;
+        Ok(Self { tenant, bundle, receipt })
+    }
+
+    pub(crate) fn at(&self) -> i64 {
+        self.bundle.at
     }
 
     /// Writes all of it, or answers why it is refused, having changed nothing.
@@ -119,23 +132,22 @@ impl BundleRow {
         if let Some(refused) = self.refusal(transaction)? {
             return Ok(Err(refused));
         }
-        if let Some(row) = &self.receipt
-            && let Err(refused) = insert_receipt(transaction, row)?
-        {
-            return Ok(Err(refused));
+        if let Some(row) = &self.receipt {
+            match insert_receipt(transaction, row)? {
+                Ok(sequence) => kept::put(transaction, &self.tenant, &self.bundle, sequence)?,
+                Err(refused) => return Ok(Err(refused)),
+            }
         }
-        kept::put(transaction, &self.bundle, self.receipt.as_ref())?;
-        jobs::put(transaction, &self.bundle)?;
+        jobs::put(transaction, &self.tenant, &self.bundle)?;
         if let Some(run) = &self.bundle.run {
-            put_run(transaction, run, self.bundle.at)?;
+            put_run(transaction, &self.tenant, run, self.bundle.at)?;
         }
         if let Some(decision) = &self.bundle.decision {
-            put_decision(transaction, decision)?;
+            put_decision(transaction, &self.tenant, decision)?;
         }
-        served::put(transaction, &self.bundle)?;
-        for id in &self.bundle.spends {
-            let sql = "INSERT INTO spent (receipt_id, spent_by, spent_at) VALUES (?1, ?2, ?3)";
-            transaction.prepare_cached(sql)?.execute((id.as_bytes(), &self.bundle.spent_by, self.bundle.at))?;
+        served::put(transaction, &self.tenant, &self.bundle)?;
+        for spend in &self.bundle.spends {
+            kept::spend(transaction, &self.tenant, spend, &self.bundle.spent_by, self.bundle.at)?;
         }
         Ok(Ok(()))
     }
@@ -146,53 +158,59 @@ impl BundleRow {
         {
             return Ok(Some(refused));
         }
-        if let Some(refused) = kept::refusal(connection, &self.bundle, self.receipt.as_ref())? {
+        if let Some(refused) = kept::refusal(connection, &self.tenant, &self.bundle)? {
             return Ok(Some(refused));
         }
-        if let Some(refused) = jobs::refusal(connection, &self.bundle)? {
+        if let Some(refused) = jobs::refusal(connection, &self.tenant, &self.bundle)? {
             return Ok(Some(refused));
         }
         if let Some(run) = &self.bundle.run {
-            let kept = step_run(connection, &run.run, &run.step)?.map_or(0, |kept| kept.version);
+            let kept =
+                step_run(connection, &self.tenant, &run.begun_by, &run.run, &run.step)?.map_or(0, |kept| kept.version);
             if run.version != kept + 1 {
                 return Ok(Some(StoreError::RunMoved { run: run.run.clone(), step: run.step.clone() }));
             }
         }
         if let Some(new) = &self.bundle.decision {
-            if decision(connection, &new.decision_id)?.is_some() {
+            if is_decision(connection, &new.decision_id)? {
                 return Ok(Some(StoreError::DecisionKept(new.decision_id.clone())));
             }
             let last = last_decision(connection)?;
             let next = last.as_ref().map_or(0, |last| last.position + 1);
-            let follows = self.bundle.follows.as_deref();
-            let other = follows.is_some() && follows != last.as_ref().map(|last| last.decision_id.as_str());
+            let follows = self.bundle.follows;
+            let other = follows.is_some() && follows != last.map(|last| last.receipt_id);
             if new.position != next || other {
                 return Ok(Some(StoreError::DecisionMoved { next }));
             }
         }
-        if let Some(refused) = served::refusal(connection, &self.bundle)? {
+        if let Some(refused) = served::refusal(connection, &self.tenant, &self.bundle)? {
             return Ok(Some(refused));
         }
-        for (index, id) in self.bundle.spends.iter().enumerate() {
-            let twice = self.bundle.spends.iter().take(index).any(|earlier| earlier == id);
-            if twice || is_spent(connection, id)? {
-                return Ok(Some(StoreError::Spent(*id)));
+        for (index, spend) in self.bundle.spends.iter().enumerate() {
+            let twice = self.bundle.spends.iter().take(index).any(|earlier| earlier.content == spend.content);
+            if twice || kept::is_spent(connection, &self.tenant, spend)? {
+                return Ok(Some(StoreError::Spent(spend.receipt_id)));
+            }
+            if kept::is_superseded(connection, &self.tenant, spend)? {
+                return Ok(Some(StoreError::Superseded(spend.receipt_id)));
             }
         }
         Ok(None)
     }
 }
 
-fn put_run(transaction: &Transaction<'_>, run: &StepRun, at: i64) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO runs (run, step, version, state, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT (run, step) DO UPDATE SET version = ?3, state = ?4, updated_at = ?5";
+fn put_run(transaction: &Transaction<'_>, tenant: &Tenant, run: &StepRun, at: i64) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO runs (tenant, begun_by, run, step, version, state, updated_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+               ON CONFLICT (tenant, run, step, begun_by) DO UPDATE SET version = ?5, state = ?6, updated_at = ?7";
     let mut statement = transaction.prepare_cached(sql)?;
-    statement.execute((&run.run, &run.step, run.version.cast_signed(), &run.state, at)).map(drop)
+    let version = run.version.cast_signed();
+    statement.execute((tenant.as_str(), &run.begun_by, &run.run, &run.step, version, &run.state, at)).map(drop)
 }
 
-fn put_decision(transaction: &Transaction<'_>, new: &Decision) -> rusqlite::Result<()> {
+fn put_decision(transaction: &Transaction<'_>, tenant: &Tenant, new: &Decision) -> rusqlite::Result<()> {
     let sql = format!(
-        "INSERT INTO decisions ({DECISION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+        "INSERT INTO decisions ({DECISION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
     );
     let about = &new.about;
     transaction
@@ -204,7 +222,7 @@ fn put_decision(transaction: &Transaction<'_>, new: &Decision) -> rusqlite::Resu
             new.fingerprint,
             new.position.cast_signed(),
             new.document,
-            about.tenant,
+            tenant.as_str(),
             about.agent,
             about.class,
             about.mode,
@@ -212,51 +230,97 @@ fn put_decision(transaction: &Transaction<'_>, new: &Decision) -> rusqlite::Resu
             about.candidate,
             about.action,
             about.review,
+            new.allowed,
+            new.hash.as_ref().map(Sha256Digest::as_bytes),
         ])
         .map(drop)
 }
 
-pub(crate) fn is_spent(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT 1 FROM spent WHERE receipt_id = ?1")?.exists([id.as_bytes()])
+pub(crate) fn step_run(
+    connection: &Connection,
+    tenant: &Tenant,
+    begun_by: &str,
+    run: &str,
+    step: &str,
+) -> rusqlite::Result<Option<StepRun>> {
+    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND begun_by = ?2 AND run = ?3 AND step = ?4");
+    connection.prepare_cached(&sql)?.query_row([tenant.as_str(), begun_by, run, step], read_run).optional()
 }
 
-pub(crate) fn step_run(connection: &Connection, run: &str, step: &str) -> rusqlite::Result<Option<StepRun>> {
-    let sql = "SELECT run, step, version, state FROM runs WHERE run = ?1 AND step = ?2";
-    connection.prepare_cached(sql)?.query_row([run, step], read_run).optional()
+pub(crate) fn runs(connection: &Connection, tenant: &Tenant, run: Option<&str>) -> rusqlite::Result<Vec<StepRun>> {
+    let sql = format!(
+        "SELECT {RUN} FROM runs WHERE tenant = ?1 AND (?2 IS NULL OR run = ?2)
+         ORDER BY updated_at DESC, run, step, begun_by LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map((tenant.as_str(), run, MAX_LISTED as i64), read_run)?.collect()
 }
 
-pub(crate) fn runs(connection: &Connection, run: Option<&str>) -> rusqlite::Result<Vec<StepRun>> {
-    let sql = "SELECT run, step, version, state FROM runs WHERE ?1 IS NULL OR run = ?1
-               ORDER BY updated_at DESC, run, step LIMIT ?2";
+pub(crate) fn all_runs(connection: &Connection) -> rusqlite::Result<Vec<(Tenant, StepRun)>> {
+    let sql = format!("SELECT {RUN}, tenant FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let read = |row: &Row<'_>| Ok((Tenant::kept(row.get_ref(5)?.as_str()?), read_run(row)?));
+    statement.query_map([MAX_LISTED as i64], read)?.collect()
+}
+
+/// Whether `by` began a run of this name, and who else did, if anybody.
+pub(crate) fn begun(
+    connection: &Connection,
+    tenant: &Tenant,
+    run: &str,
+    by: &str,
+) -> rusqlite::Result<(bool, Option<String>)> {
+    let sql = "SELECT coalesce(max(begun_by = ?3), 0), max(CASE WHEN begun_by <> ?3 THEN begun_by END)
+               FROM runs WHERE tenant = ?1 AND run = ?2";
     let mut statement = connection.prepare_cached(sql)?;
-    statement.query_map((run, MAX_LISTED as i64), read_run)?.collect()
+    statement.query_row([tenant.as_str(), run, by], |row| Ok((row.get(0)?, row.get(1)?)))
 }
+
+const RUN: &str = "run, begun_by, step, version, state";
 
 fn read_run(row: &Row<'_>) -> rusqlite::Result<StepRun> {
-    let version: i64 = row.get(2)?;
-    Ok(StepRun { run: row.get(0)?, step: row.get(1)?, version: version.cast_unsigned(), state: row.get(3)? })
+    let version: i64 = row.get(3)?;
+    Ok(StepRun {
+        run: row.get(0)?,
+        begun_by: row.get(1)?,
+        step: row.get(2)?,
+        version: version.cast_unsigned(),
+        state: row.get(4)?,
+    })
 }
 
-pub(crate) fn decision(connection: &Connection, id: &str) -> rusqlite::Result<Option<Decision>> {
+pub(crate) fn decision(connection: &Connection, tenant: &Tenant, id: &str) -> rusqlite::Result<Option<Decision>> {
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1 AND tenant = ?2");
+    connection.prepare_cached(&sql)?.query_row([id, tenant.as_str()], read_decision).optional()
+}
+
+pub(crate) fn any_decision(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Tenant, Decision)>> {
     let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([id], read_decision).optional()
+    connection.prepare_cached(&sql)?.query_row([id], read_any_decision).optional()
 }
 
-/// Decisions on the same action, newest first.
-pub(crate) fn decisions_on(connection: &Connection, fingerprint: &str) -> rusqlite::Result<Vec<Decision>> {
-    let sql = format!("SELECT {DECISION} FROM decisions WHERE fingerprint = ?1 ORDER BY sequence DESC LIMIT ?2");
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_map((fingerprint, MAX_LISTED as i64), read_decision)?.collect()
+fn is_decision(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM decisions WHERE decision_id = ?1")?.exists([id])
 }
 
-/// The decision that was kept last.
-pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<Decision>> {
-    let sql = format!("SELECT {DECISION} FROM decisions ORDER BY position DESC LIMIT 1");
-    connection.prepare_cached(&sql)?.query_row([], read_decision).optional()
+/// The decision that was kept last, as the end of the chain: its document need not be readable.
+pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<ChainTip>> {
+    let sql = "SELECT decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
+    let tip = |row: &Row<'_>| {
+        let id = row.get_ref(0)?.as_str()?;
+        let receipt_id = id.parse().map_err(|error| read::changed(0, Type::Text, error))?;
+        Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: read::count(row, 2)? })
+    };
+    connection.prepare_cached(sql)?.query_row([], tip).optional()
 }
 
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
-                                   class, mode, expires_at, candidate, action, review";
+                                   class, mode, expires_at, candidate, action, review, allowed, hash";
+
+/// A row that begins with [`DECISION`], and whose it is.
+pub(crate) fn read_any_decision(row: &Row<'_>) -> rusqlite::Result<(Tenant, Decision)> {
+    Ok((Tenant::kept(row.get_ref(6)?.as_str()?), read_decision(row)?))
+}
 
 pub(crate) fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
     Ok(Decision {
@@ -266,8 +330,9 @@ pub(crate) fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         fingerprint: row.get(3)?,
         position: row.get::<_, i64>(4)?.cast_unsigned(),
         document: row.get(5)?,
+        allowed: row.get(14)?,
+        hash: row.get::<_, Option<[u8; 32]>>(15)?.map(Sha256Digest::from_bytes),
         about: About {
-            tenant: row.get(6)?,
             agent: row.get(7)?,
             class: row.get(8)?,
             mode: row.get(9)?,

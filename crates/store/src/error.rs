@@ -4,6 +4,8 @@ use proofmark_receipt::ReceiptId;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::write::MAX_CHAIN_NAME;
+
 /// Why the store could not be opened, read or written. It can be cloned because a failed commit fails every receipt of
 /// its group.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,8 +78,8 @@ pub enum StoreError {
         /// The store's file.
         path: PathBuf,
     },
-    /// A receipt with this id is kept already; ids are unique (VRF 1.0, security considerations 1).
-    #[error("keep the receipt `{0}`: one with this id is kept already; make a receipt with a new id")]
+    /// A receipt of the same issuer with this id is kept already; ids are unique (VRF 1.0, security considerations 1).
+    #[error("keep the receipt `{0}`: one of this issuer with this id is kept already; make a receipt with a new id")]
     Duplicate(ReceiptId),
     /// The receipt does not continue the chain from its tip, which another receipt has moved.
     #[error(
@@ -100,8 +102,8 @@ pub enum StoreError {
         /// The longest that is read.
         max: usize,
     },
-    /// The name can not be that of a chain.
-    #[error("use `{0}` as the name of a chain: write 1 to 200 bytes without control characters")]
+    /// The name cannot be that of a chain.
+    #[error("use `{0}` as the name of a chain: write 1 to {MAX_CHAIN_NAME} bytes without control characters")]
     ChainName(String),
     /// Another judgment of the step was kept first.
     #[error("judge step `{step}` of run `{run}`: another judgment was kept meanwhile; judge the attempt again")]
@@ -118,7 +120,7 @@ pub enum StoreError {
     #[error("find the receipt `{0}`: there is none with this id; write the id of a receipt that is kept")]
     NoReceipt(ReceiptId),
     /// Another receipt stands in its place already.
-    #[error("supersede the receipt `{0}`: another stands in its place already; supersede that one")]
+    #[error("use the receipt `{0}`: another stands in its place already; use that one")]
     Superseded(ReceiptId),
     /// The job has ended, or another process runs it; what was done of it here does not count.
     #[error("finish the job `{0}`: it has ended or another process runs it; ask what came of it")]

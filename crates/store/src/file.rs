@@ -112,8 +112,8 @@ fn without_header(path: &Path) -> StoreError {
     if let Err(error) = read {
         return StoreError::of_io(path, &error);
     }
-    let sign = schema::SIGN.as_bytes();
-    match start.contains(&0) && start.windows(sign.len()).any(|window| window == sign) {
+    let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
+    match start.contains(&0) && schema::SIGNS.into_iter().any(is_signed) {
         true => StoreError::Damaged { path: path.to_owned(), detail: "its header is overwritten".to_owned() },
         false => StoreError::Foreign { path: path.to_owned() },
     }

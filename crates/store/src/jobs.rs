@@ -13,6 +13,7 @@ use crate::bundle::Bundle;
 use crate::error::StoreError;
 use crate::read;
 use crate::store::Store;
+use crate::tenant::Tenant;
 use crate::write::Write;
 
 /// The most jobs [`Store::take_over_jobs`] gives at a time.
@@ -26,8 +27,6 @@ pub const MAX_PRUNED: usize = 1000;
 pub struct NewJob {
     /// Its id, which its receipt will have.
     pub job_id: ReceiptId,
-    /// Whose it is.
-    pub tenant: String,
     /// What is asked, as JSON.
     pub request: String,
     /// How many checks it has.
@@ -78,6 +77,8 @@ pub enum JobState {
 /// A job as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptJob {
+    /// Whose it is.
+    pub tenant: Tenant,
     /// The job. Its `request` is empty once it has ended, its lease without an owner.
     pub job: NewJob,
     /// Where it is.
@@ -85,16 +86,8 @@ pub struct KeptJob {
 }
 
 impl Store {
-    /// The job with this id.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn job(&self, id: &ReceiptId) -> Result<Option<KeptJob>, StoreError> {
-        self.read(|connection| job(connection, id))
-    }
-
     /// Takes over jobs whose lease has run out by `now`, oldest lease first, at most `limit` and [`MAX_TAKEN`]. Their
-    /// requests are left out, however long they are: [`Store::job`] has them.
+    /// requests are left out, however long they are: [`crate::TenantStore::job`] has them.
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
@@ -104,13 +97,13 @@ impl Store {
         Ok(taken.try_recv().unwrap_or_default())
     }
 
-    /// Prolongs all leases of this owner; the ids of their jobs.
+    /// Prolongs all leases of this owner at `now`; the ids of their jobs, and whose they are.
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
-    pub fn renew_leases(&self, lease: &Lease) -> Result<Vec<ReceiptId>, StoreError> {
+    pub fn renew_leases(&self, lease: &Lease, now: i64) -> Result<Vec<(Tenant, ReceiptId)>, StoreError> {
         let (found, renewed) = mpsc::channel();
-        self.change(Change::Renew { lease: lease.clone(), found })?;
+        self.change(Change::Renew { lease: lease.clone(), now, found })?;
         Ok(renewed.try_recv().unwrap_or_default())
     }
 
@@ -120,16 +113,6 @@ impl Store {
     /// Whatever keeps the store from being written.
     pub fn release_leases(&self, owner: &str) -> Result<(), StoreError> {
         self.change(Change::Release { owner: owner.to_owned() })
-    }
-
-    /// Cancels a tenant's job, whoever runs it; false where it has ended or there is none.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being written.
-    pub fn cancel_job(&self, id: &ReceiptId, tenant: &str, at: i64) -> Result<bool, StoreError> {
-        let (found, cancelled) = mpsc::channel();
-        self.change(Change::Cancel { job_id: *id, tenant: tenant.to_owned(), at, found })?;
-        Ok(cancelled.try_recv().unwrap_or_default())
     }
 
     /// Forgets answers that were given, and jobs that ended, before this time in milliseconds after
@@ -143,7 +126,7 @@ impl Store {
         Ok(pruned.try_recv().unwrap_or_default())
     }
 
-    fn change(&self, change: Change) -> Result<(), StoreError> {
+    pub(crate) fn change(&self, change: Change) -> Result<(), StoreError> {
         self.writer.submit(Ok(Write::Jobs(change))).wait()
     }
 }
@@ -151,19 +134,28 @@ impl Store {
 /// A change of jobs that are kept. What it finds is sent before the commit, and counts only after it.
 pub(crate) enum Change {
     TakeOver { lease: Lease, now: i64, limit: usize, found: Sender<Vec<KeptJob>> },
-    Renew { lease: Lease, found: Sender<Vec<ReceiptId>> },
+    Renew { lease: Lease, now: i64, found: Sender<Vec<(Tenant, ReceiptId)>> },
     Release { owner: String },
-    Cancel { job_id: ReceiptId, tenant: String, at: i64, found: Sender<bool> },
+    Cancel { job_id: ReceiptId, tenant: Tenant, at: i64, found: Sender<bool> },
     Prune { before: i64, found: Sender<usize> },
 }
 
 impl Change {
+    /// When it was asked for; 0 where that was not said.
+    pub(crate) fn at(&self) -> i64 {
+        match self {
+            Self::TakeOver { now, .. } | Self::Renew { now, .. } => *now,
+            Self::Cancel { at, .. } => *at,
+            Self::Release { .. } | Self::Prune { .. } => 0,
+        }
+    }
+
     pub(crate) fn apply(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         match self {
             Self::TakeOver { lease, now, limit, found } => {
                 drop(found.send(take_over(transaction, lease, *now, *limit)?));
             }
-            Self::Renew { lease, found } => drop(found.send(renew(transaction, lease)?)),
+            Self::Renew { lease, found, .. } => drop(found.send(renew(transaction, lease)?)),
             Self::Release { owner } => {
                 let sql = "UPDATE jobs SET owner = NULL, lease_until = 0 WHERE state = 'waiting' AND owner = ?1";
                 transaction.prepare_cached(sql)?.execute([owner])?;
@@ -171,7 +163,8 @@ impl Change {
             Self::Cancel { job_id, tenant, at, found } => {
                 let sql = "UPDATE jobs SET state = 'cancelled', owner = NULL, request = '', finished_at = ?3
                            WHERE job_id = ?1 AND tenant = ?2 AND state = 'waiting'";
-                let changed = transaction.prepare_cached(sql)?.execute(params![job_id.as_bytes(), tenant, at])?;
+                let changed =
+                    transaction.prepare_cached(sql)?.execute(params![job_id.as_bytes(), tenant.as_str(), at])?;
                 let _nobody_asks = found.send(changed > 0);
             }
             Self::Prune { before, found } => drop(found.send(prune(transaction, *before)?)),
@@ -180,17 +173,23 @@ impl Change {
     }
 }
 
-/// Why this part of a bundle can not be kept, if so.
-pub(crate) fn refusal(connection: &Connection, bundle: &Bundle) -> rusqlite::Result<Option<StoreError>> {
+/// Why this part of a bundle cannot be kept, if so. Ids of jobs are drawn here; a receipt that somebody brought under
+/// one takes nothing from the job.
+pub(crate) fn refusal(
+    connection: &Connection,
+    tenant: &Tenant,
+    bundle: &Bundle,
+) -> rusqlite::Result<Option<StoreError>> {
     if let Some(new) = &bundle.new_job {
-        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1 UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1";
-        if connection.prepare_cached(sql)?.exists([new.job_id.as_bytes()])? {
+        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1
+                   UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1 AND tenant = ?2 AND trust IS NULL";
+        if connection.prepare_cached(sql)?.exists(params![new.job_id.as_bytes(), tenant.as_str()])? {
             return Ok(Some(StoreError::JobTaken(new.job_id)));
         }
     }
     if let Some(end) = &bundle.job {
-        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1 AND owner = ?2 AND state = 'waiting'";
-        if !connection.prepare_cached(sql)?.exists((end.job_id.as_bytes(), &end.owner))? {
+        let sql = "SELECT 1 FROM jobs WHERE job_id = ?1 AND owner = ?2 AND tenant = ?3 AND state = 'waiting'";
+        if !connection.prepare_cached(sql)?.exists(params![end.job_id.as_bytes(), end.owner, tenant.as_str()])? {
             return Ok(Some(StoreError::JobTaken(end.job_id)));
         }
     }
@@ -198,14 +197,14 @@ pub(crate) fn refusal(connection: &Connection, bundle: &Bundle) -> rusqlite::Res
 }
 
 /// Writes this part of a bundle.
-pub(crate) fn put(transaction: &Transaction<'_>, bundle: &Bundle) -> rusqlite::Result<()> {
+pub(crate) fn put(transaction: &Transaction<'_>, tenant: &Tenant, bundle: &Bundle) -> rusqlite::Result<()> {
     if let Some(new) = &bundle.new_job {
         let sql = "INSERT INTO jobs (job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until,
                                      created_at)
                    VALUES (?1, ?2, 'waiting', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         transaction.prepare_cached(sql)?.execute(params![
             new.job_id.as_bytes(),
-            new.tenant,
+            tenant.as_str(),
             new.request,
             new.checks.cast_signed(),
             new.chain,
@@ -244,11 +243,12 @@ fn take_over(transaction: &Transaction<'_>, lease: &Lease, now: i64, limit: usiz
     Ok(taken)
 }
 
-fn renew(transaction: &Transaction<'_>, lease: &Lease) -> rusqlite::Result<Vec<ReceiptId>> {
-    let sql = "UPDATE jobs SET lease_until = ?2 WHERE state = 'waiting' AND owner = ?1 RETURNING job_id";
+fn renew(transaction: &Transaction<'_>, lease: &Lease) -> rusqlite::Result<Vec<(Tenant, ReceiptId)>> {
+    let sql = "UPDATE jobs SET lease_until = ?2 WHERE state = 'waiting' AND owner = ?1
+               RETURNING job_id, tenant";
     let mut statement = transaction.prepare_cached(sql)?;
-    let rows = statement.query_map(params![lease.owner, lease.until], |row| read::receipt_id(row, 0))?;
-    rows.collect()
+    let read = |row: &Row<'_>| Ok((Tenant::kept(row.get_ref(1)?.as_str()?), read::receipt_id(row, 0)?));
+    statement.query_map(params![lease.owner, lease.until], read)?.collect()
 }
 
 fn prune(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<usize> {
@@ -259,9 +259,9 @@ fn prune(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<usize> 
     Ok(answers + transaction.prepare_cached(jobs)?.execute([before, limit])?)
 }
 
-fn job(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<Option<KeptJob>> {
-    let sql = format!("SELECT {JOB} FROM jobs WHERE job_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([id.as_bytes()], read_job).optional()
+pub(crate) fn job(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> rusqlite::Result<Option<KeptJob>> {
+    let sql = format!("SELECT {JOB} FROM jobs WHERE job_id = ?1 AND tenant = ?2");
+    connection.prepare_cached(&sql)?.query_row(params![id.as_bytes(), tenant.as_str()], read_job).optional()
 }
 
 const JOB_WITHOUT_REQUEST: &str =
@@ -280,7 +280,6 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<KeptJob> {
     let owner: Option<String> = row.get(7)?;
     let job = NewJob {
         job_id: read::receipt_id(row, 0)?,
-        tenant: row.get(1)?,
         request: row.get(3)?,
         checks: read::count(row, 4)?,
         chain: row.get(5)?,
@@ -288,5 +287,5 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<KeptJob> {
         lease: Lease { owner: owner.unwrap_or_default(), until: row.get(8)? },
         created_at: row.get(10)?,
     };
-    Ok(KeptJob { job, state })
+    Ok(KeptJob { tenant: Tenant::kept(row.get_ref(1)?.as_str()?), job, state })
 }

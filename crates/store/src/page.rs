@@ -20,8 +20,6 @@ pub struct Filter {
     pub task_id: Option<String>,
     /// Only those of this chain.
     pub chain: Option<String>,
-    /// Only those of this tenant.
-    pub tenant: Option<String>,
     /// Only those this signer signed, in the spelling of [`proofmark_receipt::SignerId`].
     pub signer: Option<String>,
     /// Only those verified at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
@@ -42,7 +40,6 @@ impl Default for Filter {
             tier: None,
             task_id: None,
             chain: None,
-            tenant: None,
             signer: None,
             since: None,
             until: None,
@@ -57,6 +54,8 @@ impl Default for Filter {
 pub struct Page {
     /// The receipts, in the reverse order of their being kept.
     pub receipts: Vec<KeptReceipt>,
+    /// How many more there are in this place that are not as they were kept, and so cannot be read.
+    pub unreadable: usize,
     /// Where the next page begins; none when this is the last.
     pub next: Option<Cursor>,
 }

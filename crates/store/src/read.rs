@@ -6,11 +6,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::kept::{self, KeptReceipt};
 use crate::page::{Cursor, Filter, MAX_PAGE, Page};
+use crate::tenant::Tenant;
 
-/// The fewest hex digits of an id that [`crate::Store::find`] looks for.
+/// The fewest hex digits of an id that [`crate::Store::all_tenants_find`] looks for.
 pub const MIN_PREFIX: usize = 4;
 
-/// The most ids [`crate::Store::find`] gives.
+/// The most ids [`crate::Store::all_tenants_find`] gives.
 pub const MAX_FOUND: usize = 10;
 
 /// The most bytes of receipts that are read at a time, one receipt at least: pages end there.
@@ -19,45 +20,69 @@ const MAX_PAGE_BYTES: usize = 8 << 20;
 /// The columns [`kept`] reads.
 pub(crate) const KEPT: &str = "hash, document";
 
-pub(crate) fn receipt(connection: &Connection, id: &ReceiptId) -> rusqlite::Result<Option<Receipt>> {
-    let sql = format!("SELECT {KEPT} FROM receipts WHERE receipt_id = ?1");
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_row([id.as_bytes()], kept).optional()
-}
+/// The chain of the tenant `?1` with the name `?2`.
+const CHAIN: &str = "(SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)";
 
 /// The ids from the first one to the last one that a prefix can stand for.
 pub(crate) fn between(connection: &Connection, first: &[u8; 16], last: &[u8; 16]) -> rusqlite::Result<Vec<ReceiptId>> {
-    let sql = "SELECT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
+    let sql =
+        "SELECT DISTINCT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| receipt_id(row, 0))?;
     rows.collect()
 }
 
-pub(crate) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page> {
+/// The receipts a filter lets through, of one tenant or of all.
+pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> rusqlite::Result<Page> {
     let limit = filter.limit.clamp(1, MAX_PAGE);
-    let (sql, values) = list_statement(filter, limit);
+    let (sql, values) = list_statement(tenant, filter, limit);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let (mut found, mut bytes, mut more) = (Vec::<(i64, KeptReceipt)>::new(), 0, false);
+    let (mut found, mut unreadable, mut bytes, mut more) = (Vec::<KeptReceipt>::new(), 0, 0, false);
+    let mut last = None;
     while let Some(row) = rows.next()? {
-        bytes += row.get_ref(1)?.as_str()?.len();
+        bytes += row.get_ref(1)?.as_bytes()?.len();
         // One more than asked for is looked up: it tells whether there is a next page.
-        more = found.len() == limit || (bytes > MAX_PAGE_BYTES && !found.is_empty());
+        more = found.len() + unreadable == limit || (bytes > MAX_PAGE_BYTES && last.is_some());
         if more {
             break;
         }
-        found.push(kept::with_place(row)?);
+        last = Some(Cursor(row.get(2)?));
+        match readable(kept::with_place(row))? {
+            Some(receipt) => found.push(receipt),
+            None => unreadable += 1,
+        }
     }
-    let last = found.last().map(|(sequence, _)| Cursor(*sequence));
-    Ok(Page { next: last.filter(|_| more), receipts: found.into_iter().map(|(_, receipt)| receipt).collect() })
+    Ok(Page { next: last.filter(|_| more), receipts: found, unreadable })
 }
 
-/// The receipts over one output, newest first; at most [`MAX_PAGE`].
-pub(crate) fn over(connection: &Connection, tenant: &str, output: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql =
-        format!("SELECT {KEPT} FROM receipts WHERE output = ?1 AND tenant IN ('', ?2) ORDER BY sequence DESC LIMIT ?3");
+/// A row that is not what was kept stops nothing but itself: it is none.
+fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(rusqlite::Error::FromSqlConversionFailure(..)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. Those that
+/// another has superseded are left out, and those that cannot be read.
+pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> rusqlite::Result<Vec<Receipt>> {
+    let sql = format!(
+        "SELECT {KEPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) AND superseded_by IS NULL
+         ORDER BY sequence DESC LIMIT ?3"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
-    limited(statement.query((output, tenant, MAX_PAGE as i64))?)
+    let mut rows = statement.query((output, tenant.as_str(), MAX_PAGE as i64))?;
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        bytes += row.get_ref(1)?.as_bytes()?.len();
+        if bytes > MAX_PAGE_BYTES && !found.is_empty() {
+            break;
+        }
+        found.extend(readable(kept(row))?);
+    }
+    Ok(found)
 }
 
 /// The receipts of these rows, as far as [`MAX_PAGE_BYTES`] go.
@@ -73,42 +98,42 @@ fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
     Ok(found)
 }
 
-pub(crate) fn chain(connection: &Connection, name: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!("SELECT {KEPT} FROM receipts JOIN chains USING (chain_id) WHERE name = ?1 ORDER BY position");
+pub(crate) fn chain(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Vec<Receipt>> {
+    let sql = format!("SELECT {KEPT} FROM receipts WHERE chain_id = {CHAIN} ORDER BY position");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([name], kept)?;
+    let rows = statement.query_map([tenant.as_str(), name], kept)?;
     rows.collect()
 }
 
 /// The receipts of a chain from this position on, first to last.
 pub(crate) fn chain_from(
     connection: &Connection,
+    tenant: &Tenant,
     name: &str,
     position: u64,
     limit: usize,
 ) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!(
-        "SELECT {KEPT} FROM receipts JOIN chains USING (chain_id) WHERE name = ?1 AND position >= ?2
-         ORDER BY position LIMIT ?3"
-    );
+    let sql =
+        format!("SELECT {KEPT} FROM receipts WHERE chain_id = {CHAIN} AND position >= ?3 ORDER BY position LIMIT ?4");
     let mut statement = connection.prepare_cached(&sql)?;
     let limit = limit.clamp(1, MAX_PAGE) as i64;
-    limited(statement.query((name, position.cast_signed(), limit))?)
+    limited(statement.query((tenant.as_str(), name, position.cast_signed(), limit))?)
 }
 
 /// The chains by name, with their lengths.
-pub(crate) fn chains(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+pub(crate) fn chains(connection: &Connection, tenant: &Tenant) -> rusqlite::Result<Vec<(String, u64)>> {
     let sql = "SELECT name, (SELECT max(position) + 1 FROM receipts WHERE receipts.chain_id = chains.chain_id)
-               FROM chains ORDER BY name";
+               FROM chains WHERE tenant = ?1 ORDER BY name";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, count(row, 1)?)))?;
+    let rows = statement.query_map([tenant.as_str()], |row| Ok((row.get(0)?, count(row, 1)?)))?;
     rows.collect()
 }
 
-pub(crate) fn tip(connection: &Connection, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
-    let sql = "SELECT receipt_id, hash, position FROM receipts
-               WHERE chain_id = (SELECT chain_id FROM chains WHERE name = ?1) ORDER BY position DESC LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
+pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
+    let sql = format!(
+        "SELECT receipt_id, hash, position FROM receipts WHERE chain_id = {CHAIN} ORDER BY position DESC LIMIT 1"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
     let tip = |row: &Row<'_>| {
         Ok(ChainTip {
             receipt_id: receipt_id(row, 0)?,
@@ -116,17 +141,20 @@ pub(crate) fn tip(connection: &Connection, chain: &str) -> rusqlite::Result<Opti
             position: count(row, 2)?,
         })
     };
-    statement.query_row([chain], tip).optional()
+    statement.query_row([tenant.as_str(), chain], tip).optional()
 }
 
-fn list_statement(filter: &Filter, limit: usize) -> (String, Vec<Value>) {
+fn list_statement(tenant: Option<&Tenant>, filter: &Filter, limit: usize) -> (String, Vec<Value>) {
     let conditions = [
         (filter.verdict.map(|verdict| verdict.as_str().to_owned().into()), "verdict = ?"),
         (filter.tier.map(|tier| i64::from(tier).into()), "tier = ?"),
         (filter.task_id.clone().map(Value::from), "task_id = ?"),
-        (filter.chain.clone().map(Value::from), "chain_id = (SELECT chain_id FROM chains WHERE name = ?)"),
-        (filter.tenant.clone().map(Value::from), "tenant = ?"),
-        (filter.signer.clone().map(Value::from), "signer = ?"),
+        (
+            filter.chain.clone().map(Value::from),
+            "(chain_id, tenant) IN (SELECT chain_id, chains.tenant FROM chains WHERE name = ?)",
+        ),
+        (tenant.map(|tenant| tenant.as_str().to_owned().into()), "tenant = ?"),
+        (filter.signer.clone().map(Value::from), "issuer = ?"),
         (filter.since.map(Value::from), "verified_at >= ?"),
         (filter.until.map(Value::from), "verified_at < ?"),
         (filter.after.map(|Cursor(sequence)| sequence.into()), "sequence < ?"),
@@ -142,7 +170,7 @@ fn list_statement(filter: &Filter, limit: usize) -> (String, Vec<Value>) {
     values.push((limit as i64 + 1).into());
     // Whatever index is used, only places are sorted, not documents.
     let wanted = wanted + " ORDER BY sequence DESC LIMIT ?";
-    let sql = format!("{} WHERE sequence IN ({wanted}) ORDER BY sequence DESC", kept::SELECT);
+    let sql = format!("{} WHERE receipts.sequence IN ({wanted}) ORDER BY receipts.sequence DESC", kept::SELECT);
     (sql, values)
 }
 

@@ -8,12 +8,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
+use crate::migrate;
 
 /// Marks the file as ours: `prfm` in ASCII (SQLite file format, offset 68).
 pub(crate) const APPLICATION_ID: i32 = 0x7072_666d;
 
-/// Stands in the first page of every store, whatever is overwritten before it.
-pub(crate) const SIGN: &str = "CREATE TABLE receipts";
+/// One of these stands near the beginning of every store, whatever is overwritten before it.
+pub(crate) const SIGNS: [&str; 2] = ["CREATE TABLE \"receipts\"", "CREATE TABLE receipts"];
 
 /// How long another process may hold a lock we wait for.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -24,10 +25,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 const CACHED_STATEMENTS: usize = 64;
 
+/// One step of the schema's history.
+enum Migration {
+    /// Statements.
+    Sql(&'static str),
+    /// What statements alone cannot do.
+    Step(fn(&Transaction<'_>) -> rusqlite::Result<()>),
+}
+
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. What stands here has run on files we no longer see: only ever add to the end.
-const MIGRATIONS: [&str; 5] = [
-    "
+const MIGRATIONS: [Migration; 6] = [
+    Migration::Sql(
+        "
 CREATE TABLE receipts (
     sequence INTEGER PRIMARY KEY,
     receipt_id BLOB NOT NULL UNIQUE CHECK (length(receipt_id) = 16),
@@ -50,7 +60,9 @@ CREATE INDEX receipts_by_tier ON receipts (tier);
 CREATE INDEX receipts_by_task ON receipts (task_id) WHERE task_id IS NOT NULL;
 CREATE UNIQUE INDEX receipts_by_position ON receipts (chain_id, position) WHERE chain_id IS NOT NULL;
 ",
-    "
+    ),
+    Migration::Sql(
+        "
 CREATE TABLE runs (
     run TEXT NOT NULL,
     step TEXT NOT NULL,
@@ -75,7 +87,9 @@ CREATE TABLE decisions (
 ) STRICT;
 CREATE INDEX decisions_by_fingerprint ON decisions (fingerprint);
 ",
-    "
+    ),
+    Migration::Sql(
+        "
 ALTER TABLE decisions ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 ALTER TABLE decisions ADD COLUMN agent TEXT;
 ALTER TABLE decisions ADD COLUMN class TEXT;
@@ -122,7 +136,9 @@ CREATE TABLE reviews (
     reviewed_at INTEGER NOT NULL
 ) STRICT;
 ",
-    "
+    ),
+    Migration::Sql(
+        "
 ALTER TABLE receipts ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 ALTER TABLE receipts ADD COLUMN signer TEXT;
 ALTER TABLE receipts ADD COLUMN task_type TEXT;
@@ -159,26 +175,34 @@ CREATE INDEX jobs_waiting ON jobs (lease_until) WHERE state = 'waiting';
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX answers_by_time ON answers (answered_at);
 ",
-    "
+    ),
+    Migration::Step(migrate::to_tenants),
+    Migration::Sql(
+        "
 CREATE TABLE awaited (
-    decision_id TEXT PRIMARY KEY,
-    expires_at INTEGER NOT NULL
+    tenant TEXT NOT NULL,
+    decision_id TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, decision_id)
 ) STRICT;
 CREATE INDEX awaited_by_end ON awaited (expires_at);
-INSERT INTO awaited SELECT decision_id, expires_at FROM decisions
-    WHERE candidate IS NOT NULL AND mode = 'continue_downstream'
-        AND NOT EXISTS (SELECT 1 FROM executions WHERE executions.decision_id = decisions.decision_id)
+INSERT INTO awaited SELECT tenant, decision_id, expires_at FROM decisions
+    WHERE candidate IS NOT NULL AND allowed
+        AND NOT EXISTS (SELECT 1 FROM executions
+                        WHERE executions.decision_id = decisions.decision_id AND executions.tenant = decisions.tenant)
         AND NOT EXISTS (SELECT 1 FROM findings
-                        WHERE findings.decision_id = decisions.decision_id AND code = 'never_reported');
+                        WHERE findings.decision_id = decisions.decision_id AND findings.tenant = decisions.tenant
+                            AND code = 'never_reported');
 CREATE TABLE probe (
     probe INTEGER PRIMARY KEY CHECK (probe = 1),
     probed INTEGER NOT NULL,
     filler BLOB NOT NULL
 ) STRICT;
 ",
+    ),
 ];
 
-const KNOWN: i32 = 5;
+const KNOWN: i32 = 6;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.
@@ -274,12 +298,12 @@ fn is_empty(transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
     transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-fn apply<'a>(
-    transaction: &Transaction<'_>,
-    migrations: impl Iterator<Item = &'a &'static str>,
-) -> rusqlite::Result<()> {
+fn apply<'a>(transaction: &Transaction<'_>, migrations: impl Iterator<Item = &'a Migration>) -> rusqlite::Result<()> {
     for migration in migrations {
-        transaction.execute_batch(migration)?;
+        match migration {
+            Migration::Sql(statements) => transaction.execute_batch(statements)?,
+            Migration::Step(step) => step(transaction)?,
+        }
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", KNOWN)

@@ -4,15 +4,14 @@ use proofmark_receipt::Sha256Digest;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
 
-use crate::bundle::{Bundle, DECISION, Decision, MAX_LISTED, read_decision};
+use crate::bundle::{Bundle, DECISION, Decision, MAX_LISTED, read_any_decision, read_decision};
 use crate::error::StoreError;
 use crate::page::{Cursor, MAX_PAGE};
+use crate::tenant::Tenant;
 
 /// What was answered to a request, under the key its client chose for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whose request it was.
-    pub tenant: String,
     /// The client's key.
     pub key: String,
     /// SHA-256 of what was asked.
@@ -24,8 +23,6 @@ pub struct Answer {
 /// A report of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Whose it is.
-    pub tenant: String,
     /// The decision it names.
     pub decision_id: String,
     /// Whether the side effect happened.
@@ -37,8 +34,6 @@ pub struct Execution {
 /// Something about an execution that should not be so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whose it is.
-    pub tenant: String,
     /// The decision it is about.
     pub decision_id: String,
     /// A short stable name.
@@ -54,8 +49,6 @@ pub struct Finding {
 pub struct Review {
     /// The decision.
     pub decision_id: String,
-    /// Whose it is.
-    pub tenant: String,
     /// `approved` or `denied`.
     pub verdict: String,
     /// Who reviewed it.
@@ -71,8 +64,6 @@ pub struct Review {
 /// Which decisions to list. What is `None` does not narrow the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionsWanted {
-    /// Only those of this tenant.
-    pub tenant: Option<String>,
     /// Only those with this outcome.
     pub outcome: Option<String>,
     /// Only those on actions of this class.
@@ -113,14 +104,18 @@ pub struct Findings {
 }
 
 /// Why this part of a bundle can not be kept, if so.
-pub(crate) fn refusal(connection: &Connection, bundle: &Bundle) -> rusqlite::Result<Option<StoreError>> {
+pub(crate) fn refusal(
+    connection: &Connection,
+    tenant: &Tenant,
+    bundle: &Bundle,
+) -> rusqlite::Result<Option<StoreError>> {
     if let Some(new) = &bundle.answer
-        && answer(connection, &new.tenant, &new.key)?.is_some()
+        && answer(connection, tenant, &new.key)?.is_some()
     {
         return Ok(Some(StoreError::Answered(new.key.clone())));
     }
     if let Some(new) = &bundle.review
-        && review(connection, &new.decision_id)?.is_some()
+        && review(connection, tenant, &new.decision_id)?.is_some()
     {
         return Ok(Some(StoreError::Reviewed(new.decision_id.clone())));
     }
@@ -128,72 +123,72 @@ pub(crate) fn refusal(connection: &Connection, bundle: &Bundle) -> rusqlite::Res
 }
 
 /// Writes this part of a bundle.
-pub(crate) fn put(transaction: &Transaction<'_>, bundle: &Bundle) -> rusqlite::Result<()> {
+pub(crate) fn put(transaction: &Transaction<'_>, tenant: &Tenant, bundle: &Bundle) -> rusqlite::Result<()> {
+    let tenant = tenant.as_str();
     if let Some(new) = &bundle.answer {
         let sql = "INSERT INTO answers (tenant, key, request, document, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![new.tenant, new.key, new.request.as_bytes(), new.document, bundle.at];
+        let values = params![tenant, new.key, new.request.as_bytes(), new.document, bundle.at];
         transaction.prepare_cached(sql)?.execute(values)?;
     }
     if let Some(new) = bundle.decision.as_ref().filter(|new| is_awaited(new)) {
-        let sql = "INSERT INTO awaited (decision_id, expires_at) VALUES (?1, ?2)";
-        transaction.prepare_cached(sql)?.execute((&new.decision_id, new.about.expires_at))?;
+        let sql = "INSERT INTO awaited (tenant, decision_id, expires_at) VALUES (?1, ?2, ?3)";
+        transaction.prepare_cached(sql)?.execute((tenant, &new.decision_id, new.about.expires_at))?;
     }
     if let Some(new) = &bundle.execution {
         let sql = "INSERT INTO executions (tenant, decision_id, executed, reported_at, document)
                    VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![new.tenant, new.decision_id, new.executed, bundle.at, new.document];
+        let values = params![tenant, new.decision_id, new.executed, bundle.at, new.document];
         transaction.prepare_cached(sql)?.execute(values)?;
-        no_longer_awaited(transaction, &new.decision_id)?;
+        no_longer_awaited(transaction, tenant, &new.decision_id)?;
     }
     for new in &bundle.findings {
         let sql = format!("INSERT INTO findings ({FINDING}) VALUES (?1, ?2, ?3, ?4, ?5)");
-        let values = params![new.tenant, new.decision_id, new.code, new.message, new.found_at];
+        let values = params![tenant, new.decision_id, new.code, new.message, new.found_at];
         transaction.prepare_cached(&sql)?.execute(values)?;
         if new.code == NEVER_REPORTED {
-            no_longer_awaited(transaction, &new.decision_id)?;
+            no_longer_awaited(transaction, tenant, &new.decision_id)?;
         }
     }
     if let Some(new) = &bundle.review {
         let sql = format!("INSERT INTO reviews ({REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
         let values =
-            params![new.decision_id, new.tenant, new.verdict, new.reviewer, new.note, new.receipt_id, new.reviewed_at];
+            params![new.decision_id, tenant, new.verdict, new.reviewer, new.note, new.receipt_id, new.reviewed_at];
         transaction.prepare_cached(&sql)?.execute(values)?;
     }
     Ok(())
 }
 
-pub(crate) fn answer(connection: &Connection, tenant: &str, key: &str) -> rusqlite::Result<Option<Answer>> {
-    let sql = "SELECT tenant, key, request, document FROM answers WHERE tenant = ?1 AND key = ?2";
+pub(crate) fn answer(connection: &Connection, tenant: &Tenant, key: &str) -> rusqlite::Result<Option<Answer>> {
+    let sql = "SELECT key, request, document FROM answers WHERE tenant = ?1 AND key = ?2";
     let read = |row: &Row<'_>| {
-        let request: [u8; 32] = row.get(2)?;
+        let request: [u8; 32] = row.get(1)?;
         let request = Sha256Digest::from_bytes(request);
-        Ok(Answer { tenant: row.get(0)?, key: row.get(1)?, request, document: row.get(3)? })
+        Ok(Answer { key: row.get(0)?, request, document: row.get(2)? })
     };
-    connection.prepare_cached(sql)?.query_row([tenant, key], read).optional()
+    connection.prepare_cached(sql)?.query_row([tenant.as_str(), key], read).optional()
 }
 
-pub(crate) fn times_executed(connection: &Connection, decision_id: &str) -> rusqlite::Result<u64> {
-    let sql = "SELECT count(*) FROM executions WHERE decision_id = ?1 AND executed";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([decision_id], |row| row.get(0))?;
+pub(crate) fn times_executed(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM executions WHERE decision_id = ?1 AND tenant = ?2 AND executed";
+    let count: i64 = connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0))?;
     Ok(count.cast_unsigned())
 }
 
 /// How often the action was denied since it was allowed last.
-pub(crate) fn denied(connection: &Connection, tenant: &str, fingerprint: &str) -> rusqlite::Result<u64> {
+pub(crate) fn denied(connection: &Connection, tenant: &Tenant, fingerprint: &str) -> rusqlite::Result<u64> {
     // The plus keeps SQLite from going through all of the tenant's decisions by another index.
     let sql = "SELECT count(*) FROM decisions WHERE fingerprint = ?1 AND +tenant = ?2 AND sequence >
                    coalesce((SELECT max(sequence) FROM decisions
-                             WHERE fingerprint = ?1 AND +tenant = ?2 AND outcome LIKE 'allow%'), 0)";
-    let count: i64 = connection.prepare_cached(sql)?.query_row([fingerprint, tenant], |row| row.get(0))?;
+                             WHERE fingerprint = ?1 AND +tenant = ?2 AND allowed), 0)";
+    let count: i64 = connection.prepare_cached(sql)?.query_row([fingerprint, tenant.as_str()], |row| row.get(0))?;
     Ok(count.cast_unsigned())
 }
 
-pub(crate) fn review(connection: &Connection, decision_id: &str) -> rusqlite::Result<Option<Review>> {
-    let sql = format!("SELECT {REVIEW} FROM reviews WHERE decision_id = ?1");
+pub(crate) fn review(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<Option<Review>> {
+    let sql = format!("SELECT {REVIEW} FROM reviews WHERE decision_id = ?1 AND tenant = ?2");
     let read = |row: &Row<'_>| {
         Ok(Review {
             decision_id: row.get(0)?,
-            tenant: row.get(1)?,
             verdict: row.get(2)?,
             reviewer: row.get(3)?,
             note: row.get(4)?,
@@ -201,41 +196,51 @@ pub(crate) fn review(connection: &Connection, decision_id: &str) -> rusqlite::Re
             reviewed_at: row.get(6)?,
         })
     };
-    connection.prepare_cached(&sql)?.query_row([decision_id], read).optional()
+    connection.prepare_cached(&sql)?.query_row([decision_id, tenant.as_str()], read).optional()
 }
 
-pub(crate) fn findings(
+/// Findings of one tenant or of all, newest first, each with its place and its tenant.
+fn list_findings(
     connection: &Connection,
-    tenant: Option<&str>,
+    tenant: Option<&Tenant>,
     limit: usize,
     after: Option<Cursor>,
-) -> rusqlite::Result<Findings> {
-    let limit = limit.clamp(1, MAX_PAGE);
+) -> rusqlite::Result<Vec<(i64, (Tenant, Finding))>> {
     let sql = format!(
         "SELECT {FINDING}, sequence FROM findings
          WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR sequence < ?2) ORDER BY sequence DESC LIMIT ?3"
     );
     let read = |row: &Row<'_>| {
-        let finding = Finding {
-            tenant: row.get(0)?,
-            decision_id: row.get(1)?,
-            code: row.get(2)?,
-            message: row.get(3)?,
-            found_at: row.get(4)?,
-        };
-        Ok((row.get(5)?, finding))
+        let finding =
+            Finding { decision_id: row.get(1)?, code: row.get(2)?, message: row.get(3)?, found_at: row.get(4)? };
+        Ok((row.get(5)?, (Tenant::kept(row.get_ref(0)?.as_str()?), finding)))
     };
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![tenant, after.map(|after| after.0), one_more(limit)?], read)?;
-    let (findings, next) = page(rows.collect::<rusqlite::Result<_>>()?, limit);
-    Ok(Findings { findings, next })
+    let values = params![tenant.map(Tenant::as_str), after.map(|after| after.0), one_more(limit)?];
+    statement.query_map(values, read)?.collect()
 }
 
-/// Decisions whose execution was not reported though they ended before `until`. Only those are kept as `awaited` of which
-/// nobody has said anything, so this costs nothing for the others, however many there are.
-pub(crate) fn unreported(connection: &Connection, until: i64) -> rusqlite::Result<Vec<Decision>> {
+pub(crate) fn findings(
+    connection: &Connection,
+    tenant: &Tenant,
+    limit: usize,
+    after: Option<Cursor>,
+) -> rusqlite::Result<Findings> {
+    let limit = limit.clamp(1, MAX_PAGE);
+    let (findings, next) = page(list_findings(connection, Some(tenant), limit, after)?, limit);
+    Ok(Findings { findings: findings.into_iter().map(|(_, finding)| finding).collect(), next })
+}
+
+pub(crate) fn all_findings(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(Tenant, Finding)>> {
+    let limit = limit.clamp(1, MAX_PAGE);
+    Ok(page(list_findings(connection, None, limit, None)?, limit).0)
+}
+
+/// Decisions of all tenants whose execution was not reported though they ended before `until`. Only those are kept as
+/// `awaited` of which nobody has said anything, so this costs nothing for the others, however many there are.
+pub(crate) fn unreported(connection: &Connection, until: i64) -> rusqlite::Result<Vec<(Tenant, Decision)>> {
     let mut statement = connection.prepare_cached(&unreported_statement())?;
-    statement.query_map((until, MAX_LISTED as i64), read_decision)?.collect()
+    statement.query_map((until, MAX_LISTED as i64), read_any_decision)?.collect()
 }
 
 fn unreported_statement() -> String {
@@ -248,15 +253,20 @@ fn unreported_statement() -> String {
 
 /// Whether the runtime will say what became of the action.
 fn is_awaited(decision: &Decision) -> bool {
-    decision.about.candidate.is_some() && decision.about.mode == "continue_downstream"
+    decision.about.candidate.is_some() && decision.allowed
 }
 
-/// Nothing more has to be said of this decision.
-fn no_longer_awaited(transaction: &Transaction<'_>, decision_id: &str) -> rusqlite::Result<()> {
-    transaction.prepare_cached("DELETE FROM awaited WHERE decision_id = ?1")?.execute([decision_id]).map(drop)
+/// Nothing more has to be said of this decision of the tenant; what is said of another's changes nothing.
+fn no_longer_awaited(transaction: &Transaction<'_>, tenant: &str, decision_id: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM awaited WHERE tenant = ?1 AND decision_id = ?2";
+    transaction.prepare_cached(sql)?.execute([tenant, decision_id]).map(drop)
 }
 
-pub(crate) fn decisions(connection: &Connection, wanted: &DecisionsWanted) -> rusqlite::Result<Decisions> {
+pub(crate) fn decisions(
+    connection: &Connection,
+    tenant: Option<&Tenant>,
+    wanted: &DecisionsWanted,
+) -> rusqlite::Result<Decisions> {
     let limit = wanted.limit.clamp(1, MAX_PAGE);
     let mut conditions = vec!["1"];
     let mut values: Vec<Value> = Vec::new();
@@ -267,7 +277,7 @@ pub(crate) fn decisions(connection: &Connection, wanted: &DecisionsWanted) -> ru
         }
     };
     let text = |text: &Option<String>| text.clone().map(Value::Text);
-    narrow("tenant = ?", text(&wanted.tenant));
+    narrow("tenant = ?", tenant.map(|tenant| Value::Text(tenant.as_str().to_owned())));
     narrow("outcome = ?", text(&wanted.outcome));
     narrow("class = ?", text(&wanted.class));
     narrow("agent = ?", text(&wanted.agent));
@@ -282,7 +292,7 @@ pub(crate) fn decisions(connection: &Connection, wanted: &DecisionsWanted) -> ru
     let conditions = conditions.join(" AND ");
     let sql = format!("SELECT {DECISION}, sequence FROM decisions WHERE {conditions} ORDER BY sequence DESC LIMIT ?");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params_from_iter(values), |row| Ok((row.get(14)?, read_decision(row)?)))?;
+    let rows = statement.query_map(params_from_iter(values), |row| Ok((row.get(16)?, read_decision(row)?)))?;
     let (decisions, next) = page(rows.collect::<rusqlite::Result<_>>()?, limit);
     Ok(Decisions { decisions, next })
 }
@@ -310,15 +320,18 @@ mod tests {
     use super::*;
     use crate::bundle::About;
     use crate::store::Store;
+    use crate::tenant_store::TenantStore;
 
     fn decision(position: u64, expires_at: i64, candidate: Option<&str>) -> Decision {
         Decision {
-            decision_id: position.to_string(),
+            decision_id: id(position),
             decided_at: 0,
             outcome: "allow".to_owned(),
+            allowed: true,
             fingerprint: String::new(),
             position,
             document: String::new(),
+            hash: Some(Sha256Digest::of(b"")),
             about: About {
                 mode: "continue_downstream".to_owned(),
                 expires_at,
@@ -328,7 +341,12 @@ mod tests {
         }
     }
 
-    fn keep(store: &Store, bundle: Bundle) {
+    /// Ids of decisions are UUIDs.
+    fn id(number: u64) -> String {
+        format!("00000000-0000-4000-8000-{number:012}")
+    }
+
+    fn keep(store: &TenantStore<'_>, bundle: Bundle) {
         store.submit_bundle(bundle).wait().unwrap();
     }
 
@@ -339,32 +357,35 @@ mod tests {
             [(0, 1, Some("c")), (1, 1, Some("c")), (2, 9, Some("c")), (3, 1, None), (4, 1, Some("c"))]
         {
             let decision = Some(decision(position, expires_at, candidate));
-            keep(&store, Bundle { decision, ..Bundle::default() });
+            keep(&store.of(&Tenant::LOCAL), Bundle { decision, ..Bundle::default() });
         }
-        let execution =
-            Execution { tenant: String::new(), decision_id: "0".to_owned(), executed: false, document: String::new() };
-        keep(&store, Bundle { execution: Some(execution), ..Bundle::default() });
-        let finding = |decision_id: &str, code: &str| Finding {
-            tenant: String::new(),
-            decision_id: decision_id.to_owned(),
+        let execution = |number| {
+            let execution = Execution { decision_id: id(number), executed: false, document: String::new() };
+            Bundle { execution: Some(execution), ..Bundle::default() }
+        };
+        keep(&store.of(&Tenant::LOCAL), execution(0));
+        // What another tenant says of it is not what became of it.
+        keep(&store.of(&"a".parse().unwrap()), execution(4));
+        let finding = |number, code: &str| Finding {
+            decision_id: id(number),
             code: code.to_owned(),
             message: String::new(),
             found_at: 0,
         };
-        let findings = vec![finding("1", NEVER_REPORTED), finding("4", "executed_twice")];
-        keep(&store, Bundle { findings, ..Bundle::default() });
+        let findings = vec![finding(1, NEVER_REPORTED), finding(4, "executed_twice")];
+        keep(&store.of(&Tenant::LOCAL), Bundle { findings, ..Bundle::default() });
         store
     }
 
     fn unreported(store: &Store) -> Vec<String> {
-        store.unreported(5).unwrap().into_iter().map(|decision| decision.decision_id).collect()
+        store.all_tenants_unreported(5).unwrap().into_iter().map(|(_, decision)| decision.decision_id).collect()
     }
 
     #[test]
     fn only_decisions_nobody_said_anything_of_are_looked_at() {
         let home = TempDir::new().unwrap();
         let store = kept(&home);
-        assert_eq!(unreported(&store), ["4"]);
+        assert_eq!(unreported(&store), [id(4)]);
         let plan = store.read(|connection| {
             let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", unreported_statement()))?;
             let steps = statement.query_map((0, 1), |row| row.get::<_, String>(3))?;
@@ -379,11 +400,11 @@ mod tests {
         let home = TempDir::new().unwrap();
         drop(kept(&home));
         let connection = Connection::open(home.path().join("store.db")).unwrap();
-        let before = "DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 4;";
+        let before = "DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 5;";
         connection.execute_batch(before).unwrap();
         drop(connection);
         let store = Store::open(&home.path().join("store.db")).unwrap();
-        assert_eq!(unreported(&store), ["4"]);
+        assert_eq!(unreported(&store), [id(4)]);
         store.probe().unwrap();
         store.probe().unwrap();
     }

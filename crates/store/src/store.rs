@@ -1,23 +1,36 @@
 use std::path::{self, Path};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Trust};
 use rusqlite::Connection;
 
-use crate::bundle::{self, Bundle, BundleRow, Decision, StepRun};
+use crate::bundle::{self, Decision, StepRun};
 use crate::error::StoreError;
-use crate::page::{Cursor, Filter, Page};
+use crate::kept::{self, KeptReceipt};
+use crate::page::{Filter, Page};
 use crate::read::MIN_PREFIX;
-use crate::served::{self, Answer, Decisions, DecisionsWanted, Findings, Review};
-use crate::write::{ReceiptRow, Write};
-use crate::writer::{Pending, Writer};
+use crate::served::{self, Decisions, DecisionsWanted, Finding};
+use crate::tenant::Tenant;
+use crate::tenant_store::TenantStore;
+use crate::write::Write;
+use crate::writer::Writer;
 use crate::{file, read, schema};
 
+/// How far a clock may be behind what was recorded before that counts as set back, in milliseconds: hosts that share a store
+/// differ by less.
+pub const MAX_CLOCK_SKEW: i64 = 60_000;
+
 /// Receipts on disk. Threads share it by reference; processes share its file.
+///
+/// A tenant's rows are reached through [`Store::of`] alone. The verbs `all_tenants_…` are for whoever has the file, and for
+/// sweeps.
 pub struct Store {
     reader: Mutex<Connection>,
     pub(crate) writer: Writer,
     path: path::PathBuf,
+    /// What was recorded last when the clock was found to be behind it, and when that was.
+    behind: Mutex<Option<(i64, Instant)>>,
 }
 
 /// A receipt to keep.
@@ -27,17 +40,15 @@ pub struct NewReceipt {
     pub receipt: Receipt,
     /// The chain it continues: its metadata must link it to that chain's tip.
     pub chain: Option<String>,
-    /// Whose it is; empty where tenants are not told apart.
-    pub tenant: String,
     /// For a receipt issued elsewhere, whether its signer is trusted; none when it was issued here.
     pub trust: Option<Trust>,
 }
 
 impl NewReceipt {
-    /// A receipt issued here, in no chain, where tenants are not told apart.
+    /// A receipt issued here, in no chain.
     #[must_use]
     pub fn of(receipt: Receipt) -> Self {
-        Self { receipt, chain: None, tenant: String::new(), trust: None }
+        Self { receipt, chain: None, trust: None }
     }
 }
 
@@ -62,16 +73,10 @@ impl Store {
         Self::connect(absolute(path)?)
     }
 
-    /// Hands a receipt to the writer, which keeps receipts in the order they are handed over. Waits while too many are
-    /// ahead of it.
-    pub fn submit(&self, new: NewReceipt) -> Pending {
-        let row = ReceiptRow::new(new);
-        self.writer.submit(row.map(|row| Write::Receipt(Box::new(row))))
-    }
-
-    /// Hands over what is to be kept together or not at all.
-    pub fn submit_bundle(&self, bundle: Bundle) -> Pending {
-        self.writer.submit(BundleRow::new(bundle).map(|row| Write::Bundle(Box::new(row))))
+    /// What is kept for one tenant: the only way to its rows.
+    #[must_use]
+    pub fn of(&self, tenant: &Tenant) -> TenantStore<'_> {
+        TenantStore::new(self, tenant.clone())
     }
 
     /// Writes and reads something that means nothing: whether the disk has room and the database takes what comes.
@@ -83,92 +88,71 @@ impl Store {
         self.read(|connection| connection.query_row("SELECT probed FROM probe", [], |_| Ok(())))
     }
 
-    /// The state of a step in a run; none before its first judgment.
+    /// The latest time that anything was recorded here, in milliseconds after 1970-01-01T00:00:00Z. A clock that shows less
+    /// was set back.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn step_run(&self, run: &str, step: &str) -> Result<Option<StepRun>, StoreError> {
-        self.read(|connection| bundle::step_run(connection, run, step))
+    pub fn latest_time(&self) -> Result<i64, StoreError> {
+        self.read(|connection| connection.prepare_cached("SELECT latest FROM clock")?.query_row([], |row| row.get(0)))
     }
 
-    /// The states of all steps, or of those of one run, last changed first; at most [`crate::MAX_LISTED`].
+    /// The time that counts here when the clock shows `clock`, both in milliseconds after 1970-01-01T00:00:00Z: the clock's
+    /// unless something later was recorded. Where the clock is behind that by more than [`MAX_CLOCK_SKEW`], it was set
+    /// back, and time goes on from what was recorded.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn step_runs(&self, run: Option<&str>) -> Result<Vec<StepRun>, StoreError> {
-        self.read(|connection| bundle::runs(connection, run))
+    pub fn time(&self, clock: i64) -> Result<i64, StoreError> {
+        let latest = self.latest_time()?;
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.saturating_sub(clock) <= MAX_CLOCK_SKEW {
+            *behind = None;
+            return Ok(latest.max(clock));
+        }
+        let (recorded, since) = behind.get_or_insert_with(|| (latest, Instant::now()));
+        let elapsed = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Ok(latest.max(recorded.saturating_add(elapsed)))
     }
 
-    /// Whether a receipt that counts once was used up.
+    /// The states of all tenants' steps, last changed first; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn is_spent(&self, id: &ReceiptId) -> Result<bool, StoreError> {
-        self.read(|connection| bundle::is_spent(connection, id))
+    pub fn all_tenants_step_runs(&self) -> Result<Vec<(Tenant, StepRun)>, StoreError> {
+        self.read(bundle::all_runs)
     }
 
-    /// The decision with this id.
+    /// The decision with this id, and whose it is.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn decision(&self, id: &str) -> Result<Option<Decision>, StoreError> {
-        self.read(|connection| bundle::decision(connection, id))
+    pub fn all_tenants_decision(&self, id: &str) -> Result<Option<(Tenant, Decision)>, StoreError> {
+        self.read(|connection| bundle::any_decision(connection, id))
     }
 
-    /// The decision that was kept last, which the next one links to.
+    /// The decision that was kept last, which the next one links to: decisions of all tenants are one chain.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn last_decision(&self) -> Result<Option<Decision>, StoreError> {
+    pub fn all_tenants_last_decision(&self) -> Result<Option<ChainTip>, StoreError> {
         self.read(bundle::last_decision)
     }
 
-    /// Decisions on the action with this fingerprint, newest first; at most [`crate::MAX_LISTED`].
+    /// All tenants' decisions that are wanted, newest first.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn decisions_on(&self, fingerprint: &str) -> Result<Vec<Decision>, StoreError> {
-        self.read(|connection| bundle::decisions_on(connection, fingerprint))
+    pub fn all_tenants_decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
+        self.read(|connection| served::decisions(connection, None, wanted))
     }
 
-    /// The decisions that are wanted, newest first.
+    /// All tenants' findings, newest first, at most `limit` and [`crate::MAX_PAGE`].
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
-        self.read(|connection| served::decisions(connection, wanted))
-    }
-
-    /// What was answered to the request with this key.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn answer(&self, tenant: &str, key: &str) -> Result<Option<Answer>, StoreError> {
-        self.read(|connection| served::answer(connection, tenant, key))
-    }
-
-    /// How often a tenant's action with this fingerprint was denied since it was allowed last.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn denied(&self, tenant: &str, fingerprint: &str) -> Result<u64, StoreError> {
-        self.read(|connection| served::denied(connection, tenant, fingerprint))
-    }
-
-    /// How often the action of this decision was reported as executed.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn times_executed(&self, decision_id: &str) -> Result<u64, StoreError> {
-        self.read(|connection| served::times_executed(connection, decision_id))
-    }
-
-    /// A tenant's findings, newest first, at most `limit` after the place `after`; of all tenants when none is named.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn findings(&self, tenant: Option<&str>, limit: usize, after: Option<Cursor>) -> Result<Findings, StoreError> {
-        self.read(|connection| served::findings(connection, tenant, limit, after))
+    pub fn all_tenants_findings(&self, limit: usize) -> Result<Vec<(Tenant, Finding)>, StoreError> {
+        self.read(|connection| served::all_findings(connection, limit))
     }
 
     /// Allowed decisions whose execution should have been reported by `until` and was not, without a finding that says
@@ -176,84 +160,35 @@ impl Store {
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn unreported(&self, until: i64) -> Result<Vec<Decision>, StoreError> {
+    pub fn all_tenants_unreported(&self, until: i64) -> Result<Vec<(Tenant, Decision)>, StoreError> {
         self.read(|connection| served::unreported(connection, until))
     }
 
-    /// The review of a decision.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn review(&self, decision_id: &str) -> Result<Option<Review>, StoreError> {
-        self.read(|connection| served::review(connection, decision_id))
-    }
-
-    /// The receipt with this id, as it was kept.
+    /// The receipt with this id, whosever it is: of several that of the command line, then one issued here.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
-    pub fn receipt(&self, id: &ReceiptId) -> Result<Option<Receipt>, StoreError> {
-        self.read(|connection| read::receipt(connection, id))
+    pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<KeptReceipt>, StoreError> {
+        self.read(|connection| kept::receipt(connection, None, id, None))
     }
 
-    /// The ids that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at least
-    /// [`crate::MIN_PREFIX`] hex digits, with or without dashes.
+    /// The ids of all tenants' receipts that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at
+    /// least [`crate::MIN_PREFIX`] hex digits, with or without dashes.
     ///
     /// # Errors
     /// [`StoreError::Prefix`], and whatever keeps the store from being read.
-    pub fn find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
+    pub fn all_tenants_find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
         let bounds = id_bounds(prefix).ok_or_else(|| StoreError::Prefix(prefix.chars().take(60).collect()));
         let (first, last) = bounds?;
         self.read(|connection| read::between(connection, &first, &last))
     }
 
-    /// The receipts `filter` lets through, newest first: in the reverse order of their being kept.
+    /// All tenants' receipts that `filter` lets through, newest first: in the reverse order of their being kept.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.read(|connection| read::list(connection, filter))
-    }
-
-    /// The receipts over one output, as `hashes.output` names it, of this tenant or of none, newest first; at most
-    /// [`crate::MAX_PAGE`].
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when one is not as it was kept, and whatever keeps the store from being read.
-    pub fn receipts_over(&self, tenant: &str, output: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection| read::over(connection, tenant, output))
-    }
-
-    /// The receipts of a chain, first to last; none when there is no such chain.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn chain(&self, name: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection| read::chain(connection, name))
-    }
-
-    /// The receipts of a chain from this position on, first to last; at most `limit` and [`crate::MAX_PAGE`].
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn chain_from(&self, name: &str, position: u64, limit: usize) -> Result<Vec<Receipt>, StoreError> {
-        self.read(|connection| read::chain_from(connection, name, position, limit))
-    }
-
-    /// The chains' names and how many receipts each has, by name.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn chains(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        self.read(read::chains)
-    }
-
-    /// The last receipt of a chain, which the next one links to; none when there is no such chain.
-    ///
-    /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn tip(&self, chain: &str) -> Result<Option<ChainTip>, StoreError> {
-        self.read(|connection| read::tip(connection, chain))
+    pub fn all_tenants_receipts(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.read(|connection| read::list(connection, None, filter))
     }
 
     fn connect(path: path::PathBuf) -> Result<Self, StoreError> {
@@ -263,6 +198,7 @@ impl Store {
             reader: Mutex::new(schema::open_to_read(&path)?),
             writer: Writer::start(connection, &path).map_err(|error| StoreError::of_io(&path, &error))?,
             path,
+            behind: Mutex::default(),
         })
     }
 

@@ -115,6 +115,8 @@ fn commit(connection: &mut Connection, group: &[Submission]) -> rusqlite::Result
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let apply = |one: &Submission| one.write.apply(&transaction);
     let answers = group.iter().map(apply).collect::<rusqlite::Result<_>>()?;
+    let at = group.iter().map(|one| one.write.at()).max().unwrap_or_default();
+    transaction.prepare_cached("UPDATE clock SET latest = ?1 WHERE latest < ?1")?.execute([at])?;
     transaction.commit()?;
     Ok(answers)
 }

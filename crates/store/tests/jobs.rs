@@ -5,7 +5,8 @@ use proofmark_receipt::{
     Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust, Verdict,
 };
 use proofmark_store::{
-    Answer, Bundle, Filter, JobEnd, JobState, Lease, NewJob, NewReceipt, Spent, Store, StoreError, Tally, TallyOf,
+    Answer, Bundle, Filter, JobEnd, JobState, Lease, NewJob, NewReceipt, Page, Spend, Spent, Store, StoreError, Tally,
+    TallyOf, Tenant, TenantStore,
 };
 
 fn id(seed: u8) -> ReceiptId {
@@ -28,8 +29,13 @@ fn receipt(seed: u8, key: u8) -> Receipt {
     draft.sign(&SigningKey::from_seed([key; 32])).unwrap()
 }
 
-fn of(tenant: &str, receipt: Receipt) -> NewReceipt {
-    NewReceipt { tenant: tenant.to_owned(), ..NewReceipt::of(receipt) }
+fn tenant(name: &str) -> Tenant {
+    name.parse().unwrap()
+}
+
+/// The rows of the tenant `a`.
+fn a(store: &Store) -> TenantStore<'_> {
+    store.of(&tenant("a"))
 }
 
 fn lease(owner: &str, until: i64) -> Lease {
@@ -39,7 +45,6 @@ fn lease(owner: &str, until: i64) -> Lease {
 fn job(seed: u8, owner: &str, until: i64) -> NewJob {
     NewJob {
         job_id: id(seed),
-        tenant: "a".to_owned(),
         request: "{}".to_owned(),
         checks: 3,
         chain: "main".to_owned(),
@@ -50,20 +55,26 @@ fn job(seed: u8, owner: &str, until: i64) -> NewJob {
 }
 
 fn keep(store: &Store, new: NewJob) -> Result<(), StoreError> {
-    store.submit_bundle(Bundle { new_job: Some(new), ..Bundle::default() }).wait()
+    a(store).submit_bundle(Bundle { new_job: Some(new), ..Bundle::default() }).wait()
 }
 
 fn end(store: &Store, seed: u8, owner: &str, state: JobState) -> Result<(), StoreError> {
-    let receipt = (state == JobState::Done).then(|| of("a", receipt(seed, 1)));
+    let receipt = (state == JobState::Done).then(|| NewReceipt::of(receipt(seed, 1)));
     let job = Some(JobEnd { job_id: id(seed), owner: owner.to_owned(), state });
-    let request = receipt.as_ref().map(|_| (id(seed), "{}".to_owned()));
-    store.submit_bundle(Bundle { job, receipt, request, at: 50, ..Bundle::default() }).wait()
+    let request = receipt.as_ref().map(|_| "{}".to_owned());
+    a(store).submit_bundle(Bundle { job, receipt, request, at: 50, ..Bundle::default() }).wait()
 }
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("store.db")).unwrap();
     (folder, store)
+}
+
+fn renewed(store: &Store, lease: &Lease) -> Vec<u8> {
+    let renewed = store.renew_leases(lease, 0).unwrap();
+    assert!(renewed.iter().all(|(of, _)| *of == tenant("a")));
+    seeds(&renewed.into_iter().map(|(_, id)| id).collect::<Vec<_>>())
 }
 
 fn seeds(ids: &[ReceiptId]) -> Vec<u8> {
@@ -76,26 +87,26 @@ fn seeds(ids: &[ReceiptId]) -> Vec<u8> {
 fn a_job_comes_back_as_it_was_kept_and_ends_once() {
     let (_folder, store) = store();
     keep(&store, job(1, "o", 10)).unwrap();
-    let kept = store.job(&id(1)).unwrap().unwrap();
+    let kept = a(&store).job(&id(1)).unwrap().unwrap();
     assert_eq!((kept.job, kept.state), (job(1, "o", 10), JobState::Waiting));
-    assert_eq!(store.job(&id(2)).unwrap(), None);
+    assert_eq!(a(&store).job(&id(2)).unwrap(), None);
     assert_eq!(keep(&store, job(1, "o", 10)), Err(StoreError::JobTaken(id(1))));
 
     end(&store, 1, "o", JobState::Done).unwrap();
-    assert_eq!(store.job(&id(1)).unwrap().unwrap().state, JobState::Done);
-    assert_eq!(store.request(&id(1)).unwrap(), Some("{}".to_owned()));
+    assert_eq!(a(&store).job(&id(1)).unwrap().unwrap().state, JobState::Done);
+    assert_eq!(a(&store).request(&id(1)).unwrap(), Some("{}".to_owned()));
     for state in [JobState::Done, JobState::Cancelled, JobState::Failed("x".to_owned())] {
         assert!(end(&store, 1, "o", state.clone()).is_err(), "{state:?}");
     }
     assert_eq!(keep(&store, job(1, "o", 10)), Err(StoreError::JobTaken(id(1))));
-    assert!(!store.cancel_job(&id(1), "a", 60).unwrap());
+    assert!(!a(&store).cancel_job(&id(1), 60).unwrap());
     assert_eq!(store.take_over_jobs(&lease("p", 99), 50, 10).unwrap(), []);
-    assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 1);
+    assert_eq!(a(&store).list(&Filter::default()).unwrap().receipts.len(), 1);
 
     keep(&store, job(2, "o", 10)).unwrap();
     let why = JobState::Failed("no such thing".to_owned());
     end(&store, 2, "o", why.clone()).unwrap();
-    assert_eq!(store.job(&id(2)).unwrap().unwrap().state, why);
+    assert_eq!(a(&store).job(&id(2)).unwrap().unwrap().state, why);
 }
 
 #[test]
@@ -108,14 +119,14 @@ fn who_lost_the_lease_can_not_end_the_job() {
     let taken = store.take_over_jobs(&lease("p", 99), 25, 10).unwrap();
     assert_eq!(taken.iter().map(|one| one.job.job_id).collect::<Vec<_>>(), [id(1), id(2)]);
     assert_eq!(taken[0].job, NewJob { lease: lease("p", 99), request: String::new(), ..job(1, "o", 0) });
-    assert_eq!(store.job(&id(1)).unwrap().unwrap().job, NewJob { lease: lease("p", 99), ..job(1, "o", 0) });
+    assert_eq!(a(&store).job(&id(1)).unwrap().unwrap().job, NewJob { lease: lease("p", 99), ..job(1, "o", 0) });
     assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
-    assert_eq!(store.receipt(&id(1)).unwrap(), None);
-    assert_eq!(store.request(&id(1)).unwrap(), None);
+    assert_eq!(a(&store).receipt(&id(1)).unwrap(), None);
+    assert_eq!(a(&store).request(&id(1)).unwrap(), None);
     end(&store, 1, "p", JobState::Done).unwrap();
 
-    assert_eq!(seeds(&store.renew_leases(&lease("o", 200)).unwrap()), [3]);
-    assert_eq!(seeds(&store.renew_leases(&lease("p", 300)).unwrap()), [2]);
+    assert_eq!(renewed(&store, &lease("o", 200)), [3]);
+    assert_eq!(renewed(&store, &lease("p", 300)), [2]);
     assert_eq!(store.take_over_jobs(&lease("q", 999), 150, 10).unwrap(), []);
     store.release_leases("p").unwrap();
     let taken = store.take_over_jobs(&lease("q", 999), 1, 10).unwrap();
@@ -127,26 +138,22 @@ fn who_lost_the_lease_can_not_end_the_job() {
 fn a_cancelled_job_is_its_tenants_and_runs_no_more() {
     let (_folder, store) = store();
     keep(&store, job(1, "o", 10)).unwrap();
-    assert!(!store.cancel_job(&id(1), "b", 20).unwrap());
-    assert!(store.cancel_job(&id(1), "a", 20).unwrap());
-    assert!(!store.cancel_job(&id(1), "a", 20).unwrap());
+    assert!(!store.of(&tenant("b")).cancel_job(&id(1), 20).unwrap());
+    assert!(a(&store).cancel_job(&id(1), 20).unwrap());
+    assert!(!a(&store).cancel_job(&id(1), 20).unwrap());
     assert_eq!(end(&store, 1, "o", JobState::Done), Err(StoreError::JobTaken(id(1))));
-    assert_eq!(store.renew_leases(&lease("o", 99)).unwrap(), []);
+    assert_eq!(renewed(&store, &lease("o", 99)), []);
     assert_eq!(store.take_over_jobs(&lease("p", 99), 50, 10).unwrap(), []);
-    assert_eq!(store.job(&id(1)).unwrap().unwrap().state, JobState::Cancelled);
+    assert_eq!(a(&store).job(&id(1)).unwrap().unwrap().state, JobState::Cancelled);
 }
 
 #[test]
 fn what_is_old_is_forgotten_but_receipts() {
     let (_folder, store) = store();
-    let answer = |key: &str| Answer {
-        tenant: "a".to_owned(),
-        key: key.to_owned(),
-        request: Sha256Digest::of(b""),
-        document: id(1).to_string(),
-    };
+    let answer =
+        |key: &str| Answer { key: key.to_owned(), request: Sha256Digest::of(b""), document: id(1).to_string() };
     for (key, at) in [("old", 10), ("new", 60)] {
-        store.submit_bundle(Bundle { answer: Some(answer(key)), at, ..Bundle::default() }).wait().unwrap();
+        a(&store).submit_bundle(Bundle { answer: Some(answer(key)), at, ..Bundle::default() }).wait().unwrap();
     }
     keep(&store, job(1, "o", 10)).unwrap();
     keep(&store, job(2, "o", 10)).unwrap();
@@ -154,77 +161,107 @@ fn what_is_old_is_forgotten_but_receipts() {
     assert_eq!(store.prune(50).unwrap(), 1);
     assert_eq!(store.prune(51).unwrap(), 1);
     assert_eq!(store.prune(51).unwrap(), 0);
-    assert_eq!(store.answer("a", "old").unwrap(), None);
-    assert!(store.answer("a", "new").unwrap().is_some());
-    assert_eq!(store.job(&id(1)).unwrap(), None);
-    assert!(store.job(&id(2)).unwrap().is_some());
-    assert!(store.receipt(&id(1)).unwrap().is_some());
+    assert_eq!(a(&store).answer("old").unwrap(), None);
+    assert!(a(&store).answer("new").unwrap().is_some());
+    assert_eq!(a(&store).job(&id(1)).unwrap(), None);
+    assert!(a(&store).job(&id(2)).unwrap().is_some());
+    assert!(a(&store).receipt(&id(1)).unwrap().is_some());
 }
 
 #[test]
 fn receipts_have_tenants_signers_and_times() {
     let (_folder, store) = store();
-    for (seed, tenant, key) in [(1, "a", 1), (2, "a", 2), (3, "b", 1), (4, "", 1)] {
-        store.submit(of(tenant, receipt(seed, key))).wait().unwrap();
+    for (seed, of, key) in [(1, "a", 1), (2, "a", 2), (3, "b", 1), (4, "local", 1)] {
+        store.of(&tenant(of)).submit(NewReceipt::of(receipt(seed, key))).wait().unwrap();
     }
-    let elsewhere = NewReceipt { trust: Some(Trust::Untrusted), ..of("a", receipt(5, 2)) };
-    store.submit(elsewhere).wait().unwrap();
-    let found = |filter: Filter| {
-        let ids: Vec<_> = store.list(&filter).unwrap().receipts.iter().map(|one| one.receipt.receipt_id()).collect();
-        seeds(&ids)
-    };
+    let elsewhere = NewReceipt { trust: Some(Trust::Untrusted), ..NewReceipt::of(receipt(5, 2)) };
+    a(&store).submit(elsewhere).wait().unwrap();
+    let ids = |page: Page| seeds(&page.receipts.iter().map(|one| one.receipt.receipt_id()).collect::<Vec<_>>());
+    let found = |filter: Filter| ids(store.all_tenants_receipts(&filter).unwrap());
+    let of = |name: &str, filter: Filter| ids(store.of(&tenant(name)).list(&filter).unwrap());
     let signer = |key| Some(SigningKey::from_seed([key; 32]).signer().to_string());
-    let tenant = |name: &str| Some(name.to_owned());
     assert_eq!(found(Filter::default()), [1, 2, 3, 4, 5]);
-    assert_eq!(found(Filter { tenant: tenant("a"), ..Filter::default() }), [1, 2, 5]);
-    assert_eq!(found(Filter { tenant: tenant(""), ..Filter::default() }), [4]);
+    assert_eq!(of("a", Filter::default()), [1, 2, 5]);
+    assert_eq!(of("local", Filter::default()), [4]);
     assert_eq!(found(Filter { signer: signer(1), ..Filter::default() }), [1, 3, 4]);
-    assert_eq!(found(Filter { tenant: tenant("a"), signer: signer(2), ..Filter::default() }), [2, 5]);
+    assert_eq!(of("a", Filter { signer: signer(2), ..Filter::default() }), [2, 5]);
     assert_eq!(found(Filter { since: Some(2000), until: Some(4000), ..Filter::default() }), [2, 3]);
-    let kept = store.kept_receipt(&id(5)).unwrap().unwrap();
-    assert_eq!((kept.receipt, kept.tenant, kept.trust), (receipt(5, 2), "a".to_owned(), Some(Trust::Untrusted)));
+    let kept = a(&store).receipt(&id(5)).unwrap().unwrap();
+    assert_eq!((kept.receipt, kept.tenant, kept.trust), (receipt(5, 2), tenant("a"), Some(Trust::Untrusted)));
     assert_eq!((kept.superseded_by, kept.chain, kept.spent), (None, None, false));
-    assert_eq!(store.kept_receipt(&id(9)).unwrap(), None);
-    assert_eq!(store.chain_of(&id(5)).unwrap(), None);
+    assert_eq!(a(&store).receipt(&id(9)).unwrap(), None);
+    assert_eq!(store.of(&tenant("b")).receipt(&id(5)).unwrap(), None);
 }
 
 #[test]
 fn a_receipt_is_redeemed_once_and_by_its_tenant() {
     let (_folder, store) = store();
-    store.submit(of("a", receipt(1, 1))).wait().unwrap();
-    assert_eq!(store.redeem(&id(1), "b", "thief", 5), Err(StoreError::NoReceipt(id(1))));
-    assert_eq!(store.spent(&id(1)).unwrap(), None);
+    let ours = a(&store);
+    ours.submit(NewReceipt::of(receipt(1, 1))).wait().unwrap();
+    let kept = ours.receipt(&id(1)).unwrap().unwrap();
+    let theirs = store.of(&tenant("b")).redeem(&kept, "thief", 5);
+    assert_eq!(theirs, Err(StoreError::NoReceipt(id(1))));
+    assert!(!ours.is_spent(&Spend::of(&receipt(1, 1))).unwrap());
     let redeemed = std::thread::scope(|scope| {
-        let redeem = |_| scope.spawn(|| store.redeem(&id(1), "a", "buyer", 7));
+        let redeem = |_| scope.spawn(|| ours.redeem(&kept, "buyer", 7));
         let threads: Vec<_> = (0..8).map(redeem).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).filter(Result::is_ok).count()
+        threads.into_iter().filter_map(|thread| thread.join().unwrap().ok()).collect::<Vec<_>>()
     });
-    assert_eq!(redeemed, 1);
-    assert_eq!(store.redeem(&id(1), "a", "buyer", 8), Err(StoreError::Spent(id(1))));
-    assert_eq!(store.spent(&id(1)).unwrap(), Some(Spent { by: "buyer".to_owned(), at: 7 }));
-    assert!(store.kept_receipt(&id(1)).unwrap().unwrap().spent);
+    assert_eq!(redeemed, [Spent { by: "buyer".to_owned(), at: 7 }]);
+    assert_eq!(ours.redeem(&kept, "buyer", 8), Err(StoreError::Spent(id(1))));
+    assert!(ours.receipt(&id(1)).unwrap().unwrap().spent);
+}
+
+#[test]
+fn a_receipt_and_the_one_in_its_place_are_spent_once_together() {
+    let (_folder, store) = store();
+    let ours = a(&store);
+    let kept = |seed| ours.receipt(&id(seed)).unwrap().unwrap();
+    let supersede = |older, newer| {
+        let receipt = Some(NewReceipt::of(receipt(newer, 1)));
+        ours.submit_bundle(Bundle { receipt, supersedes: Some(id(older)), ..Bundle::default() }).wait().unwrap();
+    };
+    for seed in [1, 2] {
+        ours.submit(NewReceipt::of(receipt(seed, 1))).wait().unwrap();
+    }
+    ours.redeem(&kept(1), "buyer", 7).unwrap();
+    supersede(1, 3);
+    assert!(kept(3).spent);
+    assert_eq!(ours.redeem(&kept(3), "buyer", 8), Err(StoreError::Spent(id(3))));
+    supersede(2, 4);
+    assert_eq!(ours.redeem(&kept(2), "buyer", 9), Err(StoreError::Superseded(id(2))));
+    ours.redeem(&kept(4), "buyer", 9).unwrap();
+    let over = ours.receipts_over(&Sha256Digest::of(&[2]).to_string()).unwrap();
+    assert!(over.is_empty(), "{over:?}");
 }
 
 #[test]
 fn a_superseded_receipt_is_marked_and_counts_no_more() {
     let (_folder, store) = store();
     for seed in [1, 2, 3] {
-        store.submit(of("a", receipt(seed, seed))).wait().unwrap();
+        a(&store).submit(NewReceipt::of(receipt(seed, seed))).wait().unwrap();
     }
-    let tally = |of| store.tally("a", &of).unwrap().error;
-    assert_eq!(store.tally("a", &TallyOf::default()).unwrap(), Tally { error: 3, ..Tally::default() });
-    let supersede = |seed, tenant: &str| {
-        let receipt = Some(of(tenant, receipt(seed, 1)));
-        store.submit_bundle(Bundle { receipt, supersedes: Some(id(1)), ..Bundle::default() }).wait()
+    let tally = |of| a(&store).tally(&of).unwrap().error;
+    assert_eq!(a(&store).tally(&TallyOf::default()).unwrap(), Tally { error: 3, ..Tally::default() });
+    let supersede = |seed, of: &str| {
+        let receipt = Some(NewReceipt::of(receipt(seed, 1)));
+        store.of(&tenant(of)).submit_bundle(Bundle { receipt, supersedes: Some(id(1)), ..Bundle::default() }).wait()
     };
     assert_eq!(supersede(4, "b"), Err(StoreError::NoReceipt(id(1))));
-    assert_eq!(store.receipt(&id(4)).unwrap(), None);
+    assert_eq!(store.of(&tenant("b")).receipt(&id(4)).unwrap(), None);
     supersede(5, "a").unwrap();
-    assert_eq!(store.kept_receipt(&id(1)).unwrap().unwrap().superseded_by, Some(id(5)));
+    assert_eq!(a(&store).receipt(&id(1)).unwrap().unwrap().superseded_by, Some(id(5)));
     assert_eq!(tally(TallyOf::default()), 3);
+    for (seed, trust) in [(6, Trust::Trusted), (7, Trust::Untrusted)] {
+        let brought = NewReceipt { trust: Some(trust), ..NewReceipt::of(receipt(seed, seed)) };
+        store.of(&tenant("c")).submit(brought).wait().unwrap();
+    }
+    let told = Tally { error: 1, issued_elsewhere: 1, untrusted: 1, ..Tally::default() };
+    assert_eq!(store.of(&tenant("c")).tally(&TallyOf::default()).unwrap(), told);
+    assert_eq!(a(&store).tally(&TallyOf::default()).unwrap(), Tally { error: 3, superseded: 1, ..Tally::default() });
     assert_eq!(tally(TallyOf { task_type: Some("odd"), ..TallyOf::default() }), 2);
     let signer = SigningKey::from_seed([1; 32]).signer().to_string();
     assert_eq!(tally(TallyOf { signer: Some(&signer), ..TallyOf::default() }), 1);
     assert_eq!(tally(TallyOf { chain: Some("none"), ..TallyOf::default() }), 0);
-    assert_eq!(store.tally("b", &TallyOf::default()).unwrap(), Tally::default());
+    assert_eq!(store.of(&tenant("b")).tally(&TallyOf::default()).unwrap(), Tally::default());
 }

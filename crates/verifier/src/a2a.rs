@@ -17,7 +17,10 @@ pub fn artifact(receipt: &Receipt) -> Json {
     let mut artifact = Object::new();
     artifact.insert("artifactId", id.to_string());
     artifact.insert("name", "vrf-receipt");
-    artifact.insert("description", format!("VRF receipt, verdict {}", receipt.verdict()));
+    artifact.insert(
+        "description",
+        format!("VRF receipt that says `{}`; verify its signature, and who signed it", receipt.verdict()),
+    );
     artifact.insert("parts", vec![Json::from(part)]);
     artifact.into()
 }

@@ -1,22 +1,22 @@
 //! Accepts steps: judges a response by its contract, moves the run on, seals the judgment, all in one write.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_contract::judgment::{self, Judged, TIER};
 use proofmark_contract::response::{self, ResponseError};
-use proofmark_contract::trace::{self, TraceError};
 use proofmark_contract::{
-    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, ReceiptFact, Refusal, RuleResult, State,
-    StateError, Workflow, evaluate, seed,
+    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, Refusal, RuleResult, State, StateError, Workflow,
+    evaluate_until, outputs_wanted, seed,
 };
-use proofmark_receipt::{
-    ChainTip, Draft, Json, Object, Receipt, ReceiptId, SignError, SignerId, SigningKey, Timestamp,
-};
-use proofmark_store::{Bundle, NewReceipt, StepRun, Store, StoreError};
+use proofmark_evidence::trace::{self, TraceError};
+use proofmark_receipt::{ChainTip, Draft, Json, Object, Receipt, SignError, SignerId, SigningKey, Timestamp};
+use proofmark_store::{Bundle, NewReceipt, Spend, StepRun, Store, StoreError, Tenant, TenantStore};
 
 use crate::clock;
-use crate::presented::{self, Presented, PresentedError};
+use crate::decide;
+use crate::presented::{self, PresentedError};
 use crate::run::VERIFIER;
 
 /// The longest name of a run, in bytes.
@@ -31,10 +31,12 @@ pub struct Attempt<'a> {
     pub policy: Option<&'a Policy>,
     /// The step.
     pub step: &'a str,
-    /// Whose run it is; empty where tenants are not told apart.
-    pub tenant: &'a str,
+    /// Who sends it.
+    pub sender: Sender<'a>,
     /// The run it belongs to; `None` for a run of its own.
     pub run: Option<&'a str>,
+    /// Who began that run, where that is not the sender.
+    pub begun_by: Option<&'a str>,
     /// Which attempt it is; `None` for the one that is awaited.
     pub number: Option<u32>,
     /// The agent's whole response.
@@ -52,6 +54,24 @@ pub struct Attempt<'a> {
     /// Set when nobody waits for the judgment any more: it is not kept then.
     pub stop: &'a AtomicBool,
 }
+
+/// Who sends an attempt. A run belongs to whoever began it, under its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Who it is for that tenant: the id of an API key, or `local`.
+    pub id: &'a str,
+    /// Whether it may go on with runs of others, and begin a run under a name that another uses.
+    pub orchestrates: bool,
+}
+
+impl Sender<'static> {
+    /// Whoever uses the command line.
+    pub const LOCAL: Self = Self { tenant: &LOCAL, id: "local", orchestrates: true };
+}
+
+static LOCAL: Tenant = Tenant::LOCAL;
 
 /// What came of an attempt.
 #[derive(Clone, Debug)]
@@ -107,6 +127,9 @@ fn rule(rule: &RuleResult) -> Json {
     object.insert("message", rule.message.as_str());
     let missing = rule.missing.iter().map(|fact| Json::from(fact.path.as_str()));
     object.insert("missing", missing.collect::<Vec<_>>());
+    if rule.any_suite {
+        object.insert("any_suite", true);
+    }
     object.into()
 }
 
@@ -143,9 +166,27 @@ pub enum AcceptError {
         /// Why.
         refusal: Refusal,
     },
-    /// A receipt that is not whoever presents it says it is.
-    #[error("present the receipt `{0}`: another one with this id is kept; present the one that was issued to you")]
-    Foreign(ReceiptId),
+    /// The run is another's.
+    #[error(
+        "judge an attempt in run `{run}`: `{begun_by}` began it; send the attempt with the key that began the run or with \
+         an `admin` key, or choose another name for the run"
+    )]
+    OfAnother {
+        /// The run.
+        run: String,
+        /// Who began it; empty where nobody recorded it.
+        begun_by: String,
+    },
+    /// Whoever is named began no such run.
+    #[error(
+        "judge an attempt in run `{run}`: `{begun_by}` began none of that name; name who did, or begin one of your own"
+    )]
+    NotBegun {
+        /// The run.
+        run: String,
+        /// Who is named.
+        begun_by: String,
+    },
     /// The run has a name that can not be used.
     #[error("use `{0}` as the name of a run: write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`")]
     RunName(String),
@@ -178,8 +219,10 @@ pub fn accept(
     key: Option<&SigningKey>,
     store: Option<&Store>,
 ) -> Result<Acceptance, AcceptError> {
-    let now = clock::now();
+    let now = store.map_or_else(|| Ok(clock::now()), clock::now_in)?;
     let now_ms = now.unix_millis();
+    let store = store.map(|store| store.of(attempt.sender.tenant));
+    let store = store.as_ref();
     let contract = Contract::of(attempt.workflow, attempt.step, attempt.policy, now_ms)
         .map_err(|error| AcceptError::Contract { step: attempt.step.to_owned(), error })?;
     let payload = response::extract(attempt.response);
@@ -189,20 +232,19 @@ pub fn accept(
         return Err(AcceptError::Response(error.clone()));
     }
     let trace = attempt.trace.map(trace::read).transpose()?;
-    let receipts = receipts(attempt, store, &now)?;
+    let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
     let run = run_name(attempt.run)?;
-    let of_tenant = tenants_run(attempt.tenant, &run);
-    let kept = Kept::load(store, &of_tenant, attempt.step)?;
+    let begun_by = begun_by(attempt, &run, store)?;
+    let kept = Kept::load(store, begun_by, &run, attempt.step)?;
 
     let number = attempt.number.unwrap_or_else(|| kept.state.attempt());
     let refused = |refusal| AcceptError::Refused { run: run.clone(), step: attempt.step.to_owned(), refusal };
     let submitted = Event::Submitted { attempt: number, contract: contract.digest(), now_ms };
     let evaluating = kept.state.apply(&submitted).map_err(refused)?;
-    let evidence = Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, context: attempt.context };
-    let judgment = evaluate(&contract, &evidence);
-    if attempt.stop.load(Ordering::Relaxed) {
-        return Err(AcceptError::Stopped(attempt.step.to_owned()));
-    }
+    let evidence =
+        Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, now: &now, context: attempt.context };
+    let judgment = evaluate_until(&contract, &evidence, &|| attempt.stop.load(Ordering::Relaxed))
+        .map_err(|_| AcceptError::Stopped(attempt.step.to_owned()))?;
     let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
     let judged = Event::Judged { attempt: number, decision: judgment.decision, plan, now_ms };
     let state = evaluating.apply(&judged).map_err(refused)?;
@@ -222,18 +264,18 @@ pub fn accept(
         store
             .submit_bundle(Bundle {
                 receipt: Some(NewReceipt {
-                    chain: Some(chain_name(&of_tenant, attempt.step)),
-                    tenant: attempt.tenant.to_owned(),
+                    chain: Some(chain_name(begun_by, &run, attempt.step)),
                     ..NewReceipt::of(receipt.clone())
                 }),
                 run: Some(StepRun {
-                    run: of_tenant.clone(),
+                    run: run.clone(),
+                    begun_by: begun_by.to_owned(),
                     step: attempt.step.to_owned(),
                     version: kept.version + 1,
                     state: state.to_json().to_text(),
                 }),
-                spends: if accepted { judgment.spends.clone() } else { Vec::new() },
-                spent_by: format!("{of_tenant}/{}", attempt.step),
+                spends: if accepted { spends(&judgment) } else { Vec::new() },
+                spent_by: format!("{run}/{}", attempt.step),
                 at: now_ms,
                 ..Bundle::default()
             })
@@ -260,24 +302,53 @@ pub struct KeptStep {
     pub receipts: Vec<Receipt>,
 }
 
-/// A step of a tenant's run.
+/// A step of the run that `begun_by` began under this name.
 ///
 /// # Errors
 /// [`AcceptError::State`] when what is kept is no state, and whatever keeps the store from being read.
-pub fn kept_step(store: &Store, tenant: &str, run: &str, step: &str) -> Result<Option<KeptStep>, AcceptError> {
-    let run = tenants_run(tenant, &run_name(Some(run))?);
-    let Some(kept) = store.step_run(&run, step)? else { return Ok(None) };
-    Ok(Some(KeptStep { state: kept_state(&kept)?, receipts: store.chain(&chain_name(&run, step))? }))
+pub fn kept_step(
+    store: &TenantStore<'_>,
+    begun_by: &str,
+    run: &str,
+    step: &str,
+) -> Result<Option<KeptStep>, AcceptError> {
+    let run = run_name(Some(run))?;
+    let Some(kept) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
+    Ok(Some(KeptStep { state: kept_state(&kept)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
 }
 
-/// Runs of different tenants are different, whatever their names: no name of a run has a slash.
-fn tenants_run(tenant: &str, run: &str) -> String {
-    if tenant.is_empty() { run.to_owned() } else { format!("{tenant}/{run}") }
+/// How the names of chains of steps begin; no other chain may be called so.
+pub(crate) const STEP_CHAINS: &str = "run/";
+
+/// The chain that the receipts of a step form, in the run that `begun_by` began. No run and no step of a server has a slash
+/// in its name, and on the command line everything is begun by `local`: the name says which step it is of.
+#[must_use]
+pub fn chain_name(begun_by: &str, run: &str, step: &str) -> String {
+    let chain = format!("{STEP_CHAINS}{run}/{step}");
+    if begun_by == Sender::LOCAL.id { chain } else { format!("{chain}/{begun_by}") }
 }
 
-/// The chain that the receipts of a step's run form.
-pub fn chain_name(run: &str, step: &str) -> String {
-    format!("run/{run}/{step}")
+/// Who began the run that an attempt belongs to. An agent neither goes on with a run of another nor begins one under a name
+/// that another uses; who orchestrates does either, and its own run is not the agent's.
+fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>>) -> Result<&'a str, AcceptError> {
+    let sender = attempt.sender;
+    let begun_by = attempt.begun_by.unwrap_or(sender.id);
+    let Some(store) = store else { return Ok(begun_by) };
+    let run = || run.to_owned();
+    let (is_begun, other) = store.begun(&run(), begun_by)?;
+    match (begun_by == sender.id, sender.orchestrates, is_begun, other) {
+        (false, false, _, _) => Err(AcceptError::OfAnother { run: run(), begun_by: begun_by.to_owned() }),
+        (false, true, false, _) => Err(AcceptError::NotBegun { run: run(), begun_by: begun_by.to_owned() }),
+        (true, false, false, Some(other)) => Err(AcceptError::OfAnother { run: run(), begun_by: other }),
+        (false, true, true, _) | (true, true, _, _) | (true, false, true, _) | (true, false, false, None) => {
+            Ok(begun_by)
+        }
+    }
+}
+
+/// The documents that a judgment uses up.
+fn spends(judgment: &Judgment) -> Vec<Spend> {
+    judgment.spends.iter().filter_map(decide::spend).collect()
 }
 
 /// Where a run was.
@@ -288,10 +359,10 @@ struct Kept {
 }
 
 impl Kept {
-    fn load(store: Option<&Store>, run: &str, step: &str) -> Result<Kept, AcceptError> {
+    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Kept, AcceptError> {
         let Some(store) = store else { return Ok(Kept { state: State::Pending, version: 0, tip: None }) };
-        let tip = store.tip(&chain_name(run, step))?;
-        match store.step_run(run, step)? {
+        let tip = store.tip(&chain_name(begun_by, run, step))?;
+        match store.step_run(begun_by, run, step)? {
             None => Ok(Kept { state: State::Pending, version: 0, tip }),
             Some(kept) => Ok(Kept { state: kept_state(&kept)?, version: kept.version, tip }),
         }
@@ -307,38 +378,25 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
     }
 }
 
-fn receipts(attempt: &Attempt<'_>, store: Option<&Store>, now: &Timestamp) -> Result<Vec<ReceiptFact>, AcceptError> {
+/// The receipts presented, and those of the store over the bytes the rules ask for.
+fn receipts(
+    attempt: &Attempt<'_>,
+    store: Option<&TenantStore<'_>>,
+    outputs: &BTreeSet<String>,
+) -> Result<proofmark_evidence::Evidence, AcceptError> {
     let mut presented = match attempt.receipts {
-        Some(folder) => presented::receipts(folder, attempt.trusted, store, now)?,
+        Some(folder) => presented::receipts(folder)?,
         None => Vec::new(),
     };
+    presented.extend_from_slice(attempt.presented);
+    let mut facts = Vec::new();
+    for receipt in &presented {
+        facts.push(presented::fact(receipt, attempt.trusted, store)?);
+    }
     if let Some(store) = store {
-        presented
-            .iter()
-            .map(|one| &one.receipt)
-            .chain(attempt.presented)
-            .try_for_each(|one| own(one, attempt, store))?;
+        facts.extend(presented::kept(store, outputs, attempt.trusted)?);
     }
-    for receipt in attempt.presented {
-        presented.push(presented::present(receipt.clone(), attempt.trusted, store, now)?);
-    }
-    let fact = |one: Presented| ReceiptFact {
-        receipt: one.receipt,
-        answer: one.verification.answer,
-        trust: one.verification.trust,
-        signer: one.verification.signer,
-        spent: one.spent,
-        age_ms: one.age_ms,
-    };
-    Ok(presented.into_iter().map(fact).collect())
-}
-
-/// Receipts are spent by their ids: one that is presented must not be another's, nor another one under its id.
-fn own(receipt: &Receipt, attempt: &Attempt<'_>, store: &Store) -> Result<(), AcceptError> {
-    let id = receipt.receipt_id();
-    let Some(kept) = store.kept_receipt(&id)? else { return Ok(()) };
-    let ours = kept.tenant.is_empty() || kept.tenant == attempt.tenant;
-    if ours && kept.receipt.hash() == receipt.hash() { Ok(()) } else { Err(AcceptError::Foreign(id)) }
+    Ok(proofmark_evidence::Evidence::new(facts))
 }
 
 fn seal(

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
 use proofmark_receipt::json::{Limits, Number};
-use proofmark_receipt::{Json, Object, Receipt, Sha256Digest, Verdict};
+use proofmark_receipt::{Json, Object, Receipt, Verdict};
+
+use crate::worth::{Subject, Worth, WorthError};
 
 /// Where buyers put tests in a job's requirements, beside our own `verification`.
 const CLAWBIZARRE: &str = "clawbizarre_verification";
@@ -26,7 +28,7 @@ pub const MAX_REASON_CHARS: usize = 250;
 /// a string that holds one; the submission is the deliverable: a text, `{type, value}`, `{content}` or `{files}`.
 ///
 /// # Errors
-/// [`DocumentError`] names what is missing or wrong in the job, and the mend. What is wrong in the checks is said when
+/// [`DocumentError`] names what is missing or wrong in the job, and what to write. What is wrong in the checks is said when
 /// the request is read.
 pub fn evaluation_request(job: &Json) -> Result<Json, DocumentError> {
     let root = Field::root(job).fields()?;
@@ -48,29 +50,67 @@ pub fn evaluation_request(job: &Json) -> Result<Json, DocumentError> {
     Ok(request.into())
 }
 
-/// What a receipt answers an evaluator. Check the receipt first: this takes it at its word.
+/// What a receipt answers an evaluator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Whether to approve; none when nothing may be signed.
+    pub approved: Option<bool>,
+    /// Why the receipt proves nothing about the job, if so.
+    pub rejected: Option<WorthError>,
+    /// The answer (`docs/commerce.md`).
+    pub document: Json,
+}
+
+/// What a receipt answers the evaluator of a job.
 ///
-/// `approved` and `score` are null for the verdict `error`, which says nothing about the work, and then there is no
-/// `reason` either: neither an approval nor a refusal may be signed. `score` is rounded down to four decimals.
-pub fn evaluation(receipt: &Receipt) -> Json {
+/// Only a receipt counts that was issued here for the job's own request, is signed by somebody trusted, stands for itself
+/// and is about what the evaluator names. Of any other receipt, and of the verdict `error`, which says nothing about the
+/// work, `approved`, `score` and `reason` are null: neither an approval nor a refusal may be signed. `request` is the
+/// request kept under the receipt's id. `score` is rounded down to four decimals.
+#[must_use]
+pub fn evaluation(receipt: &Receipt, worth: &Worth, request: Option<&str>, about: &Subject) -> Evaluation {
+    let rejected = proves(receipt, worth, request, about).err();
     let results = receipt.results();
-    let judged = receipt.verdict() != Verdict::Error;
+    let judged = rejected.is_none() && receipt.verdict() != Verdict::Error;
+    let approved = judged.then(|| receipt.verdict() == Verdict::Pass);
     let hash = content_hash(receipt);
-    let mut evaluation = Object::new();
-    evaluation.insert("approved", if judged { Json::from(receipt.verdict() == Verdict::Pass) } else { Json::Null });
-    evaluation.insert("score", if judged { score(results.passed, results.total) } else { Json::Null });
+    let mut document = Object::new();
+    document.insert("approved", approved.map_or(Json::Null, Json::from));
+    document.insert("score", if judged { score(results.passed, results.total) } else { Json::Null });
     if judged {
-        evaluation.insert("reason", reason(receipt, &hash));
-        evaluation.insert("reason_bytes32", format!("0x{hash}"));
+        document.insert("reason", reason(receipt, &hash));
+        document.insert("reason_bytes32", format!("0x{hash}"));
     } else {
-        evaluation.insert("reason", Json::Null);
-        evaluation.insert("reason_bytes32", Json::Null);
-        evaluation.insert("why", why(receipt));
+        document.insert("reason", Json::Null);
+        document.insert("reason_bytes32", Json::Null);
+        document.insert("why", why(receipt, rejected.as_ref()));
     }
-    evaluation.insert("feedback", feedback(receipt));
-    evaluation.insert("metadata", metadata(receipt));
-    evaluation.insert("receipt", receipt.document().clone());
-    evaluation.into()
+    worth.describe(&mut document);
+    document.insert("feedback", feedback(receipt));
+    document.insert("metadata", metadata(receipt));
+    document.insert("receipt", receipt.document().clone());
+    Evaluation { approved, rejected, document: document.into() }
+}
+
+/// Whether a receipt says something about a job.
+fn proves(receipt: &Receipt, worth: &Worth, request: Option<&str>, about: &Subject) -> Result<(), WorthError> {
+    let request = worth.answers(receipt, request)?;
+    worth.vouched()?;
+    if !Json::parse(request.as_bytes()).is_ok_and(|request| is_of_job(&request)) {
+        return Err(WorthError::NotAJob);
+    }
+    about.matches(receipt)
+}
+
+/// Whether a request is what [`evaluation_request`] makes of a job: judged by the very checks its specification holds.
+///
+/// Else a receipt over the buyer's requirements could have been given by tests that somebody else chose.
+fn is_of_job(request: &Json) -> bool {
+    let Some(request) = request.as_object() else { return false };
+    let Some(specification) = request.get("specification") else { return false };
+    checks(&Field::root(specification)).is_ok_and(|(tier, verification)| {
+        request.get(VERIFICATION) == Some(&verification) && request.get("tier") == tier.as_ref()
+    })
 }
 
 /// SHA-256 of the receipt without its signature, as 64 hex digits: the one that was signed, where it was.
@@ -79,11 +119,7 @@ fn content_hash(receipt: &Receipt) -> String {
     let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match signed.filter(is_hash) {
         Some(hash) => hash.to_owned(),
-        None => {
-            let mut unsigned = receipt.document().as_object().cloned().unwrap_or_default();
-            unsigned.remove("signature");
-            Sha256Digest::of(&Json::from(unsigned).canonical_vrf()).bare_hex()
-        }
+        None => receipt.content().bare_hex(),
     }
 }
 
@@ -104,8 +140,12 @@ fn reason(receipt: &Receipt, hash: &str) -> String {
     text.chars().take(MAX_REASON_CHARS).collect()
 }
 
-fn why(receipt: &Receipt) -> String {
-    const MEND: &str = "nothing was judged, so neither approve nor reject; mend what is missing, and evaluate again";
+fn why(receipt: &Receipt, rejected: Option<&WorthError>) -> String {
+    const MEND: &str = "nothing was judged, so neither approve nor reject; supply what is missing, and evaluate again";
+    if let Some(error) = rejected {
+        let id = receipt.receipt_id();
+        return format!("the receipt {id} does not count: {error}; until then neither approve nor reject");
+    }
     let told = receipt.results().details.iter().find_map(|detail| detail.message.as_deref());
     let told: String = told.unwrap_or("the checks could not be run").chars().take(MAX_REASON_CHARS).collect();
     format!("{told}; {MEND}")
@@ -228,6 +268,7 @@ fn is_elsewhere(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proofmark_checks::{Format, Request};
+    use proofmark_receipt::{Answer, Trust};
 
     use super::*;
 
@@ -302,35 +343,44 @@ mod tests {
         assert_eq!(score(u64::MAX, u64::MAX).to_text(), "1.0");
     }
 
-    fn receipt(verdict: &str, passed: u64, failed: u64, errors: u64) -> Receipt {
-        let zeros = "0".repeat(64);
+    /// What a receipt of this server over the job's own request answers.
+    fn evaluated(verdict: &str, passed: u64, failed: u64, errors: u64) -> Object {
+        let request = job(&format!(r#"{{"requirements":{{"clawbizarre_verification":{TESTS}}},"deliverable":"x"}}"#));
+        let request = request.unwrap().to_text();
+        let hashes = Request::read(request.as_bytes(), Format::Json, None).unwrap().hashes;
         let text = format!(
             r#"{{"vrf_version":"1.0","receipt_id":"a1b2c3d4-e5f6-4890-abcd-ef1234567890",
             "verified_at":"2026-02-19T00:46:00Z","tier":0,"verdict":"{verdict}","results":{{"total":{},
             "passed":{passed},"failed":{failed},"errors":{errors},"details":[]}},
-            "hashes":{{"specification":"sha256:{zeros}","output":"sha256:{zeros}"}}}}"#,
-            passed + failed + errors
+            "hashes":{{"specification":"{}","output":"{}","tests":"{}"}}}}"#,
+            passed + failed + errors,
+            hashes.specification,
+            hashes.output,
+            hashes.tests.unwrap()
         );
-        Receipt::parse(text.as_bytes()).unwrap()
+        let receipt = Receipt::parse(text.as_bytes()).unwrap();
+        let (answer, trust) = (Answer::Valid, Trust::Trusted);
+        let worth = Worth { answer, trust, verdict: receipt.verdict(), issued_here: true, superseded_by: None };
+        let evaluation = evaluation(&receipt, &worth, Some(&request), &Subject::default());
+        evaluation.document.as_object().unwrap().clone()
     }
 
     #[test]
     fn an_evaluation_is_the_mapping_of_the_format() {
-        let evaluated = evaluation(&receipt("partial", 2, 1, 0));
-        let evaluated = evaluated.as_object().unwrap();
+        let evaluated = evaluated("partial", 2, 1, 0);
         assert_eq!(evaluated.get("approved").unwrap().as_bool(), Some(false));
         assert_eq!(evaluated.get("score").unwrap().to_text(), "0.6666");
         let reason = evaluated.get("reason").unwrap().as_str().unwrap();
         assert!(reason.len() <= MAX_REASON_CHARS && reason.contains("2 of 3"), "{reason}");
         let bytes32 = evaluated.get("reason_bytes32").unwrap().as_str().unwrap();
         assert!(bytes32.len() == 66 && reason.contains(&bytes32[2..]), "{bytes32}");
-        assert_eq!(evaluation(&receipt("pass", 3, 0, 0)).as_object().unwrap().get("approved"), Some(&Json::Bool(true)));
+        let approved = self::evaluated("pass", 3, 0, 0);
+        assert_eq!(approved.get("approved"), Some(&Json::Bool(true)));
     }
 
     #[test]
     fn an_error_is_neither_approved_nor_refused() {
-        let evaluated = evaluation(&receipt("error", 0, 0, 1));
-        let evaluated = evaluated.as_object().unwrap();
+        let evaluated = evaluated("error", 0, 0, 1);
         for name in ["approved", "score", "reason", "reason_bytes32"] {
             assert!(evaluated.get(name).unwrap().is_null(), "{name}");
         }

@@ -1,6 +1,9 @@
 //! Checks documents that are signed, of either kind.
 
-use proofmark_receipt::{Json, Object, Profile, SignerId, Verification, verify, verify_document};
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::{
+    Answer, Json, Object, Profile, SignerId, Trust, UndecidableCause, Verification, verify, verify_document,
+};
 
 /// What checking a document came to.
 #[derive(Clone, Debug)]
@@ -11,13 +14,26 @@ pub struct Checked {
     pub verification: Verification,
 }
 
-/// Checks a receipt of either kind. Decision receipts are signed as VRF receipts are, but are documents of their own.
+/// Checks a receipt of either kind: [`DecisionReceipt::claimed_by`] says which.
 pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
     match Json::parse(bytes) {
-        Ok(Json::Object(object)) if object.contains("receipt_type") => {
-            Checked { kind: "decision_receipt", verification: verify_document(&object, trusted) }
+        Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
+            Checked { kind: "decision_receipt", verification: check_decision(object, trusted) }
         }
         Ok(_) | Err(_) => Checked { kind: "receipt", verification: verify(bytes, profile, trusted) },
+    }
+}
+
+/// The signature first, and then the format: what its signer did not sign is invalid, whatever it says.
+fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
+    let verification = verify_document(&object, trusted);
+    match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
+        (Answer::Valid, Err(error)) => {
+            let (code, message) = (error.code(), error.to_string());
+            let answer = Answer::Undecidable(UndecidableCause::Format { code, message });
+            Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
+        }
+        (Answer::Valid | Answer::Invalid(_) | Answer::Undecidable(_), _) => verification,
     }
 }
 

@@ -1,13 +1,42 @@
 //! The clock and the randomness of this room.
 
+use std::sync::Once;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proofmark_receipt::{ReceiptId, Timestamp};
+use proofmark_store::{MAX_CLOCK_SKEW, Store, StoreError};
 
 /// The time, in milliseconds, as receipts carry it.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The time by which things of this store expire ([`Store::time`]): where the clock was set back, what had expired stays
+/// expired. That it was is said once, on standard error.
+///
+/// # Errors
+/// Whatever keeps the store from being read.
+pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
+    static SAID: Once = Once::new();
+    let clock = now().unix_millis();
+    let time = store.time(clock)?;
+    let behind = time.saturating_sub(clock);
+    if behind > MAX_CLOCK_SKEW {
+        SAID.call_once(|| {
+            let seconds = behind / 1_000;
+            eprintln!("the clock is {seconds} s behind what the store has recorded, so that counts; set the clock");
+        });
+    }
+    Ok(Timestamp::from_unix_millis(time))
+}
+
+/// How far the clock is behind the latest time the store has recorded, in milliseconds; negative where it is ahead.
+///
+/// # Errors
+/// Whatever keeps the store from being read.
+pub fn clock_behind(store: &Store) -> Result<i64, StoreError> {
+    Ok(store.latest_time()?.saturating_sub(now().unix_millis()))
 }
 
 /// A fresh UUID v4.

@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
     Admission, Approval, ApprovalError, Decision, DecisionReceipt, Evidence, History, Moment, NotADecision, Policy,
-    ReceiptFact, Replay, Request, Ruling, admits, outputs_wanted,
+    Replay, Request, Ruling, admits, outputs_wanted,
 };
 use proofmark_receipt::{ChainTip, Json, Receipt, SignError, SignerId, SigningKey, Timestamp};
-use proofmark_store::{About, Bundle, Decision as Kept, NewReceipt, Review, Store, StoreError};
+use proofmark_store::{
+    About, Bundle, Decision as Kept, NewReceipt, Review, Spend, Store, StoreError, Tenant, TenantStore,
+};
 
 use crate::clock;
-use crate::presented::{self, Presented, PresentedError};
+use crate::presented::{self, PresentedError};
 
 /// How often a decision is made again because another was kept first.
 const MAX_RACES: u32 = 100;
@@ -86,14 +88,15 @@ pub enum DecideError {
 /// # Errors
 /// [`DecideError`]; nothing is allowed then, and nothing spent.
 pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Result<Decided, DecideError> {
+    let ours = store.of(&Tenant::LOCAL);
     for _ in 0..MAX_RACES {
-        let decision = ask(question, None, store, &clock::now())?;
-        let last = store.last_decision()?.map(|kept| read(&kept)).transpose()?;
-        let tip = last.and_then(|receipt| receipt.tip());
+        let now = clock::now_in(store)?;
+        let decision = ask(question, &ours, &now)?;
+        let tip = store.all_tenants_last_decision()?;
         let id = clock::receipt_id()?;
         let receipt = DecisionReceipt::draft(&decision, question.request, id, tip.as_ref()).sign(key)?;
-        let bundle = bundle(&decision, question.request, &receipt, tip.as_ref(), "");
-        match store.submit_bundle(bundle).wait() {
+        let bundle = bundle(&decision, question.request, &receipt, tip.as_ref(), &now);
+        match ours.submit_bundle(bundle).wait() {
             Ok(()) => return Ok(Decided { decision, receipt }),
             // Somebody decided or spent meanwhile: what is so now is asked anew.
             Err(StoreError::DecisionMoved { .. } | StoreError::Spent(_)) => {}
@@ -108,27 +111,25 @@ pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Resul
 /// # Errors
 /// As [`decide`].
 pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
-    let now = clock::now();
-    let evidence = evidence(question, None, store, &now)?;
-    let history = history(question, "", store)?;
+    let (now, ours) = (clock::now_in(store)?, store.of(&Tenant::LOCAL));
+    let evidence = evidence(question, &ours, &now)?;
+    let history = history(question, &ours)?;
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
-/// Whether a decision receipt is what the same request and policy come to again.
+/// Whether a decision receipt was issued by a signer the question trusts, and is what the same request and policy come to
+/// again.
 ///
 /// # Errors
 /// As [`decide`].
-pub fn replay(
-    question: &Question<'_>,
-    receipt: &DecisionReceipt,
-    store: Option<&Store>,
-) -> Result<Replay, DecideError> {
-    let now = clock::now();
+pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
     let mut presented = Vec::new();
     for folder in question.folders {
-        presented.extend(presented::receipts(folder, question.trusted, store, &now)?.iter().map(fact));
+        for receipt in presented::receipts(folder)? {
+            presented.push(presented::fact(&receipt, question.trusted, None)?);
+        }
     }
-    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented))
+    Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
 }
 
 /// Signs a reviewer's approval of the action a decision receipt is about, and keeps it.
@@ -142,8 +143,21 @@ pub fn approve(
     store: Option<&Store>,
 ) -> Result<Receipt, DecideError> {
     let note = approval.note.clone();
-    let receipt = approval.draft(decision.document(), clock::receipt_id()?, clock::now())?.sign(key)?;
+    let now = store.map_or_else(|| Ok(clock::now()), clock::now_in)?;
+    let receipt = approval.draft(decision.document(), clock::receipt_id()?, now)?.sign(key)?;
     let Some(store) = store else { return Ok(receipt) };
+    // It counts for the tenant whose decision it is.
+    let kept = store.all_tenants_decision(&decision.decision_id().to_string())?;
+    let of = store.of(&kept.as_ref().map_or(Tenant::LOCAL, |(tenant, _)| tenant.clone()));
+    let reviewed = kept.filter(|(_, kept)| kept.about.review);
+    let review = reviewed.map(|(_, kept)| Review {
+        decision_id: kept.decision_id,
+        verdict: "approved".to_owned(),
+        reviewer: key.signer().to_string(),
+        note,
+        receipt_id: Some(receipt.receipt_id().to_string()),
+        reviewed_at: receipt.verified_at().unix_millis(),
+    });
     let bundle = |review| Bundle {
         receipt: Some(NewReceipt::of(receipt.clone())),
         review,
@@ -151,64 +165,34 @@ pub fn approve(
         ..Bundle::default()
     };
     // Where the decision is kept it waits for no more words.
-    match store.submit_bundle(bundle(review_by(decision, &receipt, note, key, store)?)).wait() {
-        Err(StoreError::Reviewed(_)) => store.submit_bundle(bundle(None)).wait()?,
+    match of.submit_bundle(bundle(review)).wait() {
+        Err(StoreError::Reviewed(_)) => of.submit_bundle(bundle(None)).wait()?,
         answer => answer?,
     }
     Ok(receipt)
 }
 
-/// What is kept of the first word on a decision of this store.
-fn review_by(
-    decision: &DecisionReceipt,
-    approval: &Receipt,
-    note: String,
-    key: &SigningKey,
-    store: &Store,
-) -> Result<Option<Review>, StoreError> {
-    let id = decision.document().get("decision_id").and_then(Json::as_str).unwrap_or_default();
-    let Some(kept) = store.decision(id)?.filter(|kept| kept.about.review) else { return Ok(None) };
-    Ok(Some(Review {
-        decision_id: kept.decision_id,
-        tenant: kept.about.tenant,
-        verdict: "approved".to_owned(),
-        reviewer: key.signer().to_string(),
-        note,
-        receipt_id: Some(approval.receipt_id().to_string()),
-        reviewed_at: approval.verified_at().unix_millis(),
-    }))
+pub(crate) fn ask(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Decision, DecideError> {
+    let evidence = evidence(question, store, now)?;
+    let history = history(question, store)?;
+    let (moment, stop) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
+    proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stop)
+        .map_err(|_| DecideError::Stopped)
 }
 
-pub(crate) fn ask(
-    question: &Question<'_>,
-    tenant: Option<&str>,
-    store: &Store,
-    now: &Timestamp,
-) -> Result<Decision, DecideError> {
-    let evidence = evidence(question, tenant, store, now)?;
-    let history = history(question, tenant.unwrap_or_default(), store)?;
-    let decision =
-        proofmark_boundary::decide(question.policy, question.request, &evidence, &Moment { now: now.clone(), history });
-    match question.stop.load(Ordering::Relaxed) {
-        true => Err(DecideError::Stopped),
-        false => Ok(decision),
-    }
-}
-
-/// What is kept of a decision, together with what it spends.
+/// What is kept of a decision that was made `now`, together with what it spends.
 pub(crate) fn bundle(
     decision: &Decision,
     request: &Request,
     receipt: &DecisionReceipt,
     tip: Option<&ChainTip>,
-    tenant: &str,
+    now: &Timestamp,
 ) -> Bundle {
-    let now = clock::now().unix_millis();
-    let decision_id = receipt.document().get("decision_id").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let now = now.unix_millis();
+    let decision_id = receipt.decision_id().to_string();
     let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
     let asked = !Approval::roles_asked(receipt.document()).is_empty() || decision.ruling() == Ruling::HumanReview;
     let about = About {
-        tenant: tenant.to_owned(),
         agent: agent.map(str::to_owned),
         class: request.action_class().map(str::to_owned),
         mode: decision.ruling().mode().to_owned(),
@@ -221,59 +205,45 @@ pub(crate) fn bundle(
         decision_id: decision_id.clone(),
         decided_at: now,
         outcome: decision.outcome().to_string(),
+        allowed: decision.allows(),
         fingerprint: decision.fingerprint().to_string(),
         position: tip.map_or(0, |tip| tip.position.saturating_add(1)),
         document: receipt.to_text(),
+        hash: Some(receipt.hash()),
         about,
     };
     Bundle {
         decision: Some(kept),
-        follows: tip.map(|tip| tip.receipt_id.to_string()),
-        spends: decision.spends().iter().filter_map(|spend| spend.receipt_id.parse().ok()).collect(),
+        follows: tip.map(|tip| tip.receipt_id),
+        spends: decision.spends().iter().filter_map(spend).collect(),
         spent_by: decision_id,
         at: now,
         ..Bundle::default()
     }
 }
 
-/// The receipts presented, and those of the store that may count; of approvals those of the tenant's decisions, if one is
-/// named.
-fn evidence(
-    question: &Question<'_>,
-    tenant: Option<&str>,
-    store: &Store,
-    now: &Timestamp,
-) -> Result<Evidence, DecideError> {
+/// What the store keeps of a document that is used up.
+pub(crate) fn spend(spend: &proofmark_evidence::Spend) -> Option<Spend> {
+    Some(Spend { receipt_id: spend.receipt_id.parse().ok()?, content: spend.content })
+}
+
+/// The receipts presented, and those of the store that may count; of approvals those of the tenant's decisions.
+fn evidence(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Evidence, DecideError> {
     let mut facts = Vec::new();
     for folder in question.folders {
-        facts.extend(presented::receipts(folder, question.trusted, Some(store), now)?.iter().map(fact));
-    }
-    for output in outputs_wanted(question.policy, question.request, now) {
-        for receipt in store.receipts_over(tenant.unwrap_or_default(), &output)? {
-            if !is_of_other_tenant(&receipt, tenant, store)? {
-                facts.push(fact(&presented::present(receipt, question.trusted, Some(store), now)?));
-            }
+        for receipt in presented::receipts(folder)? {
+            facts.push(presented::fact(&receipt, question.trusted, Some(store))?);
         }
     }
+    let outputs = outputs_wanted(question.policy, question.request, now);
+    facts.extend(presented::kept(store, &outputs, question.trusted)?);
     Ok(Evidence::new(facts))
 }
 
-/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are.
-fn is_of_other_tenant(receipt: &Receipt, tenant: Option<&str>, store: &Store) -> Result<bool, StoreError> {
-    let Some(tenant) = tenant else { return Ok(false) };
-    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
-    let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
-    Ok(store.decision(decision)?.is_none_or(|decision| decision.about.tenant != tenant))
-}
-
-fn fact(presented: &Presented) -> ReceiptFact {
-    ReceiptFact::new(&presented.receipt, &presented.verification, presented.spent)
-}
-
 /// How often the action was denied since it was allowed last.
-fn history(question: &Question<'_>, tenant: &str, store: &Store) -> Result<History, StoreError> {
+fn history(question: &Question<'_>, store: &TenantStore<'_>) -> Result<History, StoreError> {
     let fingerprint = question.request.fingerprint(question.policy).to_string();
-    Ok(History { denied: store.denied(tenant, &fingerprint)? })
+    Ok(History { denied: store.denied(&fingerprint)? })
 }
 
 pub(crate) fn read(kept: &Kept) -> Result<DecisionReceipt, DecideError> {

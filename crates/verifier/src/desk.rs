@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proofmark_boundary::{DecisionReceipt, Policy, Request};
 use proofmark_receipt::{ChainTip, Sha256Digest, SignerId, SigningKey};
-use proofmark_store::{Answer, Bundle, Pending, Store, StoreError};
+use proofmark_store::{Answer, Bundle, Pending, Store, StoreError, Tenant};
 
 use crate::clock;
 use crate::decide::{self, DecideError, Question};
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
     /// The action and the facts.
     pub request: &'a Request,
     /// Whose it is.
-    pub tenant: &'a str,
+    pub tenant: &'a Tenant,
     /// What a report of the execution will name the action by, where one is expected.
     pub candidate: Option<&'a str>,
     /// How a repetition of the request is known.
@@ -120,7 +120,7 @@ impl Desk {
         let _same_action = self.turns.take_unless(turn, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
             if let Some(document) = self.answered(asked.tenant, asked.replayable)? {
-                return self.again(&document);
+                return self.again(asked.tenant, &document);
             }
             let (receipt, epoch, pending) = self.submit(policy, asked)?;
             match pending.wait() {
@@ -134,23 +134,23 @@ impl Desk {
     /// What was answered to this request before.
     pub(crate) fn answered(
         &self,
-        tenant: &str,
+        tenant: &Tenant,
         replayable: Option<Replayable<'_>>,
     ) -> Result<Option<String>, DecideError> {
         let Some(one) = replayable else { return Ok(None) };
-        match self.store.answer(tenant, one.key)? {
+        match self.store.of(tenant).answer(one.key)? {
             Some(answer) if answer.request == one.request => Ok(Some(answer.document)),
             Some(_) => Err(DecideError::KeyReused(one.key.chars().take(80).collect())),
             None => Ok(None),
         }
     }
 
-    pub(crate) fn take_turn(&self, kind: &str, tenant: &str, name: &str) -> Turn<'_> {
+    pub(crate) fn take_turn(&self, kind: &str, tenant: &Tenant, name: &str) -> Turn<'_> {
         self.turns.take(format!("{kind}\0{tenant}\0{name}"))
     }
 
-    fn again(&self, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
-        let kept = self.store.decision(decision_id)?.ok_or(DecideError::Raced)?;
+    fn again(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
+        let kept = self.store.of(tenant).decision(decision_id)?.ok_or(DecideError::Raced)?;
         decide::read(&kept)
     }
 
@@ -158,22 +158,21 @@ impl Desk {
     fn submit(&self, policy: &Policy, asked: &Asked<'_>) -> Result<(DecisionReceipt, u64, Pending), DecideError> {
         let question =
             Question { policy, request: asked.request, folders: &[], trusted: &self.trusted, stop: asked.stop };
-        let decision = decide::ask(&question, Some(asked.tenant), &self.store, &clock::now())?;
+        let (now, ours) = (clock::now_in(&self.store)?, self.store.of(asked.tenant));
+        let decision = decide::ask(&question, &ours, &now)?;
         let id = clock::receipt_id()?;
         let mut chain = self.chain();
         let tip = match chain.tip.take() {
             Some(tip) => tip,
-            None => {
-                self.store.last_decision()?.map(|kept| decide::read(&kept)).transpose()?.and_then(|last| last.tip())
-            }
+            None => self.store.all_tenants_last_decision()?,
         };
         let receipt = DecisionReceipt::draft(&decision, asked.request, id, tip.as_ref()).sign(&self.key)?;
-        let mut bundle = decide::bundle(&decision, asked.request, &receipt, tip.as_ref(), asked.tenant);
+        let mut bundle = decide::bundle(&decision, asked.request, &receipt, tip.as_ref(), &now);
         if let Some(kept) = &mut bundle.decision {
             kept.about.candidate = asked.candidate.map(str::to_owned);
         }
-        bundle.answer = asked.replayable.map(|one| answer(asked.tenant, one, id.to_string()));
-        let pending = self.store.submit_bundle(bundle);
+        bundle.answer = asked.replayable.map(|one| answer(one, id.to_string()));
+        let pending = ours.submit_bundle(bundle);
         chain.tip = Some(receipt.tip());
         Ok((receipt, chain.epoch, pending))
     }
@@ -198,14 +197,14 @@ impl Desk {
 }
 
 /// An answer to keep.
-pub(crate) fn answer(tenant: &str, replayable: Replayable<'_>, document: String) -> Answer {
-    Answer { tenant: tenant.to_owned(), key: replayable.key.to_owned(), request: replayable.request, document }
+pub(crate) fn answer(replayable: Replayable<'_>, document: String) -> Answer {
+    Answer { key: replayable.key.to_owned(), request: replayable.request, document }
 }
 
 impl Desk {
     /// Keeps a bundle that holds no decision.
-    pub(crate) fn keep(&self, bundle: Bundle) -> Result<(), StoreError> {
-        self.store.submit_bundle(bundle).wait()
+    pub(crate) fn keep(&self, tenant: &Tenant, bundle: Bundle) -> Result<(), StoreError> {
+        self.store.of(tenant).submit_bundle(bundle).wait()
     }
 }
 

@@ -18,7 +18,7 @@ use std::{io, iter};
 use proofmark_checks::{Request, RequestError};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::Host;
-use proofmark_store::{MAX_GROUP, Store, StoreError};
+use proofmark_store::{MAX_GROUP, Store, StoreError, Tenant};
 
 use crate::clock;
 use job::{Job, Lane, Listener};
@@ -59,7 +59,7 @@ struct Threads {
 #[derive(Clone, Debug)]
 pub struct Work {
     /// Whose it is.
-    pub tenant: String,
+    pub tenant: Tenant,
     /// The request.
     pub request: Request,
     /// The same request as whole JSON, from which it can be run again.
@@ -204,8 +204,8 @@ impl Verifications {
     pub fn submit(&self, work: Work) -> Result<Submitted, SubmitError> {
         let total = room::checks(&work.request, &self.room.caps)?;
         if let Some(older) = &work.supersedes {
-            let kept = self.room.store.kept_receipt(older)?;
-            kept.filter(|kept| kept.tenant == work.tenant).ok_or(StoreError::NoReceipt(*older))?;
+            let own = self.room.store.of(&work.tenant).receipt(older)?.filter(|kept| kept.trust.is_none());
+            own.ok_or(StoreError::NoReceipt(*older))?;
         }
         let (id, durable) = (clock::receipt_id()?, work.durable);
         let job = Arc::new(Job::new(id, work, total));
@@ -224,7 +224,7 @@ impl Verifications {
     /// # Errors
     /// Whatever keeps the store from being written; [`StoreError::Answered`] where another process has answered a request
     /// with its key meanwhile.
-    pub fn keep(&self, tenant: &str, id: &ReceiptId) -> Result<(), StoreError> {
+    pub fn keep(&self, tenant: &Tenant, id: &ReceiptId) -> Result<(), StoreError> {
         self.room.live(tenant, id).map_or(Ok(()), |job| self.room.keep(&job))
     }
 
@@ -232,7 +232,7 @@ impl Verifications {
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn job(&self, tenant: &str, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
+    pub fn job(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
         match self.room.live(tenant, id) {
             Some(job) => Ok(Some(job.view())),
             None => self.room.ended(tenant, id),
@@ -246,7 +246,7 @@ impl Verifications {
     /// Whatever keeps the store from being read.
     pub fn follow(
         &self,
-        tenant: &str,
+        tenant: &Tenant,
         id: &ReceiptId,
         listener: Box<dyn Fn(&JobView) + Send + Sync>,
     ) -> Result<Option<Following>, StoreError> {
@@ -268,7 +268,7 @@ impl Verifications {
     ///
     /// # Errors
     /// Whatever keeps the store from being written; a job that was kept runs again then.
-    pub fn cancel(&self, tenant: &str, id: &ReceiptId) -> Result<Cancelled, StoreError> {
+    pub fn cancel(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
         self.room.cancel(tenant, id)
     }
 

@@ -20,6 +20,7 @@ mod compare;
 mod decide;
 mod desk;
 mod jobs;
+mod kept;
 mod keyfile;
 mod keyring;
 mod presented;
@@ -31,21 +32,26 @@ mod run;
 mod seal;
 mod taint;
 mod trust;
+mod worth;
 pub mod x402;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
 pub use proofmark_boundary as boundary;
-pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError};
+pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
 pub use proofmark_contract as contract;
+pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_PAGE,
-    NewReceipt, NotACursor, Page, Review, Spent, StepRun, Store, StoreError, Tally, TallyOf,
+    About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_CLOCK_SKEW,
+    MAX_PAGE, NewReceipt, NotACursor, Page, Review, Spent, StepRun, Store, StoreError, Tally, TallyOf, Tenant,
+    TenantError, TenantStore,
 };
 
-pub use accept::{AcceptError, Acceptance, Attempt, KeptStep, MAX_RUN_NAME, accept, chain_name, kept_state, kept_step};
+pub use accept::{
+    AcceptError, Acceptance, Attempt, KeptStep, MAX_RUN_NAME, Sender, accept, chain_name, kept_state, kept_step,
+};
 pub use checked::{Checked, check_document};
-pub use clock::now;
+pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, approve, decide, replay, resume};
 pub use desk::{Asked, Desk, Replayable};
@@ -53,6 +59,7 @@ pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
 };
+pub use kept::{Redeemed, UseError};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
 pub use presented::PresentedError;
@@ -64,3 +71,4 @@ pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
 pub use taint::{TAINT_RULES, TaintRule, taint_labels};
 pub use trust::{TrustError, signers_in, trusted_signers};
+pub use worth::{Subject, Terms, Worth, WorthError};

@@ -1,28 +1,19 @@
-//! Receipts presented as evidence: read from files, verified here, looked up among those that are spent.
+//! Receipts as evidence: read from files or looked up in the store, verified here, and made facts of.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use proofmark_evidence::ReceiptFact;
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, Timestamp, Verification, verify_receipt};
-use proofmark_store::{Store, StoreError};
+use proofmark_receipt::{Json, Profile, Receipt, ReceiptError, SignerId, verify_receipt};
+use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.
 const MAX_FILES: usize = 1_000;
 /// The longest file of receipts, in bytes: one receipt, or one a line.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-
-/// A receipt somebody presents, and what checking it came to.
-#[derive(Clone, Debug)]
-pub(crate) struct Presented {
-    pub(crate) receipt: Receipt,
-    pub(crate) verification: Verification,
-    /// Whether it was used up before.
-    pub(crate) spent: bool,
-    /// How long ago it was issued, in milliseconds; negative for the future.
-    pub(crate) age_ms: i64,
-}
 
 /// Why presented receipts can not be read.
 #[derive(Debug, thiserror::Error)]
@@ -51,13 +42,8 @@ pub enum PresentedError {
     Store(#[from] StoreError),
 }
 
-/// The receipts of a folder, `.json` with one and `.jsonl` with one a line, verified now.
-pub(crate) fn receipts(
-    folder: &Path,
-    trusted: &[SignerId],
-    store: Option<&Store>,
-    now: &Timestamp,
-) -> Result<Vec<Presented>, PresentedError> {
+/// The receipts of a folder, `.json` with one and `.jsonl` with one a line.
+pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     let mut all = Vec::new();
     for path in files(folder)? {
         let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
@@ -68,26 +54,49 @@ pub(crate) fn receipts(
         };
         for (index, text) in texts.into_iter().enumerate() {
             let label = if lines { format!("{}:{}", path.display(), index + 1) } else { path.display().to_string() };
-            let receipt = Receipt::parse(text).map_err(|error| PresentedError::NoReceipt { label, error })?;
-            all.push(present(receipt, trusted, store, now)?);
+            all.push(Receipt::parse(text).map_err(|error| PresentedError::NoReceipt { label, error })?);
         }
     }
     Ok(all)
 }
 
-pub(crate) fn present(
-    receipt: Receipt,
+/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up.
+pub(crate) fn fact(
+    receipt: &Receipt,
     trusted: &[SignerId],
-    store: Option<&Store>,
-    now: &Timestamp,
-) -> Result<Presented, PresentedError> {
-    let spent = store.map(|store| store.is_spent(&receipt.receipt_id())).transpose()?.unwrap_or(false);
-    Ok(Presented {
-        verification: verify_receipt(&receipt, Profile::Vrf, trusted),
-        age_ms: now.unix_millis().saturating_sub(receipt.verified_at().unix_millis()),
-        spent,
-        receipt,
-    })
+    store: Option<&TenantStore<'_>>,
+) -> Result<ReceiptFact, StoreError> {
+    let spent = store.map(|store| store.is_spent(&Spend::of(receipt))).transpose()?.unwrap_or(false);
+    Ok(ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent))
+}
+
+/// The receipts of the store over one of these digests that may count for its tenant: its own, and those of the command
+/// line. Every rule that can use receipts of the store finds them here.
+pub(crate) fn kept(
+    store: &TenantStore<'_>,
+    outputs: &BTreeSet<String>,
+    trusted: &[SignerId],
+) -> Result<Vec<ReceiptFact>, StoreError> {
+    let mut facts = Vec::new();
+    for output in outputs {
+        for receipt in store.receipts_over(output)? {
+            if !is_of_other_tenant(&receipt, store)? {
+                facts.push(fact(&receipt, trusted, Some(store))?);
+            }
+        }
+    }
+    Ok(facts)
+}
+
+/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are. The
+/// command line finds receipts of its own alone.
+fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool, StoreError> {
+    if *store.tenant() == Tenant::LOCAL {
+        return Ok(false);
+    }
+    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
+    let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
+    Ok(store.decision(decision)?.is_none())
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {

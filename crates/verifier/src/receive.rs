@@ -1,9 +1,10 @@
 //! Receipts issued elsewhere: verified strictly, then kept with how far their signer is trusted.
 
-use proofmark_receipt::{Answer, Profile, Receipt, ReceiptId, Sha256Digest, Trust, UndecidableCause, verify_receipt};
-use proofmark_store::{NewReceipt, Spent, StoreError};
+use proofmark_receipt::{
+    Answer, Profile, Receipt, ReceiptId, Sha256Digest, SignerId, Trust, UndecidableCause, verify_receipt,
+};
+use proofmark_store::{NewReceipt, StoreError, Tenant, TenantStore};
 
-use crate::clock;
 use crate::desk::Desk;
 
 /// What became of a receipt somebody brought.
@@ -25,36 +26,27 @@ impl Desk {
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
-    pub fn receive(&self, tenant: &str, texts: Vec<String>) -> Result<Vec<Received>, StoreError> {
+    pub fn receive(&self, tenant: &Tenant, texts: Vec<String>) -> Result<Vec<Received>, StoreError> {
+        let store = self.store.of(tenant);
         let submit = |text: &String| {
             let (received, receipt) = self.check(text);
             let pending = receipt.map(|receipt| {
                 let (hash, trust) = (receipt.hash(), Some(received.trust));
-                let new = NewReceipt { tenant: tenant.to_owned(), trust, ..NewReceipt::of(receipt) };
-                (hash, self.store.submit(new))
+                let issuer = receipt.signature().map(|signature| signature.signer_id.clone());
+                (hash, issuer, store.submit(NewReceipt { trust, ..NewReceipt::of(receipt) }))
             });
             (received, pending)
         };
         let submitted: Vec<_> = texts.iter().map(submit).collect();
         let answered = submitted.into_iter().map(|(received, pending)| {
-            let Some((hash, pending)) = pending else { return Ok(received) };
+            let Some((hash, issuer, pending)) = pending else { return Ok(received) };
             match pending.wait() {
                 Ok(()) => Ok(received),
-                Err(StoreError::Duplicate(id)) => self.brought_again(tenant, received, &id, hash),
+                Err(StoreError::Duplicate(id)) => brought_again(&store, received, &id, issuer, hash),
                 Err(error) => Err(error),
             }
         });
         answered.collect()
-    }
-
-    /// Uses a tenant's receipt up, once.
-    ///
-    /// # Errors
-    /// [`StoreError::Spent`] when it was used up before.
-    pub fn redeem(&self, tenant: &str, id: &ReceiptId, by: &str) -> Result<Spent, StoreError> {
-        let at = clock::now().unix_millis();
-        self.store.redeem(id, tenant, by, at)?;
-        Ok(Spent { by: by.to_owned(), at })
     }
 
     fn check(&self, text: &str) -> (Received, Option<Receipt>) {
@@ -75,18 +67,20 @@ impl Desk {
         let valid = refused.is_none();
         (Received { receipt_id: Some(receipt.receipt_id()), answer, trust, refused }, valid.then_some(receipt))
     }
+}
 
-    /// The same receipt may come again; another one under its id may not.
-    fn brought_again(
-        &self,
-        tenant: &str,
-        received: Received,
-        id: &ReceiptId,
-        hash: Sha256Digest,
-    ) -> Result<Received, StoreError> {
-        let kept = self.store.kept_receipt(id)?;
-        let same = kept.is_some_and(|kept| kept.tenant == tenant && kept.receipt.hash() == hash);
-        let known = "a receipt with this id is kept already; ids are unique, so ask its issuer for one of its own";
-        Ok(Received { refused: (!same).then(|| ("receipt_known", known.to_owned())), ..received })
-    }
+/// The same receipt may come again; another one of its issuer under its id may not.
+fn brought_again(
+    store: &TenantStore<'_>,
+    received: Received,
+    id: &ReceiptId,
+    issuer: Option<String>,
+    hash: Sha256Digest,
+) -> Result<Received, StoreError> {
+    let spelt = |text: String| text.parse().map_or(text, |signer: SignerId| signer.to_string());
+    let kept = issuer.map(|issuer| store.receipt_by(id, &spelt(issuer))).transpose()?.flatten();
+    let same = kept.is_some_and(|kept| kept.receipt.hash() == hash);
+    let known =
+        "a receipt of its issuer with this id is kept already; ids are unique, so ask the issuer for one of its own";
+    Ok(Received { refused: (!same).then(|| ("receipt_known", known.to_owned())), ..received })
 }

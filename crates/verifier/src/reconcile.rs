@@ -1,7 +1,7 @@
 //! Reports of executions, held against the decisions they name.
 
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_store::{Bundle, Decision, Execution, Finding, NEVER_REPORTED, StoreError};
+use proofmark_store::{Bundle, Decision, Execution, Finding, NEVER_REPORTED, Pending, StoreError, Tenant};
 
 use crate::clock;
 use crate::decide::DecideError;
@@ -14,7 +14,7 @@ const REPORT_GRACE: i64 = 60_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// Whose it is.
-    pub tenant: &'a str,
+    pub tenant: &'a Tenant,
     /// The decision it names.
     pub decision_id: Option<&'a str>,
     /// Whether the side effect happened.
@@ -48,25 +48,25 @@ impl Desk {
         if let Some(codes) = self.answered(report.tenant, report.replayable)? {
             return Ok(Reported { findings: codes.split_whitespace().map(str::to_owned).collect() });
         }
-        let now = clock::now();
-        let decision = self.store.decision(id)?.filter(|decision| decision.about.tenant == report.tenant);
-        let earlier = self.store.times_executed(id)?;
+        let (now, store) = (clock::now_in(&self.store)?, self.store.of(report.tenant));
+        let decision = store.decision(id)?;
+        let earlier = store.times_executed(id)?;
         let found = compare(report, decision.as_ref(), earlier, &now);
         let codes: Vec<String> = found.iter().map(|(code, _)| (*code).to_owned()).collect();
         let execution = Execution {
-            tenant: report.tenant.to_owned(),
             // An id that is none of this tenant's is not counted as one.
             decision_id: decision.map_or_else(String::new, |decision| decision.decision_id),
             executed: report.executed,
             document: report.document.to_owned(),
         };
-        self.keep(Bundle {
+        let bundle = Bundle {
             execution: Some(execution),
-            findings: found.into_iter().map(|found| finding(report.tenant, id, found, &now)).collect(),
-            answer: report.replayable.map(|one| desk::answer(report.tenant, one, codes.join(" "))),
+            findings: found.into_iter().map(|found| finding(id, found, &now)).collect(),
+            answer: report.replayable.map(|one| desk::answer(one, codes.join(" "))),
             at: now.unix_millis(),
             ..Bundle::default()
-        })?;
+        };
+        self.keep(report.tenant, bundle)?;
         Ok(Reported { findings: codes })
     }
 
@@ -75,17 +75,16 @@ impl Desk {
     /// # Errors
     /// Whatever keeps the store from being read or written.
     pub fn find_unreported(&self) -> Result<usize, StoreError> {
-        let _one_at_a_time = self.take_turn("sweep", "", "");
-        let now = clock::now();
-        let late = self.store.unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
-        let found = late.iter().map(|decision| {
+        let _one_at_a_time = self.take_turn("sweep", &Tenant::LOCAL, "");
+        let now = clock::now_in(&self.store)?;
+        let late = self.store.all_tenants_unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
+        let submit = |(tenant, decision): &(Tenant, Decision)| {
             let what = (NEVER_REPORTED, "it was allowed, and nobody said whether it was executed");
-            finding(&decision.about.tenant, &decision.decision_id, what, &now)
-        });
-        let findings: Vec<Finding> = found.collect();
-        if !findings.is_empty() {
-            self.keep(Bundle { findings, at: now.unix_millis(), ..Bundle::default() })?;
-        }
+            let findings = vec![finding(&decision.decision_id, what, &now)];
+            self.store.of(tenant).submit_bundle(Bundle { findings, at: now.unix_millis(), ..Bundle::default() })
+        };
+        let submitted: Vec<_> = late.iter().map(submit).collect();
+        submitted.into_iter().try_for_each(Pending::wait)?;
         Ok(late.len())
     }
 }
@@ -101,7 +100,7 @@ fn compare(report: &Report<'_>, decision: Option<&Decision>, earlier: u64, now: 
     };
     let about = &decision.about;
     let mut found = Vec::new();
-    if !decision.outcome.starts_with("allow") {
+    if !decision.allowed {
         found.push(("executed_blocked", "it was executed though it was not allowed"));
     }
     if is_other_action(report, decision) {
@@ -121,17 +120,18 @@ fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
     if candidate.is_some() && report.candidate != candidate {
         return true;
     }
-    let action = decision.about.action.as_ref().and_then(|action| Json::parse(action.as_bytes()).ok());
-    let decided = action.as_ref().and_then(|action| action.as_object()?.get("args"));
+    let Some(action) = &decision.about.action else { return false };
+    // What was decided on and cannot be read is not what was executed.
+    let Ok(action) = Json::parse(action.as_bytes()) else { return true };
+    let decided = action.as_object().and_then(|action| action.get("args"));
     match (report.args, decided) {
         (Some(executed), Some(decided)) => executed.canonical_vrf() != decided.canonical_vrf(),
         (_, _) => false,
     }
 }
 
-fn finding(tenant: &str, decision_id: &str, (code, message): Found, now: &Timestamp) -> Finding {
+fn finding(decision_id: &str, (code, message): Found, now: &Timestamp) -> Finding {
     Finding {
-        tenant: tenant.to_owned(),
         decision_id: decision_id.chars().take(200).collect(),
         code: code.to_owned(),
         message: message.to_owned(),

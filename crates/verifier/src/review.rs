@@ -2,7 +2,7 @@
 
 use proofmark_boundary::{Approval, ApprovalError};
 use proofmark_receipt::{Receipt, SignError, Timestamp};
-use proofmark_store::{Bundle, NewReceipt, Review, StoreError};
+use proofmark_store::{Bundle, NewReceipt, Review, StoreError, Tenant};
 
 use crate::clock;
 use crate::decide::{self, DecideError};
@@ -19,7 +19,7 @@ const MAX_NOTE: usize = 4_096;
 #[derive(Clone, Copy, Debug)]
 pub struct Word<'a> {
     /// Whose decision it is.
-    pub tenant: &'a str,
+    pub tenant: &'a Tenant,
     /// The decision.
     pub decision_id: &'a str,
     /// Who says it.
@@ -73,36 +73,33 @@ impl Desk {
     /// [`ReviewError`]; nothing is kept then.
     pub fn review(&self, word: &Word<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
         let unknown = || ReviewError::Unknown(word.decision_id.chars().take(80).collect());
-        let kept = self.store.decision(word.decision_id)?.filter(|kept| kept.about.tenant == word.tenant);
-        let kept = kept.ok_or_else(unknown)?;
-        if kept.outcome.starts_with("allow") {
+        let kept = self.store.of(word.tenant).decision(word.decision_id)?.ok_or_else(unknown)?;
+        if kept.allowed {
             return Err(ReviewError::Allowed(kept.decision_id));
         }
         if word.note.trim().is_empty() || word.note.len() > MAX_NOTE {
             return Err(ReviewError::Note);
         }
-        let now = clock::now();
+        let now = clock::now_in(&self.store)?;
         let approval = match word.approve {
             true => Some(self.approval(word, &decide::read(&kept)?, &now)?),
             false => None,
         };
         let review = Review {
             decision_id: kept.decision_id,
-            tenant: word.tenant.to_owned(),
             verdict: if word.approve { "approved" } else { "denied" }.to_owned(),
             reviewer: word.reviewer.to_owned(),
             note: word.note.to_owned(),
             receipt_id: approval.as_ref().map(|receipt| receipt.receipt_id().to_string()),
             reviewed_at: now.unix_millis(),
         };
-        self.keep(Bundle {
-            receipt: approval
-                .clone()
-                .map(|receipt| NewReceipt { tenant: word.tenant.to_owned(), ..NewReceipt::of(receipt) }),
+        let bundle = Bundle {
+            receipt: approval.clone().map(NewReceipt::of),
             review: Some(review.clone()),
             at: now.unix_millis(),
             ..Bundle::default()
-        })?;
+        };
+        self.keep(word.tenant, bundle)?;
         Ok((review, approval))
     }
 

@@ -26,6 +26,9 @@ pub enum RunError {
     /// The request can not be planned.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// It was cancelled while its answers were judged.
+    #[error("judge the answers: the verification was cancelled")]
+    Stopped,
     /// The system gave no randomness for the receipt's id.
     #[error("draw a receipt id ({0})")]
     Randomness(#[from] getrandom::Error),
@@ -78,10 +81,13 @@ pub(crate) fn verify(
     let Plan { submission, expected } = request.plan(caps)?;
     let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
     let outcome = submission.as_ref().map(|job| worker.run_watched(job, watch));
-    let judgment = request.judge(outcome.as_ref(), expected.as_ref());
+    let stop = || watch.cancelled.load(Ordering::Relaxed);
+    let judgment = request.judge_until(outcome.as_ref(), expected.as_ref(), &stop).map_err(|_| RunError::Stopped)?;
     let mut metadata = Object::new();
     metadata.insert("verifier", VERIFIER);
-    metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    if request.checks.reveal().shows_times() {
+        metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    }
     metadata.insert("structural", true);
     if let (Some(job), Some(outcome)) = (submission, outcome) {
         ran_in(&mut metadata, &job, outcome);

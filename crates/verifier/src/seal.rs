@@ -1,9 +1,9 @@
 //! Seals what was judged: signs it, links it to its chain and puts it on disk.
 
-use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::{ChainHead, ChainTip, Receipt, SignError, SigningKey};
-use proofmark_store::{NewReceipt, Store, StoreError};
+use proofmark_store::{NewReceipt, Store, StoreError, Tenant, TenantStore};
 
+use crate::accept::STEP_CHAINS;
 use crate::clock;
 use crate::run::Judged;
 
@@ -25,15 +25,23 @@ pub enum SealError {
     /// The store has no chain of this name.
     #[error("sign the head of the chain `{0}`: the store has none of that name")]
     NoChain(String),
+    /// The name is kept for the chains of steps.
+    #[error(
+        "continue the chain `{0}`: chains whose names begin with `{STEP_CHAINS}` are of workflow steps; choose another name"
+    )]
+    Reserved(String),
 }
 
-/// Signs where the stored chain of this name ends now.
+/// Signs where a tenant's chain of this name ends now. The head of any tenant's but the command line's names the tenant,
+/// with a slash, before the chain.
 ///
 /// # Errors
 /// When there is no such chain, or the store can not be read.
-pub fn chain_head(store: &Store, chain: &str, key: &SigningKey) -> Result<ChainHead, SealError> {
+pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Result<ChainHead, SealError> {
     let tip = store.tip(chain)?.ok_or_else(|| SealError::NoChain(chain.to_owned()))?;
-    Ok(ChainHead::sign(chain, &tip, &clock::now(), key)?)
+    let tenant = store.tenant();
+    let named = if *tenant == Tenant::LOCAL { chain.to_owned() } else { format!("{tenant}/{chain}") };
+    Ok(ChainHead::sign(&named, &tip, &clock::now(), key)?)
 }
 
 /// Signs where the chain of the stored decisions ends now.
@@ -42,8 +50,7 @@ pub fn chain_head(store: &Store, chain: &str, key: &SigningKey) -> Result<ChainH
 /// When there are no decisions, or the store can not be read.
 pub fn decisions_head(store: &Store, key: &SigningKey) -> Result<ChainHead, SealError> {
     const NAME: &str = "decisions";
-    let last = store.last_decision()?.and_then(|kept| DecisionReceipt::parse(kept.document.as_bytes()).ok());
-    let tip = last.and_then(|last| last.tip()).ok_or_else(|| SealError::NoChain(NAME.to_owned()))?;
+    let tip = store.all_tenants_last_decision()?.ok_or_else(|| SealError::NoChain(NAME.to_owned()))?;
     Ok(ChainHead::sign(NAME, &tip, &clock::now(), key)?)
 }
 
@@ -61,9 +68,15 @@ impl Sealer {
         Sealer { key, store, chain: None }
     }
 
-    /// Continues the chain of this name in `store` from now on.
-    pub fn on_chain(key: SigningKey, store: Store, chain: String) -> Sealer {
-        Sealer { key: Some(key), store: Some(store), chain: Some(chain) }
+    /// Continues the command line's chain of this name in `store` from now on.
+    ///
+    /// # Errors
+    /// [`SealError::Reserved`] where the name is one that chains of steps have.
+    pub fn on_chain(key: SigningKey, store: Store, chain: String) -> Result<Sealer, SealError> {
+        match chain.starts_with(STEP_CHAINS) {
+            true => Err(SealError::Reserved(chain)),
+            false => Ok(Sealer { key: Some(key), store: Some(store), chain: Some(chain) }),
+        }
     }
 
     /// Seals a group in order. What is returned is on disk; the group shares its
@@ -74,7 +87,7 @@ impl Sealer {
     /// it was kept either.
     pub fn seal(&self, group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
         match (&self.chain, &self.store) {
-            (Some(chain), Some(store)) => self.seal_chained(chain, store, group),
+            (Some(chain), Some(store)) => self.seal_chained(chain, &store.of(&Tenant::LOCAL), group),
             (Some(_) | None, _) => self.seal_single(group),
         }
     }
@@ -82,6 +95,7 @@ impl Sealer {
     fn seal_single(&self, group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
         let receipts = group.into_iter().map(|judged| self.sign(judged)).collect::<Result<Vec<_>, _>>()?;
         if let Some(store) = &self.store {
+            let store = store.of(&Tenant::LOCAL);
             let submit = |receipt: &Receipt| store.submit(NewReceipt::of(receipt.clone()));
             let pending: Vec<_> = receipts.iter().map(submit).collect();
             for one in pending {
@@ -91,7 +105,12 @@ impl Sealer {
         Ok(receipts)
     }
 
-    fn seal_chained(&self, chain: &str, store: &Store, mut group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
+    fn seal_chained(
+        &self,
+        chain: &str,
+        store: &TenantStore<'_>,
+        mut group: Vec<Judged>,
+    ) -> Result<Vec<Receipt>, SealError> {
         let mut sealed = Vec::with_capacity(group.len());
         for _ in 0..MAX_CHAIN_RACES {
             let linked = self.link(store.tip(chain)?, &group)?;

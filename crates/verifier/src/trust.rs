@@ -8,6 +8,9 @@ use proofmark_receipt::{Json, SignerId};
 /// A public key or key set is small; what is larger is something else.
 const MAX_TRUST_FILE: u64 = 1 << 20;
 
+/// How many characters of a text that is not a key are shown.
+const MAX_SHOWN: usize = 80;
+
 /// Why a text names nobody to trust.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
@@ -19,23 +22,38 @@ pub enum TrustError {
         /// What the system said.
         error: std::io::Error,
     },
-    /// Neither a file nor a signer id.
-    #[error("trust `{0}`: it is neither a file (public key in PEM, JWK or JWK set) nor a signer id")]
+    /// Neither a signer id nor a file.
+    #[error("trust `{0}`: it is neither a signer id nor a file (public key in PEM, JWK or JWK set)")]
     Unknown(String),
+    /// Begins as a signer id does, and is not one.
+    #[error(
+        "trust `{0}`: it begins as a signer id and is not one; correct it, or write a file of that name as `./{0}`"
+    )]
+    Damaged(String),
     /// Not a signer.
     #[error("trust `{0}`: it is neither a public key (PEM, JWK or JWK set) nor a signer id; write one of them out")]
     Unnamed(String),
 }
 
-/// The signers that `text` stands for: the path of a PEM public key, JWK or JWK
-/// set (RFC 7517), or a signer id itself.
+/// How a signer id begins, in the forms that no file is likely to be named like.
+const SIGNER_ID_PREFIXES: [&str; 3] = ["MCowBQYDK2VwAyEA", "ed25519:", "did:key:"];
+
+/// The signers that `text` stands for: a signer id, or the path of a PEM public key, JWK or JWK set (RFC 7517).
+///
+/// A signer id is never a path, so that a file of that name cannot stand in for the key. Such a file is written `./…`.
 ///
 /// # Errors
 /// When it is none of these.
 pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
+    if let Ok(signer) = text.parse() {
+        return Ok(vec![signer]);
+    }
+    if SIGNER_ID_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+        return Err(TrustError::Damaged(text.chars().take(MAX_SHOWN).collect()));
+    }
     let path = Path::new(text);
     if !path.is_file() {
-        return text.parse().map(|signer| vec![signer]).map_err(|_| TrustError::Unknown(text.to_owned()));
+        return Err(TrustError::Unknown(text.to_owned()));
     }
     let io = |error| TrustError::Io { path: path.to_owned(), error };
     if fs::metadata(path).map_err(io)?.len() > MAX_TRUST_FILE {
@@ -52,7 +70,7 @@ pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
 /// When it is none of these.
 pub fn signers_in(text: &str) -> Result<Vec<SignerId>, TrustError> {
     let signers = read(text.trim());
-    if signers.is_empty() { Err(TrustError::Unnamed(text.chars().take(80).collect())) } else { Ok(signers) }
+    if signers.is_empty() { Err(TrustError::Unnamed(text.chars().take(MAX_SHOWN).collect())) } else { Ok(signers) }
 }
 
 fn read(content: &str) -> Vec<SignerId> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, verify, verify_chain};
-use proofmark_store::{Bundle, JobState as Kept, Lease, NewJob, Store, TallyOf};
+use proofmark_store::{Bundle, JobState as Kept, Lease, NewJob, Store, TallyOf, Tenant, TenantStore};
 use proofmark_verifier::{
     Cancelled, Filter, Following, Format, Host, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, Request, SubmitError, Submitted, Verifications, Work,
@@ -39,7 +39,7 @@ impl Place {
     }
 
     fn receipts(&self) -> usize {
-        self.store.list(&Filter::default()).unwrap().receipts.len()
+        self.store.all_tenants_receipts(&Filter::default()).unwrap().receipts.len()
     }
 }
 
@@ -69,12 +69,21 @@ fn quick(number: usize) -> String {
     )
 }
 
-fn work(tenant: &str, text: String) -> Work {
+fn tenant(name: &str) -> Tenant {
+    name.parse().unwrap()
+}
+
+/// The rows of the tenant `a`.
+fn a(store: &Store) -> TenantStore<'_> {
+    store.of(&tenant("a"))
+}
+
+fn work(of: &str, text: String) -> Work {
     Work {
-        tenant: tenant.to_owned(),
+        tenant: tenant(of),
         request: Request::read(text.as_bytes(), Format::Json, None).unwrap(),
         text,
-        chain: format!("{tenant}/main"),
+        chain: "main".to_owned(),
         supersedes: None,
         replayable: None,
         durable: false,
@@ -92,14 +101,14 @@ fn new(submitted: Result<Submitted, SubmitError>) -> ReceiptId {
     }
 }
 
-fn follow(jobs: &Verifications, tenant: &str, id: &ReceiptId) -> (Following, mpsc::Receiver<JobView>) {
+fn follow(jobs: &Verifications, of: &str, id: &ReceiptId) -> (Following, mpsc::Receiver<JobView>) {
     let (send, views) = mpsc::channel();
     let listener = move |view: &JobView| drop(send.send(view.clone()));
-    (jobs.follow(tenant, id, Box::new(listener)).unwrap().unwrap(), views)
+    (jobs.follow(&tenant(of), id, Box::new(listener)).unwrap().unwrap(), views)
 }
 
-fn wait_until(jobs: &Verifications, tenant: &str, id: &ReceiptId, wanted: impl Fn(&JobState) -> bool) -> JobView {
-    let (_following, views) = follow(jobs, tenant, id);
+fn wait_until(jobs: &Verifications, of: &str, id: &ReceiptId, wanted: impl Fn(&JobState) -> bool) -> JobView {
+    let (_following, views) = follow(jobs, of, id);
     loop {
         let view = views.recv_timeout(PATIENCE).unwrap();
         if wanted(&view.state) {
@@ -108,8 +117,8 @@ fn wait_until(jobs: &Verifications, tenant: &str, id: &ReceiptId, wanted: impl F
     }
 }
 
-fn wait_end(jobs: &Verifications, tenant: &str, id: &ReceiptId) -> JobView {
-    wait_until(jobs, tenant, id, JobState::is_end)
+fn wait_end(jobs: &Verifications, of: &str, id: &ReceiptId) -> JobView {
+    wait_until(jobs, of, id, JobState::is_end)
 }
 
 /// Occupies a worker until it is cancelled.
@@ -120,16 +129,15 @@ fn occupy(jobs: &Verifications) -> ReceiptId {
 }
 
 fn free(jobs: &Verifications, blocker: &ReceiptId) {
-    assert_eq!(jobs.cancel("blocker", blocker).unwrap(), Cancelled::Now);
+    assert_eq!(jobs.cancel(&tenant("blocker"), blocker).unwrap(), Cancelled::Now);
 }
 
 fn row(seed: u8, owner: &str, until: i64, text: &str) -> NewJob {
     NewJob {
         job_id: ReceiptId::from_random_bytes([seed; 16]),
-        tenant: "a".to_owned(),
         request: text.to_owned(),
         checks: 3,
-        chain: "a/main".to_owned(),
+        chain: "main".to_owned(),
         supersedes: None,
         lease: Lease { owner: owner.to_owned(), until },
         created_at: 5,
@@ -143,7 +151,7 @@ fn a_job_is_followed_to_its_receipt() {
     let blocker = occupy(&jobs);
     let text = suite(DOUBLE);
     let id = new(jobs.submit(work("a", text.clone())));
-    assert_eq!(jobs.job("b", &id).unwrap(), None);
+    assert_eq!(jobs.job(&tenant("b"), &id).unwrap(), None);
     let (following, views) = follow(&jobs, "a", &id);
     free(&jobs, &blocker);
     let end = wait_end(&jobs, "a", &id);
@@ -153,19 +161,19 @@ fn a_job_is_followed_to_its_receipt() {
     let steps = [(JobState::Waiting, 0, 3), running(0), running(1), running(2), running(3), (JobState::Done, 3, 3)];
     assert_eq!(seen, steps);
 
-    let kept = place.store.kept_receipt(&id).unwrap().unwrap();
-    assert_eq!((kept.tenant.as_str(), kept.chain.as_deref()), ("a", Some("a/main")));
+    let kept = a(&place.store).receipt(&id).unwrap().unwrap();
+    assert_eq!((kept.tenant.as_str(), kept.chain.as_deref()), ("a", Some("main")));
     assert_eq!(kept.receipt.verdict(), Verdict::Pass);
     assert_eq!(end.receipt.as_deref(), Some(&kept.receipt));
     let verified = verify(kept.receipt.to_text().as_bytes(), Profile::Vrf, &[key().signer()]);
     assert_eq!(verified.trust, Trust::Trusted);
-    assert_eq!(place.store.request(&id).unwrap(), Some(text));
-    assert_eq!(place.store.job(&id).unwrap(), None, "nobody asked for it to be kept");
+    assert_eq!(a(&place.store).request(&id).unwrap(), Some(text));
+    assert_eq!(a(&place.store).job(&id).unwrap(), None, "nobody asked for it to be kept");
     // From the store it is told as it was from memory.
-    assert_eq!(jobs.job("a", &id).unwrap().unwrap().state, JobState::Done);
-    assert_eq!(jobs.job("b", &id).unwrap(), None);
-    assert_eq!(jobs.cancel("a", &id).unwrap(), Cancelled::Over(JobState::Done));
-    assert_eq!(jobs.cancel("b", &id).unwrap(), Cancelled::Unknown);
+    assert_eq!(jobs.job(&tenant("a"), &id).unwrap().unwrap().state, JobState::Done);
+    assert_eq!(jobs.job(&tenant("b"), &id).unwrap(), None);
+    assert_eq!(jobs.cancel(&tenant("a"), &id).unwrap(), Cancelled::Over(JobState::Done));
+    assert_eq!(jobs.cancel(&tenant("b"), &id).unwrap(), Cancelled::Unknown);
 }
 
 #[test]
@@ -198,7 +206,7 @@ fn the_same_key_gets_the_same_receipt() {
     wait_end(&jobs, "a", id);
     assert_eq!(jobs.submit(keyed(&text)).unwrap(), Submitted::Same(*id));
     assert!(matches!(jobs.submit(keyed(&other)), Err(SubmitError::KeyReused(key)) if key == "k"));
-    let of_other = new(jobs.submit(Work { tenant: "b".to_owned(), ..keyed(&other) }));
+    let of_other = new(jobs.submit(Work { tenant: tenant("b"), ..keyed(&other) }));
     wait_end(&jobs, "b", &of_other);
     drop(jobs);
 
@@ -220,7 +228,7 @@ fn a_key_is_kept_with_its_job() {
     drop(jobs);
     let jobs = place.start(1);
     assert_eq!(jobs.submit(keyed).unwrap(), Submitted::Same(id));
-    assert_eq!(jobs.cancel("a", &id).unwrap(), Cancelled::Now);
+    assert_eq!(jobs.cancel(&tenant("a"), &id).unwrap(), Cancelled::Now);
     assert_eq!(place.receipts(), 0);
 }
 
@@ -233,13 +241,13 @@ fn a_cancelled_job_ends_and_has_no_receipt() {
             [(); 2].map(|()| new(jobs.submit(Work { durable: kept, ..work("a", suite(ENDLESS)) })));
         wait_until(&jobs, "a", &running, |state| *state == JobState::Running);
         let (_following, views) = follow(&jobs, "a", &running);
-        assert_eq!(jobs.cancel("b", &running).unwrap(), Cancelled::Unknown);
+        assert_eq!(jobs.cancel(&tenant("b"), &running).unwrap(), Cancelled::Unknown);
         for id in [&waiting, &running] {
-            assert_eq!(jobs.cancel("a", id).unwrap(), Cancelled::Now);
-            assert_eq!(jobs.job("a", id).unwrap().unwrap().state, JobState::Cancelled);
-            assert_eq!(jobs.cancel("a", id).unwrap(), Cancelled::Over(JobState::Cancelled));
+            assert_eq!(jobs.cancel(&tenant("a"), id).unwrap(), Cancelled::Now);
+            assert_eq!(jobs.job(&tenant("a"), id).unwrap().unwrap().state, JobState::Cancelled);
+            assert_eq!(jobs.cancel(&tenant("a"), id).unwrap(), Cancelled::Over(JobState::Cancelled));
             assert_eq!(wait_end(&jobs, "a", id).state, JobState::Cancelled);
-            assert_eq!(place.store.job(id).unwrap().map(|row| row.state), kept.then_some(Kept::Cancelled));
+            assert_eq!(a(&place.store).job(id).unwrap().map(|row| row.state), kept.then_some(Kept::Cancelled));
         }
         assert_eq!(views.try_iter().last().unwrap().state, JobState::Cancelled);
     }
@@ -255,15 +263,15 @@ fn tenants_take_turns() {
     let blocker = occupy(&jobs);
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut followed = Vec::new();
-    let mut submit = |tenant: &str| {
-        let id = new(jobs.submit(work(tenant, suite(DOUBLE))));
-        let (order, of) = (Arc::clone(&order), tenant.to_owned());
+    let mut submit = |name: &str| {
+        let id = new(jobs.submit(work(name, suite(DOUBLE))));
+        let (order, of) = (Arc::clone(&order), name.to_owned());
         let listener = move |view: &JobView| {
             if view.state == JobState::Running && view.done == 0 {
                 order.lock().unwrap().push(of.clone());
             }
         };
-        followed.push(jobs.follow(tenant, &id, Box::new(listener)).unwrap());
+        followed.push(jobs.follow(&tenant(name), &id, Box::new(listener)).unwrap());
         id
     };
     let of_a: Vec<_> = (0..20).map(|_| submit("a")).collect();
@@ -283,7 +291,7 @@ fn a_full_queue_takes_no_more() {
     let place = Place::new();
     let jobs = place.start(1);
     let blocker = occupy(&jobs);
-    let submit = |tenant: &str| jobs.submit(work(tenant, suite(DOUBLE)));
+    let submit = |name: &str| jobs.submit(work(name, suite(DOUBLE)));
     for tenant in ["a", "b", "c", "d"] {
         for _ in 0..MAX_WAITING_OF_ONE {
             new(submit(tenant));
@@ -328,7 +336,7 @@ fn requests_of_one_tenant_that_wait_have_a_share_of_bytes() {
     }
     assert!(matches!(submit("a"), Err(SubmitError::Busy)));
     let other = new(submit("b"));
-    assert_eq!(jobs.cancel("b", &other).unwrap(), Cancelled::Now);
+    assert_eq!(jobs.cancel(&tenant("b"), &other).unwrap(), Cancelled::Now);
     free(&jobs, &blocker);
 }
 
@@ -339,7 +347,7 @@ fn what_waits_as_a_row_is_read_when_it_runs() {
     let blocker = occupy(&jobs);
     let kept = new(jobs.submit(durable(work("a", suite(DOUBLE)))));
     let later = new(jobs.submit(work("a", suite(DOUBLE))));
-    jobs.keep("a", &later).unwrap();
+    jobs.keep(&tenant("a"), &later).unwrap();
     // Nothing of it is in memory: what the row says is what runs.
     let (ids, wrong) = ([kept, later], suite("def f(x): return None"));
     let script = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1], timeout=10) as store:\n    \
@@ -350,7 +358,7 @@ fn what_waits_as_a_row_is_read_when_it_runs() {
     for id in ids {
         let end = wait_end(&jobs, "a", &id);
         assert_eq!(end.receipt.unwrap().verdict(), Verdict::Fail);
-        assert_eq!(place.store.request(&id).unwrap(), Some(wrong.clone()));
+        assert_eq!(a(&place.store).request(&id).unwrap(), Some(wrong.clone()));
     }
 }
 
@@ -371,7 +379,7 @@ fn a_job_whose_process_died_runs_again_and_has_one_receipt() {
     let place = Place::new();
     let rows = [row(1, "dead", 1, &suite(DOUBLE)), row(2, "dead", 1, "{}")];
     for new_job in rows.clone().map(Some) {
-        place.store.submit_bundle(Bundle { new_job, ..Bundle::default() }).wait().unwrap();
+        a(&place.store).submit_bundle(Bundle { new_job, ..Bundle::default() }).wait().unwrap();
     }
     // Two at once, of which one gets each.
     let both = [place.start(1), place.start(1)];
@@ -385,8 +393,8 @@ fn a_job_whose_process_died_runs_again_and_has_one_receipt() {
     let jobs = place.start(1);
     assert_eq!(wait_end(&jobs, "a", &id).state, JobState::Done);
     assert_eq!(place.receipts(), 1);
-    assert_eq!(place.store.chain("a/main").unwrap().len(), 1);
-    assert_eq!(place.store.job(&id).unwrap().unwrap().state, Kept::Done);
+    assert_eq!(a(&place.store).chain("main").unwrap().len(), 1);
+    assert_eq!(a(&place.store).job(&id).unwrap().unwrap().state, Kept::Done);
 }
 
 #[test]
@@ -402,12 +410,12 @@ fn who_has_lost_the_lease_keeps_no_receipt() {
     let after = new(jobs.submit(work("a", suite(DOUBLE))));
     free(&jobs, &blocker);
     assert_eq!(wait_end(&jobs, "a", &after).state, JobState::Done);
-    assert_eq!(place.store.receipt(&lost).unwrap(), None);
-    assert_eq!(jobs.job("a", &lost).unwrap().unwrap().state, JobState::Waiting);
-    verify_chain(&place.store.chain("a/main").unwrap(), None).unwrap();
+    assert_eq!(a(&place.store).receipt(&lost).unwrap(), None);
+    assert_eq!(jobs.job(&tenant("a"), &lost).unwrap().unwrap().state, JobState::Waiting);
+    verify_chain(&a(&place.store).chain("main").unwrap(), None).unwrap();
     // Whoever has it now may end it, and it can be called off from here.
     let (_following, views) = follow(&jobs, "a", &lost);
-    assert_eq!(jobs.cancel("a", &lost).unwrap(), Cancelled::Now);
+    assert_eq!(jobs.cancel(&tenant("a"), &lost).unwrap(), Cancelled::Now);
     assert_eq!(views.recv_timeout(PATIENCE).unwrap().state, JobState::Waiting);
     assert_eq!(views.recv_timeout(PATIENCE).unwrap().state, JobState::Cancelled);
     assert_eq!(place.receipts(), 1);
@@ -419,15 +427,15 @@ fn a_kept_job_ends_in_the_store() {
     let jobs = place.start(1);
     let blocker = occupy(&jobs);
     let id = new(jobs.submit(work("a", suite(DOUBLE))));
-    jobs.keep("b", &id).unwrap();
-    assert_eq!(place.store.job(&id).unwrap(), None);
-    jobs.keep("a", &id).unwrap();
-    jobs.keep("a", &id).unwrap();
-    assert_eq!(place.store.job(&id).unwrap().unwrap().state, Kept::Waiting);
+    jobs.keep(&tenant("b"), &id).unwrap();
+    assert_eq!(a(&place.store).job(&id).unwrap(), None);
+    jobs.keep(&tenant("a"), &id).unwrap();
+    jobs.keep(&tenant("a"), &id).unwrap();
+    assert_eq!(a(&place.store).job(&id).unwrap().unwrap().state, Kept::Waiting);
     free(&jobs, &blocker);
     assert_eq!(wait_end(&jobs, "a", &id).state, JobState::Done);
-    assert_eq!(place.store.job(&id).unwrap().unwrap().state, Kept::Done);
-    jobs.keep("a", &id).unwrap();
+    assert_eq!(a(&place.store).job(&id).unwrap().unwrap().state, Kept::Done);
+    jobs.keep(&tenant("a"), &id).unwrap();
     assert_eq!(place.receipts(), 1);
 }
 
@@ -441,13 +449,13 @@ fn jobs_are_kept_while_they_end() {
             scope.spawn(move || {
                 for number in 0..25 {
                     let id = new(jobs.submit(work("a", quick(thread * 100 + number))));
-                    jobs.keep("a", &id).unwrap();
+                    jobs.keep(&tenant("a"), &id).unwrap();
                     assert_eq!(wait_end(jobs, "a", &id).state, JobState::Done);
                 }
             });
         }
     });
-    let chain = place.store.chain("a/main").unwrap();
+    let chain = a(&place.store).chain("main").unwrap();
     assert_eq!(chain.len(), 100);
     verify_chain(&chain, None).unwrap();
 }
@@ -465,7 +473,7 @@ fn two_on_one_file_extend_one_chain() {
             });
         }
     });
-    let chain = place.store.chain("a/main").unwrap();
+    let chain = a(&place.store).chain("main").unwrap();
     assert_eq!(chain.len(), 80);
     verify_chain(&chain, None).unwrap();
 }
@@ -481,12 +489,12 @@ fn stopping_lets_jobs_go() {
     jobs.stop(Duration::ZERO);
     assert!(matches!(wait_end(&jobs, "a", &forgotten).state, JobState::Failed(why) if why.contains("stopping")));
     for id in [&running, &waiting] {
-        let row = place.store.job(id).unwrap().unwrap();
+        let row = a(&place.store).job(id).unwrap().unwrap();
         assert_eq!((row.state, row.job.lease.until), (Kept::Waiting, 0));
     }
     let next = place.start(2);
     assert_eq!(wait_end(&next, "a", &waiting).state, JobState::Done);
-    assert_eq!(next.cancel("a", &running).unwrap(), Cancelled::Now);
+    assert_eq!(next.cancel(&tenant("a"), &running).unwrap(), Cancelled::Now);
     assert_eq!(place.receipts(), 1);
 }
 
@@ -497,7 +505,7 @@ fn what_runs_may_end_before_all_stops() {
     let id = new(jobs.submit(work("a", suite(DOUBLE))));
     wait_until(&jobs, "a", &id, |state| *state != JobState::Waiting);
     jobs.stop(PATIENCE);
-    assert_eq!(jobs.job("a", &id).unwrap().unwrap().state, JobState::Done);
+    assert_eq!(jobs.job(&tenant("a"), &id).unwrap().unwrap().state, JobState::Done);
 }
 
 #[test]
@@ -509,8 +517,8 @@ fn a_new_receipt_supersedes_an_older_one() {
     let newer = new(jobs.submit(Work { supersedes: Some(older), ..work("a", suite(DOUBLE)) }));
     let receipt = wait_end(&jobs, "a", &newer).receipt.unwrap();
     assert_eq!(receipt.metadata().get("supersedes").and_then(Json::as_str), Some(older.to_string().as_str()));
-    assert_eq!(place.store.kept_receipt(&older).unwrap().unwrap().superseded_by, Some(newer));
-    let tally = place.store.tally("a", &TallyOf::default()).unwrap();
+    assert_eq!(a(&place.store).receipt(&older).unwrap().unwrap().superseded_by, Some(newer));
+    let tally = a(&place.store).tally(&TallyOf::default()).unwrap();
     assert_eq!((tally.pass, tally.fail), (1, 0));
     let of_other = jobs.submit(Work { supersedes: Some(older), ..work("b", suite(DOUBLE)) });
     assert!(matches!(of_other, Err(SubmitError::Store(_))));

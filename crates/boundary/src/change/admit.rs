@@ -1,17 +1,16 @@
 //! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
 
-use proofmark_predicate::{Predicate, Truth, Value};
-use proofmark_receipt::{Json, SignerId};
+use proofmark_evidence::{Comparison, Evidence, ReceiptFact, ReceiptKind, approval};
+use proofmark_predicate::{Budget, Predicate, Truth, Value};
+use proofmark_receipt::{Json, Sha256Digest, SignerId};
 
-use crate::decide::Moment;
-use crate::evidence::{Evidence, ReceiptFact, usable};
+use super::{Change, MAX_CHANGES};
+use crate::judge::{MAX_DECISION_STEPS, World};
+use crate::moment::Moment;
 use crate::policy::Policy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
 use crate::ruling::Ruling;
-
-/// The most conditions that are read.
-const MAX_CONDITIONS: usize = 64;
 
 /// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +49,7 @@ pub fn admits(
         return refused("other_action", "the request is for an action of another class than the receipt");
     }
     let Some(conditions) = conditions(resumed) else {
-        return refused("unreadable_conditions", "the receipt's `resume_contract.conditions` can not be read");
+        return refused("unreadable_conditions", "the receipt's `resume_contract.conditions` cannot be read");
     };
     let policy_hash = resumed.member("binding", "policy_hash").and_then(Json::as_str);
     if conditions.is_empty() {
@@ -61,27 +60,37 @@ pub fn admits(
         };
     }
     let facts = facts(policy, request, evidence, moment);
-    let unmet = conditions.into_iter().filter(|condition| !holds(condition, &facts));
+    let budget = Budget::new(MAX_DECISION_STEPS);
+    let unmet = conditions.into_iter().filter(|condition| !holds(condition, &facts, &budget));
     let unmet: Vec<_> = unmet.map(str::to_owned).collect();
     if unmet.is_empty() { Admission::Admitted } else { Admission::ConditionsUnmet(unmet) }
 }
 
 fn conditions(resumed: &DecisionReceipt) -> Option<Vec<&str>> {
     let conditions = resumed.member("resume_contract", "conditions")?.as_array()?;
-    if conditions.len() > MAX_CONDITIONS {
+    if conditions.len() > MAX_CHANGES {
         return None;
     }
     conditions.iter().map(|condition| condition.as_object()?.get("predicate")?.as_str()).collect()
 }
 
-fn holds(condition: &str, facts: &Value) -> bool {
-    Predicate::compile(condition).is_ok_and(|predicate| predicate.truth(facts) == Truth::True)
+fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
+    Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
+}
+
+/// Whether all changes hold for a request and the documents presented with it.
+pub(super) fn all_hold(changes: &[Change], world: &World<'_>) -> bool {
+    let facts = facts(world.policy, world.request, world.evidence, world.moment);
+    changes.iter().all(|change| holds(&change.predicate, &facts, world.budget))
 }
 
 /// The facts of the request, and the documents presented with it.
-pub(super) fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
+fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
     let action = request.action_hash();
-    let usable = |fact: &ReceiptFact| usable(policy, action, fact, &moment.now);
+    let usable = |fact: &ReceiptFact| {
+        let keys = fact.approval.as_ref().and_then(|approval| policy.role_keys(&approval.role));
+        approval::counts(keys, action, fact, &moment.now).is_ok()
+    };
     let (approvals, receipts): (Vec<_>, Vec<_>) = evidence.documents().iter().partition(|fact| fact.approval.is_some());
     let with = [
         ("receipts", receipts.iter().map(|fact| receipt_value(fact)).collect::<Vec<_>>().into()),
@@ -98,10 +107,15 @@ pub(super) fn facts(policy: &Policy, request: &Request, evidence: &Evidence, mom
 }
 
 fn receipt_value(fact: &ReceiptFact) -> Value {
+    let digest = |digest: Option<Sha256Digest>| digest.map_or(Value::Null, |digest| Value::from(digest.to_string()));
     let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
     [
         ("output", Value::from(fact.output.to_string())),
         ("specification", Value::from(fact.specification.to_string())),
+        ("kind", fact.kind.map(ReceiptKind::as_str).map_or(Value::Null, Value::from)),
+        ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
+        ("tests", digest(fact.tests)),
+        ("suite", digest(fact.suite)),
         ("verdict", Value::from(fact.verdict.as_str())),
         ("tier", Value::from(i64::from(fact.tier))),
         ("verified_at", Value::from(fact.verified_at.as_str())),

@@ -1,42 +1,56 @@
 //! Changes in words for people, and as predicates for machines.
 
-use super::suppose::{self, Op};
-use super::{Change, condition_of};
-use crate::decide::{Kind, RuleRef, World, call_words};
-use crate::evidence::MAX_AHEAD_MILLIS;
-use crate::policy::{ApprovalDemand, ReceiptDemand, SignerDemand, ToolCallDemand};
+use std::collections::HashSet;
+
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+
+use super::Change;
+use super::suppose::{self, Op, Supposed, comes_to, condition_of};
+use crate::judge::{Kind, RuleRef, World, call_words};
+use crate::policy::{ReceiptRule, ToolCallDemand};
 
 /// The longest predicate that is quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
 
-/// The change one op is.
-pub(super) fn change(world: &World<'_>, op: &Op) -> Option<Change> {
-    Some(match op {
-        Op::Fact { source, truth, supposed } => fact(world, *source, *truth, *supposed)?,
-        Op::Receipt { source } => {
-            let demand = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-            plain("receipt", receipt_words(world, demand), receipt_predicate(demand))
+/// The changes the ops are, each once: two rules may ask for the same.
+pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) -> Option<Vec<Change>> {
+    let mut named = HashSet::new();
+    let mut changes: Vec<Change> = Vec::new();
+    for op in ops {
+        let change = match op {
+            Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
+            Op::Receipt { source } => {
+                let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
+                plain("receipt", receipt_words(world, rule, supposed), receipt_predicate(rule))
+            }
+            Op::Approval { source } => {
+                let demand = suppose::approval_demand(world.policy, *source)?;
+                plain("approval", approval_words(demand), approval_predicate(demand))
+            }
+            Op::Call { source } => {
+                let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
+                plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
+            }
+        };
+        if named.insert(change.predicate.clone()) {
+            changes.push(change);
         }
-        Op::Approval { source } => {
-            let demand = suppose::approval_demand(world.policy, *source)?;
-            plain("approval", approval_words(demand), approval_predicate(demand))
-        }
-        Op::Call { source } => {
-            let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
-            plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
-        }
-    })
+    }
+    Some(changes)
 }
 
 fn plain(kind: &'static str, words: String, predicate: String) -> Change {
-    Change { kind, words, predicate, supposed: false }
+    Change { kind, words, predicate, assumed: false }
 }
 
-fn fact(world: &World<'_>, source: RuleRef, truth: bool, supposed: bool) -> Option<Change> {
-    let source_text = condition_of(world.policy, source)?.source();
+fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
+    let condition = condition_of(world.policy, source)?;
+    let text = condition.source();
     let predicate = match truth {
-        true => source_text.to_owned(),
-        false => format!("!({source_text}\n)").replace('\n', if source_text.contains("//") { "\n" } else { "" }),
+        true => text.to_owned(),
+        // A comment at the end would swallow the bracket.
+        false if text.contains("//") => format!("!({text}\n)"),
+        false => format!("!({text})"),
     };
     let boundary = world.policy.boundaries.get(source.boundary)?;
     let next = match source.kind {
@@ -44,9 +58,16 @@ fn fact(world: &World<'_>, source: RuleRef, truth: bool, supposed: bool) -> Opti
         Kind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
         _ => None,
     };
-    let holds = format!("It holds that `{}`.", quoted_source(&predicate));
-    let words = next.map_or_else(|| holds.clone(), |next| format!("{} {holds}", next.message));
-    Some(Change { kind: "fact", words, predicate, supposed })
+    let quoted = quoted_source(&predicate);
+    if !assumed && comes_to(world, world.request, condition, truth) {
+        return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
+    }
+    let words = match (assumed, next) {
+        (true, _) => format!("It is assumed that `{quoted}` can hold: no facts were found with which it does."),
+        (false, Some(next)) => format!("{} It holds that `{quoted}`.", next.message),
+        (false, None) => format!("It holds that `{quoted}`."),
+    };
+    Some(Change { assumed, ..plain("fact", words, predicate) })
 }
 
 fn quoted_source(predicate: &str) -> String {
@@ -57,19 +78,41 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, demand: &ReceiptDemand) -> String {
-    let facts = world.request.value_at(world.moment.now.as_str());
-    let output = match demand.output.text(&facts) {
-        Ok(digest) => digest.to_string(),
-        Err(_) => format!("`{}`", quoted_source(demand.output.source())),
+fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>) -> String {
+    let demand = &rule.demand;
+    let digest = |request: &crate::Request| {
+        rule.output.text(&request.value_at(world.moment.now.as_str()), world.budget).ok().map(|text| text.to_string())
+    };
+    // A digest is named where the changes leave it as it is.
+    let output = match digest(world.request) {
+        Some(output) if digest(&supposed.request).as_ref() == Some(&output) => output,
+        Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let signer = match demand.signer {
         SignerDemand::Trusted => "a trusted signer",
+        SignerDemand::Any => "any signer",
         SignerDemand::Keys(_) => "a signer the policy names",
     };
-    let mut words =
-        format!("There is a `{}` receipt of tier {} over {output} by {signer}", demand.verdict, tiers.join(" or "));
+    let kind = match demand.kind {
+        ReceiptKind::Verification => String::new(),
+        kind => format!("{} ", kind.as_str()),
+    };
+    let mut words = format!(
+        "There is a `{}` {kind}receipt of tier {} over {output} by {signer}",
+        demand.verdict,
+        tiers.join(" or ")
+    );
+    match (&demand.accepts, &rule.specification) {
+        (Accepts::Suite(suite), _) => words.push_str(&format!(", of the suite {suite}")),
+        (_, Some(specification)) => {
+            words.push_str(&format!(", for the specification `{}`", quoted_source(specification.source())));
+        }
+        (Accepts::Specification | Accepts::AnySuite, None) => {}
+    }
+    if let Some(tests) = demand.tests {
+        words.push_str(&format!(", with the tests {tests}"));
+    }
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {} seconds", millis / 1000));
     }
@@ -80,9 +123,11 @@ fn receipt_words(world: &World<'_>, demand: &ReceiptDemand) -> String {
     words
 }
 
-fn receipt_predicate(demand: &ReceiptDemand) -> String {
+fn receipt_predicate(rule: &ReceiptRule) -> String {
+    let demand = &rule.demand;
     let signer = match &demand.signer {
         SignerDemand::Trusted => "r.trusted".to_owned(),
+        SignerDemand::Any => "true".to_owned(),
         SignerDemand::Keys(keys) => {
             let keys: Vec<_> = keys.iter().map(|key| text(&key.to_string())).collect();
             format!("r.signer in [{}]", keys.join(", "))
@@ -90,18 +135,33 @@ fn receipt_predicate(demand: &ReceiptDemand) -> String {
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let mut parts = vec![
-        format!("r.output == ({}\n)", demand.output.source()),
+        format!("r.output == ({}\n)", rule.output.source()),
         "r.valid".to_owned(),
+        format!("r.kind == {}", text(demand.kind.as_str())),
         signer,
         format!("r.verdict == {}", text(demand.verdict.as_str())),
         format!("r.tier in [{}]", tiers.join(", ")),
         format!("timestamp(r.verified_at) - timestamp(now) <= duration('{}s')", MAX_AHEAD_MILLIS / 1000),
     ];
-    if let Some(specification) = &demand.specification {
+    if let Accepts::Suite(suite) = &demand.accepts {
+        parts.push(format!("r.suite == {}", text(&suite.to_string())));
+    }
+    if let Some(tests) = &demand.tests {
+        parts.push(format!("r.tests == {}", text(&tests.to_string())));
+    }
+    match (demand.kind, demand.comparison) {
+        (ReceiptKind::Verification, Comparison::External) => parts.push("r.comparison == \"external\"".to_owned()),
+        (ReceiptKind::Verification, Comparison::InProcess) => {
+            parts.push("r.comparison in [\"external\", \"in_process\"]".to_owned());
+        }
+        (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum, _) => {}
+    }
+    if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));
     }
     if let Some(millis) = demand.max_age_millis {
-        parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{}s')", millis / 1000));
+        let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
+        parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{span}')"));
     }
     if demand.single_use {
         parts.push("!r.spent".to_owned());
@@ -129,7 +189,7 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     let named = |variable: &str, pattern: &str| format!("{variable}.tool.matches({})", text(pattern));
     let mut parts = vec![named("c", &demand.name.pattern())];
     if let Some(status) = demand.status {
-        parts.push(format!("c.status == {}", text(status)));
+        parts.push(format!("c.status == {}", text(status.as_str())));
     }
     if let Some(after) = &demand.after {
         let after = named("d", &after.pattern());

@@ -2,11 +2,13 @@
 
 mod places;
 
+use proofmark_predicate::Value;
+use proofmark_predicate::tree::{Expression, Function, MacroKind, Operator, View};
 use proofmark_receipt::json::Number;
 use proofmark_receipt::{Json, Object};
 
-use super::expression::{Expression, Operator, Segment, read};
-use places::{get, remove, set};
+pub(super) use places::{Segment, is_changeable, places, remove, set, way};
+use places::{get, segment};
 
 /// A text that stands for any.
 const ANY_TEXT: &str = "value";
@@ -17,40 +19,67 @@ const MAX_ELEMENTS: usize = 64;
 /// The most elements a list is filled up to.
 const MAX_FILLED: i64 = 1_000;
 
-/// Changes `facts` so that the predicate probably comes to `truth`; nothing when it can not be followed.
-pub(super) fn solve(source: &str, truth: bool, facts: &mut Object) -> Option<()> {
-    let expression = read(source)?;
-    let mut solver = Solver { facts, variables: Vec::new() };
-    solver.make(&expression, truth)
+/// Changes `facts` so that the predicate probably comes to `truth`; nothing when it cannot be followed. `variant` chooses
+/// among several ways.
+pub(super) fn solve(expression: Expression<'_>, truth: bool, facts: &mut Object, variant: usize) -> Option<()> {
+    Solver { facts, variables: Vec::new(), variant }.make(expression, truth)
 }
 
 struct Solver<'a> {
     facts: &'a mut Object,
-    /// The variables of the enclosing macros and the places they stand for.
-    variables: Vec<(String, Vec<Segment>)>,
+    /// The places the variables of the enclosing macros stand for, the outermost first; none for one that is an index.
+    variables: Vec<Option<Vec<Segment>>>,
+    variant: usize,
 }
 
 impl Solver<'_> {
-    fn make(&mut self, expression: &Expression, truth: bool) -> Option<()> {
-        match (expression, truth) {
-            (Expression::Literal(Json::Bool(value)), _) => (*value == truth).then_some(()),
-            (Expression::Place(way), _) => self.assign(way, Json::Bool(truth)),
-            (Expression::Not(inner), _) => self.make(inner, !truth),
-            (Expression::And(items), true) | (Expression::Or(items), false) => {
-                items.iter().try_for_each(|item| self.make(item, truth))
+    fn make(&mut self, expression: Expression<'_>, truth: bool) -> Option<()> {
+        match expression.view() {
+            View::Constant(Value::Bool(value)) => (*value == truth).then_some(()),
+            View::Fact(_) | View::Variable(_) | View::Select { .. } | View::Index { .. } => {
+                let way = self.way(expression)?;
+                self.assign(&way, Json::Bool(truth))
             }
-            (Expression::And(items), false) | (Expression::Or(items), true) => self.first(items, truth),
-            (Expression::Compare(operator, left, right), _) => self.compare(*operator, left, right, truth),
-            (Expression::Call { base, name, arguments }, _) => self.call(base.as_deref(), name, arguments, truth),
-            (Expression::Literal(_) | Expression::List(_), _) => None,
+            View::Has { base, field } => self.has(base, field, truth),
+            View::Not(inner) => self.make(inner, !truth),
+            View::And(items) if truth => items.into_iter().try_for_each(|item| self.make(item, true)),
+            View::Or(items) if !truth => items.into_iter().try_for_each(|item| self.make(item, false)),
+            View::And(items) | View::Or(items) => self.first(&items, truth),
+            View::Conditional { condition, then, otherwise } => {
+                let ways = [(true, then), (false, otherwise)];
+                let before = self.facts.clone();
+                ways.into_iter().cycle().skip(self.variant % 2).take(2).find_map(|(holds, branch)| {
+                    *self.facts = before.clone();
+                    self.make(condition, holds).and_then(|()| self.make(branch, truth))
+                })
+            }
+            View::Binary { operator, left, right } => self.compare(operator, left, right, truth),
+            View::Call { function, arguments } => self.call(function, &arguments, truth),
+            View::Macro { kind, range, variables, filter: None, body } => {
+                let exists = match kind {
+                    MacroKind::Exists | MacroKind::ExistsOne => true,
+                    MacroKind::All => false,
+                    MacroKind::Filter | MacroKind::Map => return None,
+                };
+                self.quantified(range, variables, body, exists, truth)
+            }
+            // Nothing is known of the facts that answer these.
+            View::Constant(_)
+            | View::Negate(_)
+            | View::List(_)
+            | View::Map(_)
+            | View::Matches { .. }
+            | View::Path { .. }
+            | View::Macro { filter: Some(_), .. } => None,
         }
     }
 
-    /// The first of the items that can be made so.
-    fn first(&mut self, items: &[Expression], truth: bool) -> Option<()> {
+    /// The first of the items that can be made so, beginning with another one in each variant.
+    fn first(&mut self, items: &[Expression<'_>], truth: bool) -> Option<()> {
         let before = self.facts.clone();
-        for item in items {
-            if self.make(item, truth).is_some() {
+        let (late, early) = items.split_at_checked(self.variant % items.len().max(1))?;
+        for item in early.iter().chain(late) {
+            if self.make(*item, truth).is_some() {
                 return Some(());
             }
             *self.facts = before.clone();
@@ -58,33 +87,51 @@ impl Solver<'_> {
         None
     }
 
-    fn compare(&mut self, operator: Operator, left: &Expression, right: &Expression, truth: bool) -> Option<()> {
+    fn has(&mut self, base: Option<Expression<'_>>, field: &str, truth: bool) -> Option<()> {
+        let mut way = base.map_or_else(|| Some(Vec::new()), |base| self.way(base))?;
+        way.push(Segment::Name(field.to_owned()));
+        match truth {
+            true if self.look(&way).is_some() => Some(()),
+            true => self.assign(&way, Json::from(ANY_TEXT)),
+            false => self.take_out(&way),
+        }
+    }
+
+    fn compare(&mut self, operator: Operator, left: Expression<'_>, right: Expression<'_>, truth: bool) -> Option<()> {
         if operator == Operator::In {
             return self.member(left, right, truth);
         }
-        let operator = if truth { operator } else { negated(operator) };
-        if let Some((list, length)) = sized(left, right) {
-            return self.resize(list, operator, length);
+        let operator = if truth { operator } else { negated(operator)? };
+        if let (Some(list), Some(Json::Number(length))) = (self.sized(left), literal(right)) {
+            return self.resize(&list, operator, length.as_i64()?);
         }
-        match (left, right) {
-            (Expression::Place(way), other) if self.assignable(way) => self.relate(way, operator, other),
-            (other, Expression::Place(way)) if self.assignable(way) => self.relate(way, mirrored(operator), other),
+        match (self.way(left), self.way(right)) {
+            (Some(way), _) if is_changeable(&way) => self.relate(&way, operator, right),
+            (_, Some(way)) if is_changeable(&way) => self.relate(&way, mirrored(operator), left),
+            _ => None,
+        }
+    }
+
+    /// The list or text in `size(x)`.
+    fn sized(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
+        match expression.view() {
+            View::Call { function: Function::Size, arguments } => self.way(*arguments.first()?),
             _ => None,
         }
     }
 
     /// Sets a place so that it compares so with the other side.
-    fn relate(&mut self, way: &[Segment], operator: Operator, other: &Expression) -> Option<()> {
-        let other = match other {
-            Expression::Literal(value) => value.clone(),
-            Expression::Place(other) => match self.look(other) {
+    fn relate(&mut self, way: &[Segment], operator: Operator, other: Expression<'_>) -> Option<()> {
+        let other = match (literal(other), self.way(other)) {
+            (Some(value), _) => value,
+            (None, Some(other)) => match self.look(&other) {
                 Some(value) => value,
                 None => {
-                    self.assign(other, Json::from(ANY_TEXT))?;
+                    self.assign(&other, Json::from(ANY_TEXT))?;
                     Json::from(ANY_TEXT)
                 }
             },
-            _ => return None,
+            (None, None) => return None,
         };
         let value = related(operator, &other)?;
         let fits =
@@ -92,97 +139,98 @@ impl Solver<'_> {
         if fits { Some(()) } else { self.assign(way, value) }
     }
 
-    fn member(&mut self, item: &Expression, list: &Expression, truth: bool) -> Option<()> {
-        match (item, list) {
-            (Expression::Place(way), Expression::List(items)) => {
-                let value = match (truth, items.first()?) {
-                    (true, Expression::Literal(value)) => value.clone(),
-                    (false, Expression::Literal(Json::String(_))) => Json::from("another value"),
-                    _ => return None,
-                };
-                self.assign(way, value)
-            }
-            (Expression::Literal(value), Expression::Place(way)) => {
-                let mut items =
-                    self.look(way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
-                items.retain(|item| item != value);
-                if truth {
-                    items.push(value.clone());
-                }
-                self.assign(way, Json::Array(items))
-            }
-            _ => None,
+    fn member(&mut self, item: Expression<'_>, list: Expression<'_>, truth: bool) -> Option<()> {
+        if let (Some(way), Some(Json::Array(items))) = (self.way(item), literal(list)) {
+            let value = match (truth, items.first()?) {
+                (true, _) => items.get(self.variant % items.len())?.clone(),
+                (false, Json::String(_)) => Json::from("another value"),
+                (false, _) => return None,
+            };
+            return self.assign(&way, value);
         }
+        let (value, way) = (literal(item)?, self.way(list)?);
+        let mut items = self.look(&way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        items.retain(|item| *item != value);
+        if truth {
+            items.push(value);
+        }
+        self.assign(&way, Json::Array(items))
     }
 
-    fn call(&mut self, base: Option<&Expression>, name: &str, arguments: &[Expression], truth: bool) -> Option<()> {
-        match (base, name, arguments) {
-            (None, "has", [Expression::Place(way)]) => match truth {
-                true if self.look(way).is_some() => Some(()),
-                true => self.assign(way, Json::from(ANY_TEXT)),
-                false => self.take_out(way),
-            },
-            (Some(Expression::Place(way)), "exists" | "all", [Expression::Place(variable), body]) => {
-                let [Segment::Name(variable)] = variable.as_slice() else { return None };
-                self.quantified(way, variable, body, name == "exists", truth)
-            }
-            (
-                Some(Expression::Place(way)),
-                "startsWith" | "endsWith" | "contains",
-                [Expression::Literal(Json::String(text))],
-            ) => {
+    fn call(&mut self, function: Function, arguments: &[Expression<'_>], truth: bool) -> Option<()> {
+        match (function, arguments) {
+            (Function::Dyn, [inner]) => self.make(*inner, truth),
+            (Function::StartsWith | Function::EndsWith | Function::Contains, [text, part]) => {
+                let (way, Json::String(part)) = (self.way(*text)?, literal(*part)?) else { return None };
                 let value = if truth {
-                    text.as_str()
-                } else if text == ANY_TEXT {
+                    part.as_str()
+                } else if part == ANY_TEXT {
                     OTHER_TEXT
                 } else {
                     ANY_TEXT
                 };
-                self.assign(way, Json::from(value))
+                self.assign(&way, Json::from(value))
             }
             _ => None,
         }
     }
 
-    /// `exists` becomes true, and `all` false, by one more element; `exists` becomes false by none, and `all` true by each.
+    /// `exists` becomes true, and `all` false, by an element more, or by one that is there; `exists` becomes false by none,
+    /// or by each, and `all` true by each.
     fn quantified(
         &mut self,
-        way: &[Segment],
-        variable: &str,
-        body: &Expression,
+        range: Expression<'_>,
+        variables: usize,
+        body: Expression<'_>,
         exists: bool,
         truth: bool,
     ) -> Option<()> {
-        let mut items = self.look(way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        let way = self.way(range)?;
+        let mut items = self.look(&way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        let in_place = self.variant % 2 == 1;
         if exists != truth {
             // Signals and the like are gone where there must be none; what all have to be, each becomes.
-            let kept = if exists { Vec::new() } else { items };
+            let kept = if exists && !in_place { Vec::new() } else { items };
             let count = kept.len().min(MAX_ELEMENTS);
-            self.assign(way, Json::Array(kept))?;
-            return (0..count).try_for_each(|index| self.element(way, variable, index, body, truth));
+            self.assign(&way, Json::Array(kept))?;
+            return (0..count).try_for_each(|index| self.element(&way, variables, index, body, truth));
+        }
+        if in_place && !items.is_empty() {
+            return self.element(&way, variables, 0, body, truth);
         }
         let index = items.len();
         items.push(Json::Object(Object::new()));
-        self.assign(way, Json::Array(items))?;
-        self.element(way, variable, index, body, truth)
+        self.assign(&way, Json::Array(items))?;
+        self.element(&way, variables, index, body, truth)
     }
 
     /// Makes the body so for one element.
-    fn element(&mut self, way: &[Segment], variable: &str, index: usize, body: &Expression, truth: bool) -> Option<()> {
-        let mut place = self.resolved(way);
+    fn element(
+        &mut self,
+        way: &[Segment],
+        variables: usize,
+        index: usize,
+        body: Expression<'_>,
+        truth: bool,
+    ) -> Option<()> {
+        let outer = self.variables.len();
+        if variables == 2 {
+            self.variables.push(None);
+        }
+        let mut place = way.to_vec();
         place.push(Segment::Index(index));
-        self.variables.push((variable.to_owned(), place));
+        self.variables.push(Some(place));
         let made = self.make(body, truth);
-        self.variables.pop();
+        self.variables.truncate(outer);
         made
     }
 
     fn resize(&mut self, way: &[Segment], operator: Operator, length: i64) -> Option<()> {
         let wanted = match operator {
             Operator::Equal | Operator::LessOrEqual | Operator::GreaterOrEqual => length,
-            Operator::NotEqual | Operator::Greater => length + 1,
-            Operator::Less => length - 1,
-            Operator::In => return None,
+            Operator::NotEqual | Operator::Greater => length.checked_add(1)?,
+            Operator::Less => length.checked_sub(1)?,
+            _ => return None,
         };
         let wanted = usize::try_from(wanted).ok().filter(|_| wanted <= MAX_FILLED)?;
         let value = match self.look(way)? {
@@ -196,65 +244,65 @@ impl Solver<'_> {
         self.assign(way, value)
     }
 
+    /// The place an expression is: variables are replaced by what they stand for.
+    fn way(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
+        let (base, segment) = match expression.view() {
+            View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
+            View::Variable(slot) => return self.variables.get(slot)?.clone(),
+            View::Select { base, field } => (base, Segment::Name(field.to_owned())),
+            View::Index { base, index } => (base, segment(index)?),
+            _ => return None,
+        };
+        let mut way = self.way(base)?;
+        way.push(segment);
+        Some(way)
+    }
+
     fn look(&self, way: &[Segment]) -> Option<Json> {
-        get(self.facts, &self.resolved(way)).cloned()
+        get(self.facts, way).cloned()
     }
 
     fn assign(&mut self, way: &[Segment], value: Json) -> Option<()> {
-        self.assignable(way).then_some(())?;
-        set(self.facts, &self.resolved(way), value)
+        is_changeable(way).then_some(())?;
+        set(self.facts, way, value)
     }
 
     fn take_out(&mut self, way: &[Segment]) -> Option<()> {
-        self.assignable(way).then_some(())?;
-        remove(self.facts, &self.resolved(way));
+        is_changeable(way).then_some(())?;
+        remove(self.facts, way);
         Some(())
     }
+}
 
-    /// Whether the fact may be changed: another tool or class would be another action, and the present is what it is.
-    fn assignable(&self, way: &[Segment]) -> bool {
-        match self.resolved(way).as_slice() {
-            [Segment::Name(fact)] => fact != "now" && fact != "action",
-            [Segment::Name(fact), Segment::Name(member), ..] if fact == "action" => {
-                member == "args" || member == "target"
-            }
-            [Segment::Name(fact), ..] => fact != "now" && fact != "action",
-            _ => false,
-        }
-    }
-
-    /// The way from the facts: variables are replaced by what they stand for.
-    fn resolved(&self, way: &[Segment]) -> Vec<Segment> {
-        let Some((Segment::Name(first), rest)) = way.split_first() else { return way.to_vec() };
-        match self.variables.iter().rev().find(|(name, _)| name == first) {
-            Some((_, place)) => place.iter().chain(rest).cloned().collect(),
-            None => way.to_vec(),
-        }
+/// The JSON a literal is.
+pub(super) fn literal(expression: Expression<'_>) -> Option<Json> {
+    match expression.view() {
+        View::Constant(Value::Null) => Some(Json::Null),
+        View::Constant(Value::Bool(value)) => Some(Json::Bool(*value)),
+        View::Constant(Value::Int(value)) => Some(Json::from(*value)),
+        View::Constant(Value::UInt(value)) => Some(Json::from(*value)),
+        View::Constant(Value::Decimal(value)) => value.to_string().parse().ok().map(Json::Number),
+        View::Constant(Value::String(text)) => Some(Json::from(&**text)),
+        View::List(items) => items.into_iter().map(literal).collect::<Option<Vec<_>>>().map(Json::Array),
+        _ => None,
     }
 }
 
-/// `size(x)` or `x.size()` beside a number.
-fn sized<'e>(left: &'e Expression, right: &Expression) -> Option<(&'e [Segment], i64)> {
-    let Expression::Literal(Json::Number(number)) = right else { return None };
-    let place = match left {
-        Expression::Call { base: None, name, arguments } if name == "size" => arguments.first()?,
-        Expression::Call { base: Some(base), name, .. } if name == "size" => base,
-        _ => return None,
-    };
-    let Expression::Place(way) = place else { return None };
-    Some((way, number.as_i64()?))
-}
-
-fn negated(operator: Operator) -> Operator {
-    match operator {
+fn negated(operator: Operator) -> Option<Operator> {
+    Some(match operator {
         Operator::Equal => Operator::NotEqual,
         Operator::NotEqual => Operator::Equal,
         Operator::Less => Operator::GreaterOrEqual,
         Operator::LessOrEqual => Operator::Greater,
         Operator::Greater => Operator::LessOrEqual,
         Operator::GreaterOrEqual => Operator::Less,
-        Operator::In => Operator::In,
-    }
+        Operator::In
+        | Operator::Add
+        | Operator::Subtract
+        | Operator::Multiply
+        | Operator::Divide
+        | Operator::Remainder => return None,
+    })
 }
 
 fn mirrored(operator: Operator) -> Operator {
@@ -263,7 +311,14 @@ fn mirrored(operator: Operator) -> Operator {
         Operator::LessOrEqual => Operator::GreaterOrEqual,
         Operator::Greater => Operator::Less,
         Operator::GreaterOrEqual => Operator::LessOrEqual,
-        Operator::Equal | Operator::NotEqual | Operator::In => operator,
+        Operator::Equal
+        | Operator::NotEqual
+        | Operator::In
+        | Operator::Add
+        | Operator::Subtract
+        | Operator::Multiply
+        | Operator::Divide
+        | Operator::Remainder => operator,
     }
 }
 

@@ -1,24 +1,32 @@
 //! Builds the world in which the changes have been made.
 
-use proofmark_predicate::Truth;
-use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+use proofmark_evidence::approval::HUMAN_TIER;
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, ApprovalFact, CallStatus, Condition, Evidence, ReceiptFact, ReceiptKind, SignerDemand,
+    TextExpression,
+};
+use proofmark_predicate::{Predicate, Truth};
+use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
-use super::{condition_of, solve};
-use crate::decide::{Assumption, Kind, RuleRef, World};
-use crate::evidence::{ApprovalFact, Evidence, HUMAN_TIER, ReceiptFact, approvals};
-use crate::policy::{ApprovalDemand, Demand, Policy, ReceiptDemand, SignerDemand, ToolCallDemand};
+use super::search::Way;
+use super::solve::solve;
+use crate::evidence::FoundCall;
+use crate::judge::{Assumption, Kind, RuleRef, World};
+use crate::policy::{Demand, Policy, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 
-/// How often a predicate is gone through to find facts for it.
+/// How often the predicates are gone through to find facts for all of them.
 const MAX_PASSES: usize = 3;
 /// How long a supposed approval counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
+/// Steps that copying and reading one value of the facts counts as.
+pub(super) const STEPS_PER_VALUE: u64 = 4;
 
 /// One change to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// The rule's predicate is answered so, by facts or else by supposition.
-    Fact { source: RuleRef, truth: bool, supposed: bool },
+    /// The rule's predicate is answered so, by facts or else by assumption.
+    Fact { source: RuleRef, truth: bool, assumed: bool },
     /// The receipt the rule asks for is presented.
     Receipt { source: RuleRef },
     /// The approvals the rule asks for are presented.
@@ -28,6 +36,11 @@ pub(super) enum Op {
 }
 
 impl Op {
+    /// The rule's predicate is answered so by facts.
+    pub(super) fn fact(source: RuleRef, truth: bool) -> Self {
+        Self::Fact { source, truth, assumed: false }
+    }
+
     pub(super) fn source(&self) -> RuleRef {
         match self {
             Self::Fact { source, .. }
@@ -38,10 +51,10 @@ impl Op {
     }
 
     /// Gives up finding facts; nothing when that is not what it does, or it has already.
-    pub(super) fn suppose(&mut self) -> Option<()> {
+    pub(super) fn assume(&mut self) -> Option<()> {
         match self {
-            Self::Fact { supposed, .. } if !*supposed => {
-                *supposed = true;
+            Self::Fact { assumed, .. } if !*assumed => {
+                *assumed = true;
                 Some(())
             }
             Self::Fact { .. } | Self::Receipt { .. } | Self::Approval { .. } | Self::Call { .. } => None,
@@ -50,16 +63,17 @@ impl Op {
 }
 
 /// The world in which the changes have been made.
-pub(super) struct Supposed {
+pub(super) struct Supposed<'p> {
     pub(super) request: Request,
     pub(super) evidence: Evidence,
-    assumed: Vec<Assumption>,
+    pub(super) assumed: Vec<Assumption<'p>>,
 }
 
-impl Supposed {
-    /// Whether no predicate's answer was merely supposed.
-    pub(super) fn is_by_facts(&self) -> bool {
-        self.assumed.is_empty()
+impl Supposed<'_> {
+    /// The same, if no predicate's answer is assumed.
+    pub(super) fn by_facts(self) -> Option<Supposed<'static>> {
+        let Self { request, evidence, assumed } = self;
+        assumed.is_empty().then_some(Supposed { request, evidence, assumed: Vec::new() })
     }
 
     pub(super) fn world<'a>(&'a self, world: &World<'a>) -> World<'a> {
@@ -67,22 +81,14 @@ impl Supposed {
     }
 }
 
-/// Makes the changes: facts first, since receipts and approvals are of the action they come to.
-pub(super) fn apply(world: &World<'_>, ops: &mut [Op]) -> Option<Supposed> {
-    let mut request = world.request.clone();
+/// Makes the changes: facts first, since receipts and approvals are of the action they come to. Nothing where one cannot
+/// be made, or the budget is used up.
+pub(super) fn apply<'p>(world: &World<'p>, ops: &mut [Op], way: Way) -> Option<Supposed<'p>> {
+    let request = with_facts(world, ops, way)?;
     let mut assumed = Vec::new();
-    for op in ops.iter_mut() {
-        match op {
-            Op::Fact { source, truth, supposed } => {
-                if !*supposed && !by_facts(world, *source, *truth, &mut request) {
-                    *supposed = true;
-                }
-                if *supposed {
-                    assumed.push(Assumption { rule: *source, truth: *truth });
-                }
-            }
-            Op::Call { source } => request = call(&request, demand(world.policy, *source, tool_call)?)?,
-            Op::Receipt { .. } | Op::Approval { .. } => {}
+    for op in ops.iter() {
+        if let Op::Fact { source, truth, assumed: true } = op {
+            assumed.push(Assumption::new(condition_of(world.policy, *source)?.predicate()?.tree(), *truth));
         }
     }
     let mut documents = world.evidence.documents().to_vec();
@@ -101,35 +107,109 @@ pub(super) fn apply(world: &World<'_>, ops: &mut [Op]) -> Option<Supposed> {
     Some(Supposed { request, evidence: Evidence::new(documents), assumed })
 }
 
-/// Changes facts so that the rule's predicate is answered so, and asks it.
-fn by_facts(world: &World<'_>, source: RuleRef, truth: bool, request: &mut Request) -> bool {
-    let Some(condition) = condition_of(world.policy, source) else { return false };
+/// The request with the facts and calls of the ops. One predicate may undo what another one needed, so they are gone
+/// through again, each time in another way.
+fn with_facts(world: &World<'_>, ops: &mut [Op], way: Way) -> Option<Request> {
+    let mut request = world.request.clone();
+    for pass in 0..MAX_PASSES {
+        for op in ops.iter_mut() {
+            match op {
+                Op::Fact { source, truth, assumed: assumed @ false } => {
+                    let predicate = condition_of(world.policy, *source)?.predicate()?;
+                    if !by_facts(world, &mut request, predicate, *truth, way.variant + pass)? {
+                        way.assumes.then_some(())?;
+                        *assumed = true;
+                    }
+                }
+                Op::Call { source } => call(&mut request, demand(world.policy, *source, tool_call)?)?,
+                Op::Fact { assumed: true, .. } | Op::Receipt { .. } | Op::Approval { .. } => {}
+            }
+        }
+        if ops.iter().all(|op| is_made(world, &request, op)) {
+            return Some(request);
+        }
+    }
+    way.assumes.then_some(())?;
+    for op in ops.iter_mut() {
+        if !is_made(world, &request, op) {
+            op.assume()?;
+        }
+    }
+    Some(request)
+}
+
+/// Whether an op about facts is answered as it wants.
+fn is_made(world: &World<'_>, request: &Request, op: &Op) -> bool {
+    match op {
+        Op::Fact { source, truth, assumed: false } => {
+            condition_of(world.policy, *source).is_some_and(|condition| comes_to(world, request, condition, *truth))
+        }
+        Op::Call { source } => demand(world.policy, *source, tool_call)
+            .is_some_and(|demand| matches!(crate::evidence::call(demand, request), FoundCall::Met(_))),
+        Op::Fact { assumed: true, .. } | Op::Receipt { .. } | Op::Approval { .. } => true,
+    }
+}
+
+/// Whether a condition comes to this.
+pub(super) fn comes_to(world: &World<'_>, request: &Request, condition: &Condition, truth: bool) -> bool {
+    condition.predicate().is_some_and(|predicate| holds(world, request, predicate, truth))
+}
+
+fn holds(world: &World<'_>, request: &Request, predicate: &Predicate, truth: bool) -> bool {
     let wanted = if truth { Truth::True } else { Truth::False };
-    let now = world.moment.now.as_str();
-    if condition.predicate.truth(&request.value_at(now)) == wanted {
-        return true;
+    predicate.truth_within(&request.value_at(world.moment.now.as_str()), world.budget) == wanted
+}
+
+/// Changes facts so that the predicate is answered so, and asks it; nothing once the budget is used up.
+fn by_facts(
+    world: &World<'_>,
+    request: &mut Request,
+    predicate: &Predicate,
+    truth: bool,
+    variant: usize,
+) -> Option<bool> {
+    if holds(world, request, predicate, truth) {
+        return Some(true);
     }
     let mut changed = request.facts().clone();
     // One part of a predicate may undo what another one needed, so it is gone through again.
     for _ in 0..MAX_PASSES {
-        if solve::solve(condition.source(), truth, &mut changed).is_none() {
-            return false;
+        world.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
+        if solve(predicate.tree(), truth, &mut changed, variant).is_none() {
+            return Some(false);
         }
-        let Ok(tried) = Request::from_facts(changed.clone()) else { return false };
-        if condition.predicate.truth(&tried.value_at(now)) == wanted {
+        let Ok(tried) = Request::from_facts(changed.clone()) else { return Some(false) };
+        if holds(world, &tried, predicate, truth) {
             *request = tried;
-            return true;
+            return Some(true);
         }
     }
-    false
+    Some(false)
 }
 
-/// The request with the call the rule asks for at the end of its run.
-fn call(request: &Request, demand: &ToolCallDemand) -> Option<Request> {
+/// How many values an object holds.
+pub(super) fn values(object: &Object) -> u64 {
+    object.iter().map(|(_, value)| size(value)).sum()
+}
+
+fn size(json: &Json) -> u64 {
+    match json {
+        Json::Object(object) => 1 + values(object),
+        Json::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
+        Json::String(text) => 1 + text.len() as u64 / 16,
+        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
+    }
+}
+
+/// Adds the call the rule asks for at the end of the run, where there is none yet.
+fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
+    if let FoundCall::Met(_) = crate::evidence::call(demand, request) {
+        return Some(());
+    }
     let mut facts = request.facts().clone();
     let mut call = Object::new();
     call.insert("tool", demand.name.sample());
-    call.insert("status", demand.status.unwrap_or("succeeded"));
+    call.insert("status", demand.status.unwrap_or(CallStatus::Succeeded).as_str());
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
     if let Some(after) = &demand.after {
         let named = |call: &Json| {
@@ -143,30 +223,33 @@ fn call(request: &Request, demand: &ToolCallDemand) -> Option<Request> {
     }
     calls.push(Json::Object(call));
     facts.insert("calls", calls);
-    Request::from_facts(facts).ok()
+    *request = Request::from_facts(facts).ok()?;
+    Some(())
 }
 
-fn receipt(
-    world: &World<'_>,
-    request: &Request,
-    demand: &ReceiptDemand,
-    documents: &[ReceiptFact],
-) -> Option<ReceiptFact> {
+fn receipt(world: &World<'_>, request: &Request, rule: &ReceiptRule, documents: &[ReceiptFact]) -> Option<ReceiptFact> {
     let now = &world.moment.now;
     let facts = request.value_at(now.as_str());
-    let digest = |expression: &crate::policy::TextExpression| expression.text(&facts).ok()?.parse().ok();
-    let specification = match &demand.specification {
+    let digest = |expression: &TextExpression| expression.text(&facts, world.budget).ok()?.parse().ok();
+    let specification = match &rule.specification {
         Some(expression) => digest(expression)?,
         None => Sha256Digest::of(b""),
     };
-    let signer = match &demand.signer {
-        SignerDemand::Trusted => None,
+    let signer = match &rule.demand.signer {
+        SignerDemand::Trusted | SignerDemand::Any => None,
         SignerDemand::Keys(keys) => keys.first().copied(),
     };
     Some(ReceiptFact {
-        verdict: demand.verdict,
-        tier: *demand.tiers.first()?,
-        output: digest(&demand.output)?,
+        kind: Some(rule.demand.kind),
+        comparison: Some(rule.demand.comparison),
+        verdict: rule.demand.verdict,
+        tier: *rule.demand.tiers.first()?,
+        output: digest(&rule.output)?,
+        tests: rule.demand.tests,
+        suite: match rule.demand.accepts {
+            Accepts::Suite(suite) => Some(suite),
+            Accepts::Specification | Accepts::AnySuite => None,
+        },
         specification,
         signer,
         ..supposed(documents.len(), now)
@@ -182,11 +265,12 @@ fn approve(
 ) -> Option<()> {
     let (now, action) = (&world.moment.now, request.action_hash());
     let evidence = Evidence::new(documents.clone());
-    let counted = approvals(world.policy, demand, action, &evidence, now).counted;
+    let counted = demand.approvals(world.policy.role_keys(&demand.role), action, &evidence, now).counted;
     let taken: Vec<_> = counted.iter().filter_map(|fact| fact.signer).collect();
     let mut free = reviewers(world.policy, demand).filter(|key| !demand.distinct || !taken.contains(key));
     for _ in counted.len()..demand.count {
         let fact = ReceiptFact {
+            kind: Some(ReceiptKind::Approval),
             tier: HUMAN_TIER,
             output: action,
             signer: Some(free.next()?),
@@ -213,19 +297,20 @@ fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterato
 
 /// A document that would count, but for what it is of.
 fn supposed(number: usize, now: &Timestamp) -> ReceiptFact {
-    ReceiptFact {
-        receipt_id: format!("supposed-{number}"),
-        content: Sha256Digest::of(format!("supposed document {number}").as_bytes()),
-        verdict: Verdict::Pass,
-        tier: 0,
-        output: Sha256Digest::of(b""),
-        specification: Sha256Digest::of(b""),
-        verified_at: now.clone(),
-        signer: None,
-        valid: true,
-        trust: Trust::Trusted,
-        spent: false,
-        approval: None,
+    ReceiptFact::blank(&format!("supposed-{number}"), now)
+}
+
+/// The condition of the rule, where it has one.
+pub(super) fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Condition> {
+    let boundary = policy.boundaries.get(source.boundary)?;
+    match source.kind {
+        Kind::When => boundary.when.as_ref(),
+        Kind::Deny => boundary.deny.get(source.index).map(|rule| &rule.when),
+        Kind::Require => match &boundary.require.get(source.index)?.demand {
+            Demand::Fact(condition) => Some(condition),
+            Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+        },
+        Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
     }
 }
 
@@ -241,8 +326,8 @@ pub(super) fn demand<'a, T>(
     }
 }
 
-pub(super) fn receipt_demand(demand: &Demand) -> Option<&ReceiptDemand> {
-    if let Demand::Receipt(demand) = demand { Some(demand) } else { None }
+pub(super) fn receipt_demand(demand: &Demand) -> Option<&ReceiptRule> {
+    if let Demand::Receipt(rule) = demand { Some(rule) } else { None }
 }
 
 pub(super) fn tool_call(demand: &Demand) -> Option<&ToolCallDemand> {

@@ -1,14 +1,15 @@
 //! Whether a call of the run meets a demand.
 
+use proofmark_evidence::CallStatus;
+use proofmark_evidence::glob::Globs;
 use proofmark_receipt::Json;
 
-use crate::glob::Globs;
 use crate::policy::ToolCallDemand;
 use crate::request::Request;
 
 /// What was found for a demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum FoundCall {
     /// The call with this number meets it.
     Met(usize),
     /// None does.
@@ -18,14 +19,25 @@ pub(crate) enum Call {
 }
 
 /// Looks for the call the demand asks for; of several the last.
-pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> Call {
-    let Some(calls) = request.calls() else { return Call::Unknown(vec!["calls".to_owned()]) };
+pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
+    let Some(calls) = request.calls() else { return FoundCall::Unknown(vec!["`calls` is absent".to_owned()]) };
     let named = |globs: &Globs, call: &Json| text(call, "tool").is_some_and(|tool| globs.matches(tool));
     // A call of a tool that is not known may be one of any.
     let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
     let from = match &demand.after {
-        Some(globs) if !calls.iter().any(|call| named(globs, call)) => return Call::No,
-        Some(globs) => calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1),
+        Some(globs) => {
+            let earlier = |call: &Json| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted);
+            if !calls.iter().any(earlier) {
+                return FoundCall::No;
+            }
+            let open: Vec<_> =
+                calls.iter().enumerate().filter(|(_, call)| maybe(globs, call) && is_open(call)).collect();
+            if !open.is_empty() {
+                // It may end, and do what it does, after everything that was seen.
+                return FoundCall::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
+            }
+            calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1)
+        }
         None => 0,
     };
     let until = demand.before.as_ref().and_then(|globs| calls.iter().position(|call| maybe(globs, call)));
@@ -36,13 +48,26 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> Call {
             continue;
         }
         match (demand.status, text(call, "status")) {
-            (None, _) => return Call::Met(index),
-            (Some(wanted), Some(found)) if wanted == found => return Call::Met(index),
+            (None, _) => return FoundCall::Met(index),
+            (Some(wanted), Some(found)) if wanted.as_str() == found => return FoundCall::Met(index),
             (Some(_), Some(_)) => {}
-            (Some(_), None) => unknown.push(format!("calls[{index}].status")),
+            (Some(_), None) => unknown.push(format!("`calls[{index}].status` is absent")),
         }
     }
-    if unknown.is_empty() { Call::No } else { Call::Unknown(unknown) }
+    if unknown.is_empty() { FoundCall::No } else { FoundCall::Unknown(unknown) }
+}
+
+/// Whether it is known that nobody knows what became of the call.
+fn is_open(call: &Json) -> bool {
+    status(call).is_some_and(CallStatus::is_unsettled)
+}
+
+fn unsettled(index: usize) -> String {
+    format!("`calls[{index}].status` does not say how the call ended")
+}
+
+fn status(call: &Json) -> Option<CallStatus> {
+    text(call, "status").and_then(CallStatus::from_word)
 }
 
 fn text<'a>(call: &'a Json, name: &str) -> Option<&'a str> {

@@ -2,33 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ReceiptFact, Refusal};
-
-/// How a piece of evidence is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// A receipt that was checked.
-    Verified,
-    /// Seen by the runtime.
-    Observed,
-    /// In the agent's own words.
-    SelfReported,
-    /// Not there.
-    Absent,
-}
-
-impl Status {
-    /// The word in the receipt.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Verified => "verified",
-            Self::Observed => "observed",
-            Self::SelfReported => "self_reported",
-            Self::Absent => "absent",
-        }
-    }
-}
+use proofmark_evidence::{EvidenceStatus, ReceiptFact, Refusal};
 
 /// A piece of evidence a rule looked at.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +18,7 @@ pub enum Item {
         /// Where facts are missing, and why.
         missing: Vec<String>,
         /// How they are known.
-        status: Status,
+        status: EvidenceStatus,
     },
     /// A receipt or an approval, used or refused.
     Document {
@@ -58,6 +32,8 @@ pub enum Item {
         refusal: Option<Refusal>,
         /// Whether using it spends it.
         single_use: bool,
+        /// Whether the rule accepts it whatever the work was held to.
+        any_suite: bool,
     },
     /// A receipt or approval nobody presented.
     NoDocument {
@@ -80,12 +56,12 @@ pub enum Item {
 impl Item {
     /// How it is known.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> EvidenceStatus {
         match self {
             Self::Fact { status, .. } => *status,
             Self::Document { document, .. } => document.status(),
-            Self::NoDocument { .. } | Self::ToolCall { index: None, .. } => Status::Absent,
-            Self::ToolCall { index: Some(_), .. } => Status::Observed,
+            Self::NoDocument { .. } | Self::ToolCall { index: None, .. } => EvidenceStatus::Absent,
+            Self::ToolCall { index: Some(_), .. } => EvidenceStatus::Observed,
         }
     }
 }

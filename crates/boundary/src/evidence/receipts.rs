@@ -1,88 +1,96 @@
-//! Whether a receipt meets a demand.
+//! Which receipts the rules of a policy use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_receipt::{Timestamp, Trust};
+use proofmark_evidence::{Evidence, NoText, ReceiptFact, Refusal, TextExpression, Wanted, assign, nearest};
+use proofmark_predicate::{Budget, Value};
+use proofmark_receipt::Timestamp;
 
-use super::{Evidence, MAX_REFUSED, ReceiptFact, Refusal};
-use crate::policy::{Demand, Policy, ReceiptDemand, SignerDemand};
+use crate::judge::{MAX_DECISION_STEPS, RuleRef, World};
+use crate::policy::{Demand, Policy, ReceiptRule};
 use crate::request::Request;
+
+/// Steps that looking at one document counts as.
+const STEPS_PER_DOCUMENT: u64 = 8;
 
 /// The digests (`hashes.output`) a receipt or an approval has to be over to count for this request at `now`: who keeps
 /// many needs to present no others.
 #[must_use]
 pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
     let rules = || policy.boundaries.iter().flat_map(|boundary| &boundary.require);
+    let mut denials = policy.boundaries.iter().flat_map(|boundary| &boundary.deny);
     let mut wanted = BTreeSet::new();
-    if rules().any(|rule| matches!(rule.demand, Demand::Approval(_))) {
+    if rules().any(|rule| matches!(rule.demand, Demand::Approval(_))) || denials.any(|rule| rule.unless.is_some()) {
         wanted.insert(request.action_hash().to_string());
     }
     if rules().any(|rule| matches!(rule.demand, Demand::Receipt(_))) {
         let facts = request.value_at(now.as_str());
+        let budget = Budget::new(MAX_DECISION_STEPS);
         wanted.extend(rules().filter_map(|rule| match &rule.demand {
-            Demand::Receipt(demand) => demand.output.text(&facts).ok().map(|text| text.to_string()),
+            Demand::Receipt(rule) => rule.output.text(&facts, &budget).ok().map(|text| text.to_string()),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         }));
     }
     wanted
 }
 
-/// The digests a receipt has to be of, as the policy's expressions come to.
-pub(crate) struct Wanted<'a> {
-    pub(crate) output: &'a str,
-    pub(crate) specification: Option<&'a str>,
+/// What a receipt has to be over, as the rule's expressions come to.
+pub(crate) struct Digests {
+    pub(crate) output: String,
+    specification: Option<String>,
 }
 
-/// What was found for a demand.
-pub(crate) enum Found<'e> {
-    Met(&'e ReceiptFact),
-    /// The refused ones, the nearest first.
-    Refused(Vec<(&'e ReceiptFact, Refusal)>),
-}
+impl Digests {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { output: Some(&self.output), specification: self.specification.as_deref() }
+    }
 
-/// The receipt that meets the demand; of several the newest.
-pub(crate) fn receipt<'e>(
-    demand: &ReceiptDemand,
-    wanted: &Wanted<'_>,
-    evidence: &'e Evidence,
-    now: &Timestamp,
-) -> Found<'e> {
-    let judged = evidence.documents().iter().filter(|fact| fact.approval.is_none());
-    let judged: Vec<_> = judged.map(|fact| (fact, check(demand, wanted, fact, now).err())).collect();
-    let met = judged.iter().filter(|(_, refusal)| refusal.is_none()).map(|(fact, _)| *fact);
-    match met.max_by_key(|fact| (fact.verified_at.unix_millis(), fact.content)) {
-        Some(fact) => Found::Met(fact),
-        None => Found::Refused(nearest(judged)),
+    /// The places of the receipts that meet the rule, the newest first.
+    pub(crate) fn candidates(&self, rule: &ReceiptRule, world: &World<'_>) -> Vec<usize> {
+        rule.demand.candidates(&self.wanted(), world.evidence, &world.moment.now)
     }
 }
 
-/// The refused documents that got furthest, a few of them.
-pub(super) fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
-    let mut refused: Vec<_> =
-        judged.into_iter().filter_map(|(fact, refusal)| refusal.map(|refusal| (fact, refusal))).collect();
-    refused.sort_by(|left, right| (right.1, left.0.content).cmp(&(left.1, right.0.content)));
-    refused.truncate(MAX_REFUSED);
-    refused
-}
-
-/// The checks, in the order of [`Refusal`]: the later one fails, the nearer it was.
-fn check(demand: &ReceiptDemand, wanted: &Wanted<'_>, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
-    let trusted = match &demand.signer {
-        SignerDemand::Trusted => fact.trust == Trust::Trusted,
-        SignerDemand::Keys(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
+/// The digests a rule asks for; the expression that gave none, and why.
+pub(crate) fn digests<'r>(
+    rule: &'r ReceiptRule,
+    facts: &Value,
+    budget: &Budget<'_>,
+) -> Result<Digests, (&'r TextExpression, NoText)> {
+    let text = |expression: &'r TextExpression| match expression.text(facts, budget) {
+        Ok(text) => Ok(text.to_string()),
+        Err(none) => Err((expression, none)),
     };
-    let specified = wanted.specification.is_none_or(|wanted| fact.specification.to_string() == wanted);
-    refuse(fact.output.to_string() != wanted.output, Refusal::OtherOutput)?;
-    refuse(!fact.valid, Refusal::NotValid)?;
-    refuse(!trusted, Refusal::Signer)?;
-    refuse(!specified, Refusal::OtherSpecification)?;
-    refuse(fact.verdict != demand.verdict, Refusal::Verdict)?;
-    refuse(!demand.tiers.contains(&fact.tier), Refusal::Tier)?;
-    refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
-    refuse(fact.older_than(demand.max_age_millis, now), Refusal::TooOld)?;
-    refuse(demand.single_use && fact.spent, Refusal::Spent)
+    Ok(Digests { output: text(&rule.output)?, specification: rule.specification.as_ref().map(text).transpose()? })
 }
 
-pub(super) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
-    if condition { Err(refusal) } else { Ok(()) }
+/// The receipt each rule uses up, by its place in the evidence. No receipt is used up by two rules, and as many rules as
+/// possible have one.
+pub(crate) fn assigned<'w>(
+    rules: impl Iterator<Item = (RuleRef, &'w ReceiptRule)>,
+    facts: &Value,
+    world: &World<'_>,
+) -> BTreeMap<RuleRef, usize> {
+    let exclusive = rules.filter(|(_, rule)| rule.demand.single_use);
+    let (sources, candidates): (Vec<_>, Vec<_>) = exclusive
+        .filter_map(|(source, rule)| {
+            world.budget.charge(looking_at(world.evidence)).ok()?;
+            Some((source, digests(rule, facts, world.budget).ok()?.candidates(rule, world)))
+        })
+        .unzip();
+    sources.into_iter().zip(assign(&candidates)).filter_map(|(source, place)| Some((source, place?))).collect()
+}
+
+/// The steps that one look at every document counts as.
+pub(crate) fn looking_at(evidence: &Evidence) -> u64 {
+    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT
+}
+
+/// The receipts that were refused, the nearest first. Approvals are none.
+pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, world: &World<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
+    let (wanted, now) = (digests.wanted(), &world.moment.now);
+    let receipts = world.evidence.documents().iter().filter(|fact| fact.approval.is_none());
+    // What meets the rule and is not used is used by another one.
+    let refusal = |fact| rule.demand.meets(&wanted, fact, now).err().unwrap_or(Refusal::UsedByAnotherRule);
+    nearest(receipts.map(|fact| (fact, Some(refusal(fact)))).collect())
 }

@@ -1,5 +1,6 @@
 //! Why a policy is refused.
 
+use proofmark_evidence::ConditionError;
 use proofmark_predicate::CompileError;
 use proofmark_receipt::document::DocumentError;
 
@@ -17,6 +18,15 @@ pub enum PolicyError {
         /// What is wrong with it, and where in it.
         error: Box<CompileError>,
     },
+}
+
+impl From<ConditionError> for PolicyError {
+    fn from(error: ConditionError) -> Self {
+        match error {
+            ConditionError::Document(error) => Self::Document(error),
+            ConditionError::Predicate { at, error } => Self::Predicate { at, error },
+        }
+    }
 }
 
 impl PolicyError {

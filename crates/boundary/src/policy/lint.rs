@@ -1,6 +1,8 @@
 //! What a policy may say and probably does not mean.
 
-use super::{Boundary, Demand, Policy, Unmatched};
+use proofmark_evidence::Accepts;
+
+use super::{Boundary, Demand, Policy, ReceiptRule, Unmatched};
 
 /// Something that looks like a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +43,15 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
         warn(&boundary.at, "allows_everything", message.to_owned());
     }
     for rule in &boundary.require {
+        if let Demand::Receipt(ReceiptRule { demand, .. }) = &rule.demand
+            && demand.accepts == Accepts::AnySuite
+        {
+            let message = "a receipt counts whatever the work was held to, so whoever asks for it can choose trivial \
+                           tests; name the `suite`";
+            warn(&rule.at, "any_suite", message.to_owned());
+        }
         match &rule.demand {
-            Demand::Receipt(demand) if !demand.single_use && demand.max_age_millis.is_none() => {
+            Demand::Receipt(ReceiptRule { demand, .. }) if !demand.single_use && demand.max_age_millis.is_none() => {
                 let message =
                     "one receipt allows this action again and again for ever; write `single_use` or `max_age`";
                 warn(&rule.at, "receipt_without_end", message.to_owned());

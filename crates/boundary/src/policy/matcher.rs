@@ -1,8 +1,8 @@
 //! Which actions a boundary is about.
 
+use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{DocumentError, Field};
 
-use crate::glob::Globs;
 use crate::request::Request;
 
 /// The names in `match`, and where in the facts each looks.

@@ -4,7 +4,8 @@ mod rule;
 
 use std::sync::Arc;
 
-use proofmark_predicate::{Duration, Schema};
+use proofmark_evidence::span;
+use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId};
 
@@ -51,7 +52,7 @@ pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
-        valid_for_millis: optional(&fields, "valid_for", duration)?.unwrap_or(VALID_FOR_MILLIS),
+        valid_for_millis: optional(&fields, "valid_for", span::read)?.unwrap_or(VALID_FOR_MILLIS),
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
         roles: optional(&fields, "roles", roles)?.unwrap_or_default(),
         hash: Sha256Digest::of(&document.canonical_vrf()),
@@ -204,31 +205,18 @@ fn exemptions(field: &Field<'_>) -> Result<Vec<Exemption>, DocumentError> {
 fn exemption(field: &Field<'_>) -> Result<Exemption, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["reason", "approver", "expires", "match"])?;
-    let expires = fields.need("expires", "say until when, as in `2026-06-01T00:00:00Z`")?;
+    let expires = fields.need("expires", "say until when, as in `2030-12-31`")?;
     Ok(Exemption {
         at: Arc::from(field.at.as_str()),
         reason: text(&fields.need("reason", "say why")?)?.to_owned(),
         approver: text(&fields.need("approver", "say who answers for it")?)?.to_owned(),
-        expires: expires.text()?.parse().map_err(|error| expires.error(Cause::InvalidValue, format!("{error}")))?,
+        expires: span::read_end(&expires)?,
         matcher: optional(&fields, "match", Matcher::read)?.unwrap_or_default(),
     })
 }
 
 fn mode(field: &Field<'_>) -> Result<Mode, DocumentError> {
     field.choice(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])
-}
-
-/// A positive span of time, in milliseconds.
-pub(super) fn duration(field: &Field<'_>) -> Result<i64, DocumentError> {
-    let text = field.text()?;
-    let read: Option<Duration> = text.parse().ok();
-    match read.map(Duration::seconds) {
-        Some(seconds) if seconds > 0 => Ok(seconds.saturating_mul(1000)),
-        Some(_) | None => {
-            let message = format!("`{}` is no span of a second or more; write it as in `90s` or `1h30m`", shown(text));
-            Err(field.error(Cause::InvalidValue, message))
-        }
-    }
 }
 
 /// Places in the action that only say how it is shown.
@@ -251,7 +239,7 @@ fn roles(field: &Field<'_>) -> Result<Vec<(String, Vec<SignerId>)>, DocumentErro
 }
 
 /// One or more public keys.
-pub(super) fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
+fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use proofmark_receipt::{SignerId, Verdict};
+use proofmark_evidence::glob::Globs;
+use proofmark_evidence::{ApprovalDemand, CallStatus, Condition, ReceiptDemand, TextExpression};
 
-use super::{Condition, Otherwise, TextExpression};
-use crate::glob::Globs;
+use super::Otherwise;
 
 /// A code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,47 +28,24 @@ pub(crate) struct Require {
 #[derive(Debug)]
 pub(crate) enum Demand {
     Fact(Condition),
-    Receipt(ReceiptDemand),
+    Receipt(ReceiptRule),
     Approval(ApprovalDemand),
     ToolCall(ToolCallDemand),
 }
 
 /// A VRF receipt over exactly the bytes of the action.
 #[derive(Debug)]
-pub(crate) struct ReceiptDemand {
-    pub(crate) verdict: Verdict,
-    /// The tiers that will do.
-    pub(crate) tiers: Vec<u8>,
+pub(crate) struct ReceiptRule {
+    pub(crate) demand: ReceiptDemand,
     pub(crate) output: TextExpression,
     pub(crate) specification: Option<TextExpression>,
-    pub(crate) signer: SignerDemand,
-    pub(crate) max_age_millis: Option<i64>,
-    pub(crate) single_use: bool,
-}
-
-/// Whose signature counts.
-#[derive(Debug)]
-pub(crate) enum SignerDemand {
-    /// Any signer the caller trusts.
-    Trusted,
-    /// These keys, which the policy pins.
-    Keys(Vec<SignerId>),
-}
-
-/// Signed approvals of exactly this action.
-#[derive(Debug)]
-pub(crate) struct ApprovalDemand {
-    pub(crate) role: String,
-    pub(crate) count: usize,
-    /// Whether they have to be of as many people.
-    pub(crate) distinct: bool,
 }
 
 /// A call earlier in the run.
 #[derive(Debug)]
 pub(crate) struct ToolCallDemand {
     pub(crate) name: Globs,
-    pub(crate) status: Option<&'static str>,
+    pub(crate) status: Option<CallStatus>,
     /// It has to come before the first of these, where there is one.
     pub(crate) before: Option<Globs>,
     /// It has to come after the last of these, and there has to be one.

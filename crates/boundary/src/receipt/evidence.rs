@@ -1,8 +1,9 @@
 //! `evidence[]`, written and read back.
 
-use proofmark_receipt::{Json, Object, Trust};
+use proofmark_evidence::{ApprovalFact, Comparison, ReceiptFact, ReceiptKind};
+use proofmark_receipt::{Json, Object, Sha256Digest, Trust};
 
-use crate::evidence::{ApprovalFact, Item, ReceiptFact};
+use crate::evidence::Item;
 
 /// One entry.
 pub(super) fn item(item: &Item) -> Json {
@@ -14,7 +15,7 @@ pub(super) fn item(item: &Item) -> Json {
             entry.insert("truth", *truth);
             entry.insert("missing", missing.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>());
         }
-        Item::Document { rule, role, document, refusal, single_use } => {
+        Item::Document { rule, role, document, refusal, single_use, any_suite } => {
             start(&mut entry, kind(role.is_some()), rule, item);
             if let Some(role) = role {
                 entry.insert("role", &**role);
@@ -24,6 +25,9 @@ pub(super) fn item(item: &Item) -> Json {
                 entry.insert("refused", refusal.code());
             }
             entry.insert("single_use", *single_use);
+            if *any_suite {
+                entry.insert("any_suite", true);
+            }
             entry.insert("document", fact_object(document));
         }
         Item::NoDocument { rule, role } => {
@@ -39,6 +43,16 @@ pub(super) fn item(item: &Item) -> Json {
             entry.insert("call", index.map_or(Json::Null, |index| Json::from(index as u64)));
         }
     }
+    Json::Object(entry)
+}
+
+/// The entry of a document no rule looked at.
+pub(super) fn unread(document: &ReceiptFact) -> Json {
+    let mut entry = Object::new();
+    entry.insert("kind", "document");
+    entry.insert("status", document.status().as_str());
+    entry.insert("used", false);
+    entry.insert("document", fact_object(document));
     Json::Object(entry)
 }
 
@@ -79,6 +93,16 @@ fn fact_object(fact: &ReceiptFact) -> Object {
     object.insert("valid", fact.valid);
     object.insert("trust", fact.trust.as_str());
     object.insert("spent", fact.spent);
+    if fact.approval.is_none() {
+        let word = |word: Option<&'static str>| word.map_or(Json::Null, Json::from);
+        object.insert("kind", word(fact.kind.map(ReceiptKind::as_str)));
+        object.insert("comparison", word(fact.comparison.map(Comparison::as_str)));
+        for (name, digest) in [("tests", fact.tests), ("suite", fact.suite)] {
+            if let Some(digest) = digest {
+                object.insert(name, digest.to_string());
+            }
+        }
+    }
     if let Some(approval) = &fact.approval {
         let mut said = Object::new();
         said.insert("role", approval.role.as_str());
@@ -100,7 +124,19 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         Some(approval) => Some(ApprovalFact::read(approval)?),
         None => None,
     };
+    let digest = |name: &str| -> Option<Option<Sha256Digest>> {
+        object.get(name).map(|digest| digest.as_str()?.parse().ok()).map_or(Some(None), |digest| digest.map(Some))
+    };
+    // An approval has no members about what was verified.
+    let (kind, comparison) = match &approval {
+        Some(_) => (Some(ReceiptKind::Approval), Some(Comparison::External)),
+        None => (text("kind").and_then(ReceiptKind::from_word), text("comparison").and_then(Comparison::from_word)),
+    };
     Some(ReceiptFact {
+        kind,
+        comparison,
+        tests: digest("tests")?,
+        suite: digest("suite")?,
         receipt_id: text("receipt_id")?.to_owned(),
         content: text("content")?.parse().ok()?,
         verdict: text("verdict")?.parse().ok()?,

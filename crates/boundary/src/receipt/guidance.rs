@@ -3,8 +3,10 @@
 use proofmark_receipt::{Json, Object};
 
 use super::{coded, reasons, texts};
-use crate::decide::{Decision, Finding, Kind, Standing};
+use crate::change::MAX_SEARCH_STEPS;
+use crate::decide::Decision;
 use crate::evidence::Item;
+use crate::judge::{Finding, Kind, Standing};
 use crate::ruling::Ruling;
 
 /// `safe_next_steps`: none when the action may execute, and none on a path that ends.
@@ -72,6 +74,12 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
         if decision.ruling == Ruling::TerminalBlock {
             lines.extend(finding.next.iter().map(|(_, message)| message.to_string()));
         }
+    }
+    if decision.ruling.is_blocked_for_now() && decision.changes.all.is_empty() {
+        lines.push(match decision.changes.gave_up {
+            true => format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps."),
+            false => "Nothing was found that would change this decision.".to_owned(),
+        });
     }
     match decision.ruling {
         Ruling::Allow | Ruling::AllowWithWarning | Ruling::LocalReplan => {}

@@ -1,25 +1,25 @@
 //! Reads decision receipts back.
 
-use proofmark_receipt::Json;
 use proofmark_receipt::json::JsonError;
+use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, Timestamp};
 
-use super::{DecisionReceipt, RECEIPT_TYPE};
+use super::{DecisionReceipt, RECEIPT_TYPE, disposition};
 use crate::ruling::Ruling;
 
-/// Why a document is no decision receipt.
+/// Why a document is not a decision receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotADecision {
     /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] JsonError),
     /// Another kind of document.
-    #[error("`receipt_type` is not `{RECEIPT_TYPE}`; give a decision receipt")]
+    #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`; give a decision receipt")]
     Type,
     /// Something that is always there is not.
     #[error("`{0}` is missing or of the wrong type")]
-    Missing(&'static str),
+    Missing(String),
     /// Its fields contradict each other.
-    #[error("its `{0}` contradicts its outcome: it is no receipt to branch on")]
+    #[error("its `{0}` contradicts its outcome: do not branch on it")]
     Contradiction(&'static str),
 }
 
@@ -36,7 +36,101 @@ impl NotADecision {
     }
 }
 
+/// What a member of the format holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    TextOrNull,
+    Flag,
+    Count,
+    Id,
+    Digest,
+    Time,
+    /// A list of texts.
+    Texts,
+    /// A list of objects that have a `code` and a `message`.
+    Coded,
+    /// A list of objects.
+    Objects,
+    Object,
+    ObjectOrNull,
+}
+
+/// Every member of the format: the object it stands in (`""` is the top), its name, and what it holds. `metadata` holds
+/// what it likes.
+const FORMAT: [(&str, &str, Kind); 37] = [
+    ("", "decision_id", Kind::Id),
+    ("", "outcome", Kind::Text),
+    ("", "action_class", Kind::TextOrNull),
+    ("", "safe_to_execute", Kind::Flag),
+    ("", "human_review_terminal", Kind::Flag),
+    ("", "must_not_retry_same_action", Kind::Flag),
+    ("", "reasons", Kind::Coded),
+    ("", "safe_next_steps", Kind::Coded),
+    ("", "viewer_guidance", Kind::Texts),
+    ("", "what_would_change_this", Kind::Texts),
+    ("", "disposition", Kind::Object),
+    ("", "routing", Kind::Object),
+    ("", "resume_contract", Kind::Object),
+    ("", "runtime_loopback", Kind::ObjectOrNull),
+    ("", "metadata", Kind::Object),
+    ("", "binding", Kind::Object),
+    ("", "evidence", Kind::Objects),
+    ("disposition", "mode", Kind::Text),
+    ("routing", "direction", Kind::Text),
+    ("routing", "target_hint", Kind::TextOrNull),
+    ("routing", "return_to_node", Kind::TextOrNull),
+    ("routing", "workflow_id", Kind::TextOrNull),
+    ("routing", "node_id", Kind::TextOrNull),
+    ("resume_contract", "retry_this_node", Kind::Flag),
+    ("resume_contract", "pass_receipt_upstream", Kind::Flag),
+    ("resume_contract", "pass_new_upstream_context_on_retry", Kind::Flag),
+    ("resume_contract", "resume_when", Kind::Texts),
+    ("resume_contract", "conditions", Kind::Objects),
+    ("binding", "action_hash", Kind::Digest),
+    ("binding", "policy_hash", Kind::Digest),
+    ("binding", "facts_hash", Kind::Digest),
+    ("binding", "fingerprint", Kind::Digest),
+    ("binding", "engine", Kind::Text),
+    ("binding", "steps", Kind::Count),
+    ("binding", "denied_before", Kind::Count),
+    ("binding", "decided_at", Kind::Time),
+    ("binding", "expires_at", Kind::Time),
+];
+
+impl Kind {
+    fn is_kind_of(self, value: &Json) -> bool {
+        let text = value.as_str();
+        let every = |holds: &dyn Fn(&Json) -> bool| value.as_array().is_some_and(|items| items.iter().all(holds));
+        match self {
+            Self::Text => text.is_some(),
+            Self::TextOrNull => text.is_some() || value.is_null(),
+            Self::Flag => value.as_bool().is_some(),
+            Self::Count => value.as_number().is_some_and(|number| number.is_safe() && number.as_u64().is_some()),
+            Self::Id => text.is_some_and(|text| text.parse::<ReceiptId>().is_ok()),
+            Self::Digest => text.is_some_and(|text| text.parse::<Sha256Digest>().is_ok()),
+            Self::Time => text.is_some_and(|text| text.parse::<Timestamp>().is_ok()),
+            Self::Texts => every(&|item| item.as_str().is_some()),
+            Self::Coded => every(&|item| {
+                let text =
+                    |name| item.as_object().and_then(|item| item.get(name)).is_some_and(|it| it.as_str().is_some());
+                text("code") && text("message")
+            }),
+            Self::Objects => every(&|item| item.as_object().is_some()),
+            Self::Object => value.as_object().is_some(),
+            Self::ObjectOrNull => value.as_object().is_some() || value.is_null(),
+        }
+    }
+}
+
 impl DecisionReceipt {
+    /// Whether the document says that it is a decision receipt. One with `vrf_version` is a VRF receipt, whatever else it
+    /// holds.
+    #[must_use]
+    pub fn claimed_by(document: &Object) -> bool {
+        document.get("receipt_type").and_then(Json::as_str) == Some(RECEIPT_TYPE) && !document.contains("vrf_version")
+    }
+
     /// Reads a decision receipt; the signature is not checked.
     ///
     /// # Errors
@@ -45,33 +139,55 @@ impl DecisionReceipt {
         Self::from_document(Json::parse(bytes)?)
     }
 
-    /// The decision receipt `document` is.
+    /// The decision receipt `document` is: with every member of the format, of its type.
     ///
     /// # Errors
     /// As [`DecisionReceipt::parse`].
     pub fn from_document(document: Json) -> Result<Self, NotADecision> {
         let Json::Object(document) = document else { return Err(NotADecision::Type) };
-        if document.get("receipt_type").and_then(Json::as_str) != Some(RECEIPT_TYPE) {
+        if !Self::claimed_by(&document) {
             return Err(NotADecision::Type);
         }
-        let text = |name: &'static str| document.get(name).and_then(Json::as_str).ok_or(NotADecision::Missing(name));
-        let flag = |name: &'static str| document.get(name).and_then(Json::as_bool).ok_or(NotADecision::Missing(name));
-        text("decision_id")?;
-        let disposition = document.get("disposition").and_then(Json::as_object);
-        let mode = disposition.and_then(|disposition| disposition.get("mode")?.as_str());
-        let mode = mode.ok_or(NotADecision::Missing("disposition.mode"))?;
-        let ruling =
-            Ruling::from_words(text("outcome")?, mode).ok_or(NotADecision::Contradiction("disposition.mode"))?;
-        if flag("safe_to_execute")? != ruling.allows() {
-            return Err(NotADecision::Contradiction("safe_to_execute"));
+        for (place, name, kind) in FORMAT {
+            if !member(&document, place, name).is_some_and(|value| kind.is_kind_of(value)) {
+                let dot = if place.is_empty() { "" } else { "." };
+                return Err(NotADecision::Missing(format!("{place}{dot}{name}")));
+            }
         }
-        if flag("human_review_terminal")? != (ruling == Ruling::HumanReview) {
-            return Err(NotADecision::Contradiction("human_review_terminal"));
-        }
-        let direction = document.get("routing").and_then(|routing| routing.as_object()?.get("direction")?.as_str());
-        if direction != Some(ruling.direction()) {
-            return Err(NotADecision::Contradiction("routing.direction"));
-        }
-        Ok(Self { document, ruling })
+        let ruling = ruling(&document)?;
+        let decision_id = document.get("decision_id").and_then(|id| id.as_str()?.parse().ok());
+        let decision_id = decision_id.ok_or_else(|| NotADecision::Missing("decision_id".to_owned()))?;
+        Ok(Self { document, decision_id, ruling })
     }
+}
+
+fn member<'a>(document: &'a Object, place: &str, name: &str) -> Option<&'a Json> {
+    match place {
+        "" => document.get(name),
+        place => document.get(place)?.as_object()?.get(name),
+    }
+}
+
+/// The ruling that outcome and mode stand for, once everything that follows from it is as it has to be.
+fn ruling(document: &Object) -> Result<Ruling, NotADecision> {
+    let text = |place, name| member(document, place, name).and_then(Json::as_str).unwrap_or_default();
+    let ruling = Ruling::from_words(text("", "outcome"), text("disposition", "mode"));
+    let ruling = ruling.ok_or(NotADecision::Contradiction("disposition.mode"))?;
+    let flag = |name| document.get(name).and_then(Json::as_bool);
+    let blocked = document.get("runtime_loopback").is_some_and(|loopback| !loopback.is_null());
+    for (name, holds) in [
+        ("safe_to_execute", flag("safe_to_execute") == Some(ruling.allows())),
+        ("human_review_terminal", flag("human_review_terminal") == Some(ruling == Ruling::HumanReview)),
+        ("routing.direction", text("routing", "direction") == ruling.direction()),
+        (
+            "disposition",
+            disposition(ruling).iter().all(|(name, due)| member(document, "disposition", name) == Some(due)),
+        ),
+        ("runtime_loopback", blocked != ruling.allows()),
+    ] {
+        if !holds {
+            return Err(NotADecision::Contradiction(name));
+        }
+    }
+    Ok(ruling)
 }

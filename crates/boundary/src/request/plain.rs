@@ -1,10 +1,11 @@
 //! The plain form: the facts as predicates see them, every member known and of its type.
 
+use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
 
 use super::{MAX_ENTRIES, MAX_NAME_BYTES};
-use crate::facts::{BOUNDARIES, CALL_STATUSES};
+use crate::facts::BOUNDARIES;
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
@@ -72,7 +73,7 @@ fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&["tool", "args", "status", "class", "at"])?;
     fields.need("tool", "name the tool that was called")?;
     if let Some(status) = fields.get("status") {
-        status.choice(&CALL_STATUSES.map(|word| (word, ())))?;
+        status.choice(&CallStatus::ALL.map(|status| (status.as_str(), ())))?;
     }
     item(field, &["tool", "status", "class", "at"], &["args"])
 }

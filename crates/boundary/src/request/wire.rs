@@ -1,11 +1,12 @@
 //! The V4 form `{envelope, decision_context}`, as runtimes send it. Members it does not read are left alone: runtimes
 //! add some.
 
+use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
 
 use super::plain::{enough, name_text, number};
-use crate::facts::{BOUNDARIES, CALL_STATUSES};
+use crate::facts::BOUNDARIES;
 
 /// The agent's facts and where in the envelope they stand.
 const AGENT: [(&str, &str); 6] = [
@@ -131,7 +132,7 @@ fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
         call.insert("args", args.json.clone());
     }
     if let Some(status) = fields.get("status").filter(there) {
-        call.insert("status", status.choice(&CALL_STATUSES.map(|word| (word, word)))?);
+        call.insert("status", status.choice(&CallStatus::ALL.map(|status| (status.as_str(), status.as_str())))?);
     }
     copy_text(&fields, "semantic_class", &mut call, "class")?;
     copy_text(&fields, "timestamp", &mut call, "at")?;

@@ -46,7 +46,7 @@ fn policies_are_refused_with_the_place_and_the_mend() {
             "version: 1\nboundaries: []\nunmatched: allow\nexemptions: [{reason: r, approver: a, expires: never}]",
             "invalid_value",
             "exemptions[0].expires",
-            "ISO 8601",
+            "2030-12-31",
         ),
         ("version: 1\nboundaries: []\nvalid_for: forever", "invalid_value", "valid_for", "90s"),
         ("version: 1\nboundaries: []\npresentation: [target]", "invalid_value", "presentation[0]", "args.note"),
@@ -70,19 +70,43 @@ fn policies_are_refused_with_the_place_and_the_mend() {
         ("require: [{receipt: {}}]", "missing_field", "require[0].receipt.output", "sha256"),
         ("require: [{receipt: {output: 'size(facts)'}}]", "invalid_value", "require[0].receipt.output", "digest"),
         (
-            "require: [{receipt: {output: 'action.target', tier: 4}}]",
+            "require: [{receipt: {output: 'action.target'}}]",
+            "missing_field",
+            "require[0].receipt.suite",
+            "--suite-digest",
+        ),
+        (
+            "require: [{receipt: {output: 'action.target', suite: checks.yaml}}]",
+            "invalid_value",
+            "require[0].receipt.suite",
+            "no file is read here",
+        ),
+        (
+            "require: [{receipt: {any_suite: true, output: 'action.target', signer: any}}]",
+            "invalid_value",
+            "require[0].receipt.signer",
+            "anyone can sign",
+        ),
+        (
+            "require: [{receipt: {any_suite: true, output: 'action.target', kind: approval}}]",
+            "invalid_value",
+            "require[0].receipt.kind",
+            "step_acceptance",
+        ),
+        (
+            "require: [{receipt: {any_suite: true, output: 'action.target', tier: 4}}]",
             "invalid_value",
             "require[0].receipt.tier",
             "0, 1, 2 or 3",
         ),
         (
-            "require: [{receipt: {output: 'action.target', verdict: ok}}]",
+            "require: [{receipt: {any_suite: true, output: 'action.target', verdict: ok}}]",
             "invalid_value",
             "require[0].receipt.verdict",
             "`pass`",
         ),
         (
-            "require: [{receipt: {output: 'action.target', signer: anyone}}]",
+            "require: [{receipt: {any_suite: true, output: 'action.target', signer: anyone}}]",
             "invalid_value",
             "require[0].receipt.signer",
             "trusted",
@@ -135,13 +159,13 @@ boundaries:
   - id: b
     match: {}
     require:
-      - receipt: {output: 'sha256(action.args.patch)'}
+      - receipt: {any_suite: true, output: 'sha256(action.args.patch)'}
       - approval: {role: r}
 unmatched: allow
 exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
 ";
     let codes: Vec<_> = Policy::read(&yaml(text)).unwrap().warnings().into_iter().map(|warning| warning.code).collect();
-    assert_eq!(codes, ["receipt_without_end", "role_without_keys", "exempts_everything"]);
+    assert_eq!(codes, ["any_suite", "receipt_without_end", "role_without_keys", "exempts_everything"]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn rules() -> Vec<String> {
         "deny: [{when: 'memory == [1]', reason: {code: d, message: D.}, otherwise: OTHERWISE}]",
         "require: [{fact: 'size(facts) > 0', otherwise: OTHERWISE}]",
         "require: [{fact: 'action.tool == \"other\"', next: {code: next, message: N.}, otherwise: OTHERWISE}]",
-        "require: [{receipt: {output: 'sha256(action.args.patch)'}, otherwise: OTHERWISE}]",
+        "require: [{receipt: {any_suite: true, output: 'sha256(action.args.patch)'}, otherwise: OTHERWISE}]",
         "require: [{approval: {role: r}, otherwise: OTHERWISE}]",
         "require: [{tool_call: {name: test}, otherwise: OTHERWISE}]",
     ];

@@ -1,16 +1,17 @@
 //! Which receipts and approvals count.
 
-use proofmark_boundary::{ReceiptFact, Request, Ruling, Spend};
+use proofmark_boundary::{Item, Request, Ruling, outputs_wanted};
+use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Spend};
 use proofmark_receipt::{Sha256Digest, Trust, Verdict};
 
-use crate::support::{approval, causes, decided, policy, receipt, request, reviewer};
+use crate::support::{approval, causes, decided, now, policy, receipt, request, reviewer};
 
 const RECEIPT: &str = "version: 1
 boundaries:
   - id: b
     match: {}
     require:
-      - receipt: {verdict: pass, tier: 0, output: 'sha256(action.args.patch)', max_age: 1h, single_use: true}
+      - receipt: {any_suite: true, verdict: pass, tier: 0, output: 'sha256(action.args.patch)', max_age: 1h, single_use: true}
 ";
 
 fn patching(patch: &str) -> Request {
@@ -43,6 +44,96 @@ fn a_receipt_counts_only_if_everything_about_it_is_right() {
     let met = decided(&policy, &request, vec![good(), receipt("another", "other bytes")]);
     assert_eq!(met.ruling(), Ruling::Allow);
     assert_eq!(met.spends(), [Spend { receipt_id: "r".to_owned(), content: Sha256Digest::of(b"r") }]);
+}
+
+#[test]
+fn what_was_proven_is_part_of_the_evidence() {
+    let suite = |name: &str| Sha256Digest::of(name.as_bytes());
+    let with = |field: &str| {
+        policy(&format!(
+            "version: 1\nboundaries: [{{id: b, match: {{}}, require: [{{receipt: {{output: 'sha256(action.args.patch)', {field}}}}}]}}]"
+        ))
+    };
+    let pinned = format!("suite: '{}'", suite("ours"));
+    let any = "any_suite: true";
+    let in_process = "any_suite: true, comparison: in_process";
+    let tests = format!("any_suite: true, tests: '{}'", suite("tests"));
+    let good = || ReceiptFact { suite: Some(suite("ours")), tests: Some(suite("tests")), ..receipt("r", "diff") };
+    let table: Vec<(&str, ReceiptFact, Option<&str>)> = vec![
+        (&pinned, good(), None),
+        (&pinned, ReceiptFact { suite: Some(suite("the agent's")), ..good() }, Some("other_suite")),
+        (&pinned, ReceiptFact { suite: None, ..good() }, Some("other_suite")),
+        (any, ReceiptFact { suite: None, ..good() }, None),
+        (any, ReceiptFact { kind: Some(ReceiptKind::StepAcceptance), ..good() }, Some("other_kind")),
+        (any, ReceiptFact { kind: Some(ReceiptKind::Quorum), ..good() }, Some("other_kind")),
+        (any, ReceiptFact { kind: None, ..good() }, Some("other_kind")),
+        ("any_suite: true, kind: step_acceptance", good(), Some("other_kind")),
+        (
+            "any_suite: true, kind: step_acceptance",
+            ReceiptFact { kind: Some(ReceiptKind::StepAcceptance), ..good() },
+            None,
+        ),
+        (any, ReceiptFact { comparison: Some(Comparison::InProcess), ..good() }, Some("compared_in_process")),
+        (any, ReceiptFact { comparison: None, ..good() }, Some("compared_in_process")),
+        (in_process, ReceiptFact { comparison: Some(Comparison::InProcess), ..good() }, None),
+        (in_process, good(), None),
+        (&tests, good(), None),
+        (&tests, ReceiptFact { tests: Some(suite("other")), ..good() }, Some("other_tests")),
+    ];
+    let request = patching("diff");
+    for (field, fact, cause) in table {
+        let decision = decided(&with(field), &request, vec![fact]);
+        assert_eq!(causes(&decision), cause.into_iter().collect::<Vec<_>>(), "{field}");
+        let Some(Item::Document { any_suite, .. }) =
+            decision.evidence().find(|item| matches!(item, Item::Document { .. }))
+        else {
+            panic!("{field}")
+        };
+        assert_eq!(*any_suite, field.contains("any_suite"), "{field}");
+    }
+    // What would change it is the receipt of the suite, and none of another.
+    let blocked = decided(&with(&pinned), &request, Vec::new());
+    assert!(blocked.changes()[0].words().contains(&suite("ours").to_string()), "{:?}", blocked.changes());
+    assert!(blocked.changes()[0].predicate().contains("r.suite =="), "{:?}", blocked.changes());
+}
+
+#[test]
+fn each_rule_that_uses_a_receipt_up_has_its_own() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - {id: a, match: {}, require: [{receipt: {any_suite: true, output: 'sha256(action.args.patch)', single_use: true}}]}
+  - {id: b, match: {}, require: [{receipt: {any_suite: true, output: 'sha256(action.args.patch)', tier: 0, single_use: true}}]}
+  - {id: c, match: {}, require: [{receipt: {any_suite: true, output: 'sha256(action.args.patch)'}}]}
+",
+    );
+    let request = patching("diff");
+    // The newest for the first rule is the only one for the second.
+    let deep = ReceiptFact { tier: 1, verified_at: "2026-03-01T11:00:00Z".parse().unwrap(), ..receipt("deep", "diff") };
+    let plain = receipt("plain", "diff");
+    for documents in [vec![deep.clone(), plain.clone()], vec![plain.clone(), deep.clone()]] {
+        let decision = decided(&policy, &request, documents);
+        assert_eq!(decision.ruling(), Ruling::Allow, "{:?}", causes(&decision));
+        let spends: Vec<_> = decision.spends().iter().map(|spend| spend.receipt_id.as_str()).collect();
+        assert_eq!(spends, ["deep", "plain"]);
+    }
+    assert_eq!(causes(&decided(&policy, &request, vec![plain])), ["used_by_another_rule"]);
+    assert_eq!(causes(&decided(&policy, &request, vec![deep])), ["other_tier"]);
+}
+
+#[test]
+fn approvals_that_lift_a_denial_are_looked_up() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: b
+    match: {}
+    deny: [{when: 'true', unless: {approval: {role: lead}}, reason: {code: tainted, message: Tainted.}}]
+",
+    );
+    let request = patching("diff");
+    let wanted = outputs_wanted(&policy, &request, &now());
+    assert_eq!(wanted.into_iter().collect::<Vec<_>>(), [request.action_hash().to_string()]);
 }
 
 #[test]

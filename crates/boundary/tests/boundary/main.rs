@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod cases;
+mod changes;
 mod consistency;
 mod evidence;
 mod properties;

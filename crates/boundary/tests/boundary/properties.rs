@@ -1,7 +1,7 @@
 //! What holds whatever the policy and the request are.
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Evidence, Outcome, Policy, ReceiptFact, Replay, Request, admits, decide,
+    Admission, Decision, DecisionReceipt, Evidence, Outcome, Policy, ReceiptFact, Recomputed, Request, admits, decide,
     replay,
 };
 use proofmark_receipt::{Json, Object, ReceiptId, Trust};
@@ -15,7 +15,7 @@ const RULES: [&str; 10] = [
     "- fact: 'agent.environment in [\"dev\", \"prod\"]'",
     "- fact: 'memory.all(m, m.safe) && size(memory) > 0'",
     "- fact: 'action.args.kind == \"a\" || action.args.amount > 5'",
-    "- receipt: {output: 'sha256(action.args.patch)', tier: [0, 1], max_age: 1h, single_use: true}",
+    "- receipt: {any_suite: true, output: 'sha256(action.args.patch)', tier: [0, 1], max_age: 1h, single_use: true}",
     "- approval: {role: lead, count: 2}",
     "- approval: {role: owner, count: 2, distinct: false}",
     "- tool_call: {name: 'run_*', status: succeeded, after: edit}",
@@ -191,7 +191,7 @@ proptest! {
         // Not yet: some condition does not hold.
         let now = admits(&resumed, &policy, &request, &evidence, &moment(0));
         prop_assert!(matches!(now, Admission::ConditionsUnmet(_)), "{now:?} {}", resumed.to_text());
-        let supposed = decision.changes().iter().any(|change| change.is_supposed());
+        let supposed = decision.changes().iter().any(|change| change.is_assumed());
         prop_assert_eq!(decision.witness().is_none(), supposed);
         if let Some(witness) = decision.witness() {
             let then = decide(&policy, &witness.request, &witness.evidence, &moment(0));
@@ -208,7 +208,7 @@ proptest! {
         let decision = decide(&policy, &request, &Evidence::new(documents.clone()), &moment(denied));
         let receipt = DecisionReceipt::parse(draft(&decision, &request).to_text().as_bytes()).unwrap();
         let spent: Vec<_> = documents.into_iter().map(|fact| ReceiptFact { spent: true, ..fact }).collect();
-        prop_assert_eq!(replay(&receipt, &request, &policy, &spent), Replay::Same);
+        prop_assert_eq!(replay(&receipt, &request, &policy, &spent, &[]).recomputed, Recomputed::Same);
     }
 }
 

@@ -39,7 +39,7 @@ fn the_schema_has_the_fields_the_reader_knows() {
         (vec!["$defs", "require", "properties"], rule("require", wrong)),
         (vec!["$defs", "deny", "properties"], rule("deny", wrong)),
         (vec!["$defs", "warn", "properties"], rule("warn", wrong)),
-        (vec!["$defs", "receipt", "properties"], rule("require", &format!("receipt: {{{wrong}}}"))),
+        (vec!["$defs", "receipt", "properties"], rule("require", &format!("receipt: {{any_suite: true, {wrong}}}"))),
         (vec!["$defs", "approval", "properties"], rule("require", &format!("approval: {{{wrong}}}"))),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {

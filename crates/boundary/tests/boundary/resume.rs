@@ -1,10 +1,10 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Replay, Ruling, admits, decide,
+    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Ruling, admits, decide,
     explain_decision, explain_policy, replay,
 };
-use proofmark_receipt::{Answer, Json, Profile, ReceiptId, SigningKey, Trust, verify_receipt};
+use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
 
 use crate::rules::{POLICY, REQUEST};
 use crate::support::{approval, moment, now, policy, receipt, request};
@@ -55,7 +55,13 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
         Admission::Refused { code: "not_blocked", .. }
     ));
     for receipt in [&first, &second] {
-        assert_eq!(replay(receipt, &request, &policy, spent.documents()), Replay::Same);
+        let replayed = replay(receipt, &request, &policy, spent.documents(), &[key.signer()]);
+        assert!(replayed.is_same(), "{replayed:?}");
+        for trusted in [&[][..], &[reviewer.signer()]] {
+            let replayed = replay(receipt, &request, &policy, &[], trusted);
+            assert!(!replayed.is_same() && replayed.recomputed == Recomputed::Same, "{replayed:?}");
+            assert_eq!(replayed.verification.signer, Some(key.signer()));
+        }
     }
 }
 
@@ -69,8 +75,13 @@ fn a_replay_says_where_it_differs() {
     let request = request(REQUEST);
     let decision = decide(&policy, &request, &Evidence::new(vec![receipt("r", "diff")]), &moment(0));
     let receipt_of = DecisionReceipt::draft(&decision, &request, id(1), None);
-    let differences = |replayed: Replay| match replayed {
-        Replay::Differs(differences) => differences.into_iter().map(|difference| difference.at).collect::<Vec<_>>(),
+    let replay = |receipt: &_, request: &_, policy: &_, presented: &[_]| {
+        let replayed = replay(receipt, request, policy, presented, &[]);
+        assert!(!replayed.is_same() && replayed.verification.answer.code() == Some("unsigned"));
+        replayed.recomputed
+    };
+    let differences = |replayed: Recomputed| match replayed {
+        Recomputed::Differs(differences) => differences.into_iter().map(|difference| difference.at).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     let changed = crate::support::request(&REQUEST.replace("id: a1", "id: a2"));
@@ -86,16 +97,107 @@ fn a_replay_says_where_it_differs() {
 }
 
 #[test]
+fn only_what_a_trusted_signer_signed_is_replayed_as_the_same() {
+    let (policy, request) = (policy(POLICY), request(REQUEST));
+    let (key, stranger) = (SigningKey::from_seed([1; 32]), SigningKey::from_seed([3; 32]));
+    let decision = decide(&policy, &request, &Evidence::default(), &moment(0));
+    let draft = DecisionReceipt::draft(&decision, &request, id(1), None);
+    let replayed = |receipt: &DecisionReceipt| replay(receipt, &request, &policy, &[], &[key.signer()]);
+    let signed = draft.clone().sign(&key).unwrap();
+    assert!(replayed(&signed).is_same());
+
+    let code = |receipt: &DecisionReceipt| {
+        let replayed = replayed(receipt);
+        assert!(!replayed.is_same() && replayed.recomputed == Recomputed::Same, "{replayed:?}");
+        (replayed.verification.answer.code(), replayed.verification.trust)
+    };
+    assert_eq!(code(&draft), (Some("unsigned"), Trust::Unknown));
+    assert_eq!(code(&draft.sign(&stranger).unwrap()), (None, Trust::Untrusted));
+    // Not even what says how it was issued can be changed.
+    for (name, value) in
+        [("decision_id", Json::from(id(9).to_string())), ("issuer_key", Json::from(stranger.signer().to_string()))]
+    {
+        let mut document = signed.document().clone();
+        document.insert(name, value);
+        let tampered = DecisionReceipt::from_document(Json::Object(document)).unwrap();
+        assert_eq!(code(&tampered), (Some("content_hash_mismatch"), Trust::Unknown));
+    }
+}
+
+#[test]
+fn documents_beside_an_unknown_when_are_kept_for_the_replay() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: b
+    match: {}
+    when: 'upstream.ready'
+    require:
+      - receipt: {any_suite: true, output: 'sha256(action.args.patch)', max_age: 1h}
+      - approval: {role: lead}
+",
+    );
+    let request = request("action: {tool: t, class: upload, args: {patch: p}}\n");
+    let key = SigningKey::from_seed([1; 32]);
+    for documents in [vec![], vec![receipt("r", "p")], vec![receipt("r", "p"), approval(1, "lead", &request)]] {
+        let needed = 3 - documents.len();
+        let decision = decide(&policy, &request, &Evidence::new(documents.clone()), &moment(0));
+        assert_eq!(decision.changes().len(), needed, "{:?}", decision.changes());
+        let signed = DecisionReceipt::draft(&decision, &request, id(1), None).sign(&key).unwrap();
+        assert_eq!(Approval::roles_asked(signed.document()), Vec::<String>::new());
+        let replayed = replay(&signed, &request, &policy, &documents, &[key.signer()]);
+        assert!(replayed.is_same(), "{replayed:?}");
+    }
+    // However many are presented, the receipt keeps a few, and what it says follows from those.
+    let many: Vec<_> = (0..40).map(|number| receipt(&format!("r{number}"), "p")).collect();
+    let decision = decide(&policy, &request, &Evidence::new(many), &moment(0));
+    let signed = DecisionReceipt::draft(&decision, &request, id(1), None).sign(&key).unwrap();
+    assert_eq!(signed.document().get("evidence").and_then(Json::as_array).unwrap().len(), 1 + 16);
+    assert!(replay(&signed, &request, &policy, &[], &[key.signer()]).is_same());
+}
+
+#[test]
+fn a_decision_that_no_reader_could_read_is_not_signed() {
+    let key = SigningKey::from_seed([1; 32]);
+    let sign = |length: usize| {
+        let upstream = format!("upstream: {{workflow_id: {}}}\n", "x".repeat(length));
+        let request = request(&format!("{REQUEST}{upstream}"));
+        let decision = decide(&policy(POLICY), &request, &Evidence::default(), &moment(0));
+        DecisionReceipt::draft(&decision, &request, id(1), None).sign(&key)
+    };
+    let signed = sign(1_000_000).unwrap();
+    assert_eq!(DecisionReceipt::parse(signed.to_text().as_bytes()), Ok(signed));
+    assert!(matches!(sign(1_100_000), Err(SignError::TooLarge(_))));
+}
+
+#[test]
 fn contradictory_receipts_are_not_read() {
     let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
     let good = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
+    let mut disposition = good.document().get("disposition").unwrap().clone();
+    if let Json::Object(disposition) = &mut disposition {
+        disposition.insert("downstream_allowed", true);
+    }
+    for (name, _) in good.document().iter() {
+        let mut document = good.document().clone();
+        document.remove(name);
+        let error = DecisionReceipt::from_document(Json::Object(document)).unwrap_err();
+        assert_eq!(error.code(), if name == "receipt_type" { "not_a_decision" } else { "missing_field" }, "{name}");
+    }
     for (name, value, code) in [
         ("outcome", Json::from("Allow"), "contradiction"),
         ("outcome", Json::from("allow"), "contradiction"),
         ("safe_to_execute", Json::Bool(true), "contradiction"),
         ("human_review_terminal", Json::Bool(false), "contradiction"),
         ("receipt_type", Json::from("other"), "not_a_decision"),
+        ("vrf_version", Json::from("1.0"), "not_a_decision"),
         ("decision_id", Json::Null, "missing_field"),
+        ("decision_id", Json::from("d1"), "missing_field"),
+        ("reasons", Json::from(vec![Json::from("because")]), "missing_field"),
+        ("routing", Json::from(Object::new()), "missing_field"),
+        ("binding", Json::from(Object::new()), "missing_field"),
+        ("runtime_loopback", Json::Null, "contradiction"),
+        ("disposition", disposition, "contradiction"),
     ] {
         let mut document = good.document().clone();
         document.insert(name, value);
@@ -134,7 +236,7 @@ fn the_changes_are_the_smallest_and_in_words() {
     let decision = decide(&policy, &request, &Evidence::new(documents), &moment(0));
     let kinds: Vec<_> = decision.changes().iter().map(|change| change.kind()).collect();
     assert_eq!(kinds, ["fact", "receipt", "approval"]);
-    assert!(decision.changes().iter().all(|change| !change.is_supposed()));
+    assert!(decision.changes().iter().all(|change| !change.is_assumed()));
     assert!(decision.changes()[0].words().starts_with("Ask the lead to approve the ticket, then retry."));
     assert!(decision.changes()[1].words().contains("sha256:"));
     let explained = explain_decision(&policy, &decision);

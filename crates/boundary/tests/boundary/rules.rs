@@ -1,7 +1,13 @@
 //! What each kind of rule comes to.
 
+use std::cell::Cell;
+
+use proofmark_boundary::{
+    DecisionReceipt, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Ruling, decide, decide_until,
+};
+use proofmark_receipt::ReceiptId;
+
 use crate::support::{approval, causes, codes, decided, moment, policy, receipt, request};
-use proofmark_boundary::{Evidence, Ruling, decide};
 
 /// The policy of the reference, a little shortened.
 pub(crate) const POLICY: &str = r#"
@@ -14,7 +20,7 @@ boundaries:
       - fact: 'facts.exists(f, f.payload.ticket_id == action.target && f.payload.approved_by != "")'
         reason: {code: missing_approval, message: "No lead has approved this ticket."}
         next: {code: ask_lead, message: "Ask the lead to approve the ticket, then retry."}
-      - receipt: {verdict: pass, tier: 0, output: 'sha256(action.args.patch)', signer: trusted, max_age: 1h, single_use: true}
+      - receipt: {any_suite: true, verdict: pass, tier: 0, output: 'sha256(action.args.patch)', signer: trusted, max_age: 1h, single_use: true}
       - approval: {role: release-manager, count: 2, distinct: true}
       - tool_call: {name: run_tests, status: succeeded, after: edit_file}
     deny:
@@ -314,6 +320,53 @@ boundaries:
 }
 
 #[test]
+fn all_rules_of_a_decision_share_a_budget() {
+    let rule = |number: usize| format!("      - fact: 'memory.all(m, m.n >= 0 && m.n < {})'\n", 1_000_000 + number);
+    let rules: String = (0..400).map(rule).collect();
+    let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
+    let memory: Vec<_> = (0..10_000).map(|number| format!("{{\"n\": {number}}}")).collect();
+    let request = request(&format!(
+        "{{\"action\": {{\"tool\": \"t\", \"class\": \"upload\"}}, \"memory\": [{}]}}",
+        memory.join(",")
+    ));
+    let decision = decided(&policy, &request, Vec::new());
+    assert_eq!(decision.ruling(), Ruling::LocalReplan);
+    let codes = codes(&decision);
+    assert!(!codes.is_empty() && codes.iter().all(|code| code == "policy_error"), "{codes:?}");
+    let reason = decision.reasons().next().unwrap();
+    assert!(reason.message.contains(&MAX_DECISION_STEPS.to_string()), "{reason:?}");
+    assert!(decision.changes().is_empty());
+
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let stopped = decide_until(&policy, &request, &Evidence::default(), &moment(0), &stop);
+    assert!(stopped.is_err() && asked.get() < 10, "{}", asked.get());
+}
+
+#[test]
+fn the_search_for_changes_ends_and_says_so() {
+    let searched = |rules: usize, facts: usize| {
+        let rule = |number: usize| format!("      - fact: 'memory.exists(m, m.n == {})'\n", 50_000 + number);
+        let rules: String = (0..rules).map(rule).collect();
+        let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"));
+        let memory: Vec<_> = (0..facts).map(|number| format!("{{\"n\": {number}}}")).collect();
+        let action = "{\"tool\": \"t\", \"class\": \"upload\"}";
+        let request = request(&format!("{{\"action\": {action}, \"memory\": [{}]}}", memory.join(",")));
+        let decision = decided(&policy, &request, Vec::new());
+        assert_eq!(decision.ruling(), Ruling::LocalReplan);
+        let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None);
+        (decision.changes().len(), receipt.to_text())
+    };
+    assert_eq!(searched(50, 2_000).0, 50);
+    let (changes, receipt) = searched(60, 10_000);
+    assert_eq!(changes, 0);
+    assert!(receipt.contains(&format!("was not found within {MAX_SEARCH_STEPS} steps")), "{receipt}");
+}
+
+#[test]
 fn calls_are_looked_for_in_their_order() {
     let policy = |rule: &str| {
         policy(&format!("version: 1\nboundaries:\n  - {{id: b, match: {{}}, require: [{{tool_call: {rule}}}]}}\n"))
@@ -341,4 +394,40 @@ fn calls_are_looked_for_in_their_order() {
 
 fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_call_whose_end_is_not_known_breaks_the_order() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - {id: b, match: {}, require: [{tool_call: {name: run_tests, status: succeeded, after: 'edit_fil?'}}]}
+",
+    );
+    let good = "{tool: edit_file, status: succeeded}, {tool: run_tests, status: succeeded}";
+    for (calls, cause) in [
+        (good.to_owned(), None),
+        (format!("{good}, {{tool: edit_file, status: pending}}"), Some("unknown")),
+        (format!("{good}, {{tool: edit_file, status: doubtful}}"), Some("unknown")),
+        (format!("{{tool: edit_file, status: pending}}, {good}"), Some("unknown")),
+        (format!("{good}, {{status: pending, args: {{}}, tool: edit_file}}"), Some("unknown")),
+        // What was blocked or failed was not done, so nothing came after it.
+        ("{tool: edit_file, status: blocked}, {tool: run_tests, status: succeeded}".to_owned(), Some("absent")),
+        ("{tool: edit_file, status: failed}, {tool: run_tests, status: succeeded}".to_owned(), Some("absent")),
+        (format!("{good}, {{tool: edit_file}}"), Some("absent")),
+    ] {
+        let request = request(&format!("{{action: {{tool: t, class: upload}}, calls: [{calls}]}}"));
+        assert_eq!(causes(&decided(&policy, &request, Vec::new())), cause.into_iter().collect::<Vec<_>>(), "{calls}");
+    }
+}
+
+#[test]
+fn exemptions_end_with_their_day_and_spans_are_compound() {
+    let text = "version: 1\nboundaries: []\nunmatched: allow\nvalid_for: 1h30m\nexemptions: [{reason: r, approver: a, expires: DAY}]";
+    let request = request("action: {tool: t, class: upload}");
+    for (day, ruling) in [("2026-03-01", Ruling::AllowWithWarning), ("2026-02-28", Ruling::LocalReplan)] {
+        let decision = decided(&policy(&text.replace("DAY", day)), &request, Vec::new());
+        assert_eq!(decision.ruling(), ruling, "{day}");
+        assert_eq!(decision.expires_at().as_str(), "2026-03-01T13:30:00.000Z");
+    }
 }

@@ -1,8 +1,9 @@
 //! What the tests build their worlds of.
 
-use proofmark_boundary::{ApprovalFact, Decision, Evidence, History, Moment, Policy, ReceiptFact, Request, decide};
+use proofmark_boundary::{Decision, Evidence, History, Moment, Policy, Request, decide};
+use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind};
 use proofmark_receipt::document::{Format, parse};
-use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
 
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
 
@@ -41,24 +42,18 @@ pub(crate) fn causes(decision: &Decision) -> Vec<&'static str> {
 /// A good receipt over the text.
 pub(crate) fn receipt(name: &str, over: &str) -> ReceiptFact {
     ReceiptFact {
-        receipt_id: name.to_owned(),
-        content: Sha256Digest::of(name.as_bytes()),
-        verdict: Verdict::Pass,
-        tier: 0,
         output: Sha256Digest::of(over.as_bytes()),
         specification: Sha256Digest::of(b"spec"),
         verified_at: "2026-03-01T11:30:00Z".parse().unwrap(),
         signer: Some(reviewer(200)),
-        valid: true,
-        trust: Trust::Trusted,
-        spent: false,
-        approval: None,
+        ..ReceiptFact::blank(name, &now())
     }
 }
 
 /// A good approval of the request's action.
 pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
     ReceiptFact {
+        kind: Some(ReceiptKind::Approval),
         tier: 3,
         output: of.action_hash(),
         signer: Some(reviewer(number)),

@@ -1,14 +1,25 @@
 //! The files of a project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
 /// The most files a project may have.
 pub const MAX_FILES: usize = 5_000;
+/// The most folders those files may be in: the disk of a run has room for so many, with as many files.
+pub const MAX_FOLDERS: usize = 5_000;
 /// The longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
+
+/// The longest name of a file or a folder that Linux has, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// What the disk of a run gives a file at a time, in bytes.
+const BLOCK_BYTES: u64 = 4_096;
+
+/// Files by path.
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// One file of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +31,8 @@ pub struct ProjectFile {
 }
 
 /// Reads an object of paths and their text.
-pub(super) fn read(field: &Field<'_>) -> Result<BTreeMap<String, Vec<u8>>, DocumentError> {
-    let mut files = BTreeMap::new();
+pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
+    let mut files = Files::new();
     for (path, content) in field.fields()?.iter() {
         check(path).map_err(|why| content.error(Cause::InvalidValue, why))?;
         files.insert(path.to_owned(), content.text()?.as_bytes().to_vec());
@@ -30,25 +41,56 @@ pub(super) fn read(field: &Field<'_>) -> Result<BTreeMap<String, Vec<u8>>, Docum
         let message = format!("{} files are more than the {MAX_FILES} a project may have; leave some out", files.len());
         return Err(field.error(Cause::TooMany, message));
     }
-    // One file can not be the folder of another.
-    let below =
-        |path: &String| files.keys().any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')));
-    match files.keys().find(|path| below(path)) {
+    // One file cannot be the folder of another.
+    match below_a_file(&files) {
         None => Ok(files),
-        Some(path) => {
-            let message = format!("`{}` is a file and a folder; rename one", shown(path));
+        Some((file, _)) => {
+            let message = format!("`{}` is a file and a folder; rename one", shown(file));
             Err(field.error(Cause::ConflictingFields, message))
         }
     }
 }
 
+/// A file, and the path of another below it.
+pub(super) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
+    files.keys().find_map(|path| {
+        let above = folders(path).find(|above| files.contains_key(*above))?;
+        Some((above, path.as_str()))
+    })
+}
+
+/// Why the files are more than a run has room for.
+pub(super) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
+    if files.len() > MAX_FILES {
+        return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));
+    }
+    let mut all = BTreeSet::new();
+    for path in files.keys() {
+        all.extend(folders(path));
+        if all.len() > MAX_FOLDERS {
+            return Some(format!("the files are in more than the {MAX_FOLDERS} folders a project may have"));
+        }
+    }
+    let blocks = |content: &Vec<u8>| (content.len() as u64).div_ceil(BLOCK_BYTES) * BLOCK_BYTES;
+    let needed: u64 = files.values().map(blocks).sum();
+    (needed > disk_bytes)
+        .then(|| format!("the files take {needed} bytes of disk, more than the {disk_bytes} of `limits.disk_mb`"))
+}
+
+/// The folders a file is in.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
+}
+
 /// Whether a path stays inside of the project, and why not.
 pub(super) fn check(path: &str) -> Result<(), String> {
-    let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.chars().any(char::is_control);
+    let plain = |name: &str| {
+        !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
+    };
     match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
         true => Ok(()),
         false => {
-            Err(format!("`{}` is no path inside of the project; write one as in `tests/test_sort.py`", shown(path)))
+            Err(format!("`{}` is not a path inside the project; write one as in `tests/test_sort.py`", shown(path)))
         }
     }
 }

@@ -1,22 +1,32 @@
 //! The verification block of `mode: command`.
 
+use std::collections::BTreeSet;
+
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
-use super::{Command, MAX_WORDS, OWN_REPORT, ProjectFile, TAP_REPORTER, files};
+use super::files::Files;
+use super::runner::{Report, reporting};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, ProjectFile, files};
 use crate::job::Language;
 use crate::request::{Reveal, asked_limits};
 
-const FIELDS: [&str; 11] =
-    ["kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal"];
+const FIELDS: [&str; 12] = [
+    "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
+    "salt",
+];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
     verification.only(&FIELDS)?;
-    let mut all = files::read(submitted)?;
-    let digest = files::digest(all.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
-    if let Some(own) = verification.get("files") {
-        all.extend(files::read(&own)?);
+    let submitted = files::read(submitted)?;
+    let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
+    let own = verification.get("files");
+    let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
+    let limits = asked_limits(verification.get("limits"))?;
+    let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
+    if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
+        return Err(own.error(Cause::TooMany, format!("{why}; leave some out")));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;
     let words = words(&field)?;
@@ -26,21 +36,47 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     {
         return Err(asked.error(Cause::ConflictingFields, format!("the command runs {language}; leave the field out")));
     }
-    let report = verification.get("report").map(|field| path(&field)).transpose()?;
-    let (arguments, report) = with_report(arguments, report);
+    let reporting = reporting(&field, language, arguments, verification.get("report").as_ref())?;
+    let (files, unusable) = together(submitted, own_files, &reporting.report, disk_bytes);
     let texts = |name: &str| verification.get(name).map(|field| texts(&field)).transpose();
     let command = Command {
         language,
         runtime: verification.get("runtime").map(|field| field.text().map(str::to_owned)).transpose()?,
-        files: all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect(),
-        arguments,
-        report,
+        files,
+        unusable,
+        arguments: reporting.arguments,
+        runner: reporting.runner,
+        report: reporting.report,
         packages: verification.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
         readable: texts("readable")?.unwrap_or_default(),
-        limits: asked_limits(verification.get("limits"))?,
+        limits,
         reveal: Reveal::read(verification.get("reveal"))?,
     };
     Ok((command, digest))
+}
+
+/// The files the command runs in, and why they cannot be laid out. That is the submission's doing: the files of the request
+/// fit by themselves.
+fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (Vec<ProjectFile>, Option<String>) {
+    let of_request: BTreeSet<String> = own.keys().cloned().collect();
+    let mut all = submitted;
+    all.extend(own);
+    if let Report::File(report) = report {
+        // What is there before the run is no report of it.
+        let below =
+            |path: &str| path.strip_prefix(report.as_str()).map(|rest| rest.is_empty() || rest.starts_with('/'));
+        all.retain(|path, _| below(path) != Some(true));
+    }
+    let conflict = files::below_a_file(&all).map(|(file, below)| {
+        let (theirs, ours) = if of_request.contains(file) { (below, file) } else { (file, below) };
+        format!(
+            "the submission has `{}` where the request has `{}`; one would be a file and a folder",
+            shown(theirs),
+            shown(ours)
+        )
+    });
+    let unusable = conflict.or_else(|| files::too_many(&all, disk_bytes));
+    (all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect(), unusable)
 }
 
 fn words(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
@@ -53,12 +89,6 @@ fn words(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 
 fn texts(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     field.items()?.iter().map(|item| item.text().map(str::to_owned)).collect()
-}
-
-fn path(field: &Field<'_>) -> Result<String, DocumentError> {
-    let path = field.text()?;
-    files::check(path).map_err(|why| field.error(Cause::InvalidValue, why))?;
-    Ok(path.to_owned())
 }
 
 /// The language a command runs, and the arguments of its interpreter.
@@ -78,27 +108,4 @@ fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<Str
             Err(field.error(Cause::Unsupported, message))
         }
     }
-}
-
-/// Makes a test runner that is known report its tests, where the command does not say how.
-fn with_report(mut arguments: Vec<String>, asked: Option<String>) -> (Vec<String>, Option<String>) {
-    let named = arguments.iter().enumerate().find_map(|(index, word)| {
-        let inline = word.strip_prefix("--junitxml=").or_else(|| word.strip_prefix("--junit-xml="));
-        let apart =
-            || matches!(word.as_str(), "--junitxml" | "--junit-xml").then(|| arguments.get(index + 1)).flatten();
-        inline.map(str::to_owned).or_else(|| apart().cloned())
-    });
-    let named = asked.or(named).filter(|path| files::check(path).is_ok());
-    if named.is_some() {
-        return (arguments, named);
-    }
-    if arguments.starts_with(&["-m".to_owned(), "pytest".to_owned()]) {
-        arguments.push(format!("--junitxml={OWN_REPORT}"));
-        return (arguments, Some(OWN_REPORT.to_owned()));
-    }
-    let node_test = arguments.iter().any(|word| word == "--test");
-    if node_test && !arguments.iter().any(|word| word.starts_with("--test-reporter")) {
-        arguments.insert(0, TAP_REPORTER.to_owned());
-    }
-    (arguments, None)
 }

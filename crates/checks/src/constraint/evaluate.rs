@@ -1,13 +1,13 @@
 //! Whether a text meets its constraints.
 
-use proofmark_predicate::{Missing, Predicate, Truth};
-use proofmark_receipt::document::{self, Format, shown};
+use proofmark_predicate::{Budget, Failure, Missing, Predicate, Truth};
+use proofmark_receipt::document::shown;
 use proofmark_receipt::json::Json;
 use proofmark_receipt::{Detail, Status};
 
 use super::Constraint;
 use super::path::Path;
-use super::rule::{Comparison, Op, Rule, Unit};
+use super::rule::{Comparison, Op, Rule, TooMuch, Unit};
 use super::subject::Subject;
 
 /// How many missing facts a message lists.
@@ -25,10 +25,11 @@ enum Met {
     Missing(String),
 }
 
-/// Checks the text against every constraint, none left out.
-pub(crate) fn evaluate(constraints: &[Constraint], text: &str) -> Vec<Detail> {
-    let subject = Subject::new(text);
-    constraints.iter().map(|constraint| detail(constraint, met(&constraint.rule, &subject))).collect()
+/// Checks the text against every constraint, none left out. Those past the budget are errors.
+pub(crate) fn evaluate(constraints: &[Constraint], text: &str, budget: &Budget<'_>) -> Vec<Detail> {
+    let subject = Subject::new(text, budget);
+    let met = |constraint: &Constraint| met(&constraint.rule, &subject).unwrap_or_else(too_much);
+    constraints.iter().map(|constraint| detail(constraint, met(constraint))).collect()
 }
 
 fn detail(constraint: &Constraint, met: Met) -> Detail {
@@ -48,33 +49,54 @@ fn detail(constraint: &Constraint, met: Met) -> Detail {
     }
 }
 
-fn met(rule: &Rule, subject: &Subject<'_>) -> Met {
-    match rule {
-        Rule::JsonParse => match subject.json() {
-            Ok(_) => Met::Yes,
-            Err(error) => no(format!("the output is no JSON: {error}")),
-        },
-        Rule::YamlParse => match document::parse(subject.text.as_bytes(), Format::Yaml) {
-            Ok(_) => Met::Yes,
+fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
+    let budget = subject.budget;
+    budget.charge(1)?;
+    Ok(match rule {
+        Rule::JsonParse => {
+            subject.pay_for_json()?;
+            match subject.json() {
+                Ok(_) => Met::Yes,
+                Err(error) => no(format!("the output is no JSON: {error}")),
+            }
+        }
+        Rule::YamlParse => match subject.yaml()? {
+            Ok(()) => Met::Yes,
             Err(error) => no(format!("the output is no YAML: {error}")),
         },
-        Rule::Exists(path) => in_tree(subject, |tree, _| exists(path, tree)),
-        Rule::Compare(path, comparison) => in_tree(subject, |tree, json| compare(path, comparison, tree, json)),
-        Rule::Count(unit, op, wanted) => count(*unit, *op, *wanted, subject.text),
-        Rule::Regex(regex) if regex.is_match(subject.text) => Met::Yes,
-        Rule::Regex(_) => no("the pattern matches nowhere in the output"),
-        Rule::Contains(part) if subject.text.contains(part.as_str()) => Met::Yes,
-        Rule::Contains(_) => no("the output does not contain the text"),
-        Rule::Schema(schema) => in_tree(subject, |tree, _| match schema.violations(tree).as_deref() {
-            Some([]) => Met::Yes,
-            Some(violations) => no(violations.join("\n")),
-            None => Met::Missing(
+        Rule::Exists(path) => in_tree(subject, |tree, _| exists(path, tree, budget))?,
+        Rule::Compare(path, comparison) => {
+            in_tree(subject, |tree, json| compare(path, comparison, tree, json, budget))?
+        }
+        Rule::Count(unit, op, wanted) => {
+            budget.charge_bytes(subject.text.len())?;
+            count(*unit, *op, *wanted, subject.text)
+        }
+        Rule::Regex(pattern) => match pattern.is_match(subject.text, budget)? {
+            true => Met::Yes,
+            false => no("the pattern matches nowhere in the output"),
+        },
+        Rule::Contains(part) => {
+            budget.charge_bytes(subject.text.len())?;
+            match subject.text.contains(part.as_str()) {
+                true => Met::Yes,
+                false => no("the output does not contain the text"),
+            }
+        }
+        Rule::Schema(schema) => in_tree(subject, |tree, _| match schema.violations(tree, budget) {
+            Ok(violations) if violations.is_empty() => Ok(Met::Yes),
+            Ok(violations) => Ok(no(violations.join("\n"))),
+            Err(TooMuch::ForOne) => Ok(Met::Missing(
                 "the output is too large or too deep for this schema; write one with fewer ways to the same place"
                     .to_owned(),
-            ),
-        }),
-        Rule::Predicate(predicate) => holds(predicate, subject),
-    }
+            )),
+            Err(together) => Err(together),
+        })?,
+        Rule::Predicate(predicate) => {
+            subject.pay_for_json()?;
+            holds(predicate, subject)
+        }
+    })
 }
 
 fn no(message: impl Into<String>) -> Met {
@@ -82,43 +104,58 @@ fn no(message: impl Into<String>) -> Met {
 }
 
 /// A rule about JSON has nothing to be about where the text is none.
-fn in_tree(subject: &Subject<'_>, rule: impl FnOnce(&serde_json::Value, &Json) -> Met) -> Met {
+fn in_tree(
+    subject: &Subject<'_>,
+    rule: impl FnOnce(&serde_json::Value, &Json) -> Result<Met, TooMuch>,
+) -> Result<Met, TooMuch> {
+    subject.pay_for_json()?;
     match (subject.tree(), subject.json()) {
         (Some(tree), Ok(json)) => rule(tree, json),
-        (_, Err(error)) => Met::Missing(format!("the output is no JSON: {error}")),
-        (None, Ok(_)) => Met::Missing("the output holds a number past every double".to_owned()),
+        (_, Err(error)) => Ok(Met::Missing(format!("the output is no JSON: {error}"))),
+        (None, Ok(_)) => Ok(Met::Missing("the output holds a number past every double".to_owned())),
     }
 }
 
-fn exists(path: &Path, tree: &serde_json::Value) -> Met {
-    match path.nodes(tree).as_deref() {
-        Some([]) => no("the path leads to nothing in the output"),
-        Some(_) => Met::Yes,
-        None => too_much(),
+fn exists(path: &Path, tree: &serde_json::Value, budget: &Budget<'_>) -> Result<Met, TooMuch> {
+    match path.nodes(tree, budget)?.is_empty() {
+        true => Ok(no("the path leads to nothing in the output")),
+        false => Ok(Met::Yes),
     }
 }
 
-fn too_much() -> Met {
-    Met::Missing("the output is too large for this path; write one with fewer `..`, `$` and `,`".to_owned())
+fn too_much(why: TooMuch) -> Met {
+    Met::Missing(match why {
+        TooMuch::ForOne => "the output is too large for this path; write one with fewer `..`, `$` and `,`".to_owned(),
+        TooMuch::Together(Failure::BudgetLimit(limit)) => format!(
+            "the constraints together take more than {limit} steps on this output; write fewer, or cheaper ones"
+        ),
+        TooMuch::Together(failure) => failure.to_string(),
+    })
 }
 
 /// All of what the path leads to, and there must be something.
-fn compare(path: &Path, comparison: &Comparison, tree: &serde_json::Value, json: &Json) -> Met {
-    let Some(nodes) = path.values(tree, json) else { return too_much() };
+fn compare(
+    path: &Path,
+    comparison: &Comparison,
+    tree: &serde_json::Value,
+    json: &Json,
+    budget: &Budget<'_>,
+) -> Result<Met, TooMuch> {
+    let nodes = path.values(tree, json, budget)?;
     if nodes.is_empty() {
-        return Met::Missing("the path leads to nothing in the output".to_owned());
+        return Ok(Met::Missing("the path leads to nothing in the output".to_owned()));
     }
     for node in nodes {
-        match comparison.truth(node) {
+        match comparison.truth(node, budget)? {
             Truth::True => {}
-            Truth::False => return Met::No { actual: Some(node.to_text()), message: None },
+            Truth::False => return Ok(Met::No { actual: Some(node.to_text()), message: None }),
             Truth::Unknown(_) => {
                 let wanted = comparison.wanted.type_name();
-                return Met::Missing(format!("`{}` can not be compared with {wanted}", shown(&node.to_text())));
+                return Ok(Met::Missing(format!("`{}` can not be compared with {wanted}", shown(&node.to_text()))));
             }
         }
     }
-    Met::Yes
+    Ok(Met::Yes)
 }
 
 fn count(unit: Unit, op: Op, wanted: u64, text: &str) -> Met {
@@ -134,7 +171,7 @@ fn count(unit: Unit, op: Op, wanted: u64, text: &str) -> Met {
 }
 
 fn holds(predicate: &Predicate, subject: &Subject<'_>) -> Met {
-    let evaluation = predicate.evaluate(subject.facts());
+    let evaluation = predicate.evaluate_within(subject.facts(), subject.budget);
     let clauses = || {
         let clauses = evaluation.decided_by.iter().map(|span| format!("`{}`", predicate.clause(*span)));
         clauses.collect::<Vec<_>>().join(", ")

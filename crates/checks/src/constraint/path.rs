@@ -1,11 +1,12 @@
 //! JSONPath (RFC 9535) that can not be made to walk a document more often than it is worth.
 
+use proofmark_predicate::Budget;
 use proofmark_predicate::limits::{MAX_PATH_BYTES, MAX_PATH_NESTING};
 use proofmark_receipt::json::Json;
 use serde_json::Value;
 use serde_json_path::{JsonPath, PathElement};
 
-use super::rule::BadConstraint;
+use super::rule::{BadConstraint, TooMuch};
 
 /// The most visits of nodes one path may take.
 const MAX_VISITS: u64 = 1 << 24;
@@ -33,25 +34,37 @@ impl Path {
         Ok(Path { path, marks })
     }
 
-    /// The nodes the path leads to; `None` where finding them would take too long.
-    pub(super) fn nodes<'a>(&self, tree: &'a Value) -> Option<Vec<&'a Value>> {
-        self.is_short(tree)?.then(|| self.path.query(tree).all())
+    /// The nodes the path leads to.
+    pub(super) fn nodes<'a>(&self, tree: &'a Value, budget: &Budget<'_>) -> Result<Vec<&'a Value>, TooMuch> {
+        self.pay(tree, budget)?;
+        Ok(self.path.query(tree).all())
     }
 
     /// The same, taken from the JSON the tree is of, in which numbers are exact.
-    pub(super) fn values<'a>(&self, tree: &Value, json: &'a Json) -> Option<Vec<&'a Json>> {
-        let located = self.is_short(tree)?.then(|| self.path.query_located(tree))?;
-        located.iter().map(|node| find(json, node.location().iter())).collect()
+    pub(super) fn values<'a>(
+        &self,
+        tree: &Value,
+        json: &'a Json,
+        budget: &Budget<'_>,
+    ) -> Result<Vec<&'a Json>, TooMuch> {
+        self.pay(tree, budget)?;
+        let located = self.path.query_located(tree);
+        located.iter().map(|node| find(json, node.location().iter()).ok_or(TooMuch::ForOne)).collect()
     }
 
-    /// Whether few enough nodes are visited; `None` where they are more than can be counted.
-    fn is_short(&self, tree: &Value) -> Option<bool> {
+    /// Takes the visits of a walk from the budget, where they are not too many.
+    fn pay(&self, tree: &Value, budget: &Budget<'_>) -> Result<(), TooMuch> {
+        let visits = self.visits(tree).filter(|visits| *visits <= MAX_VISITS).ok_or(TooMuch::ForOne)?;
+        Ok(budget.charge(visits)?)
+    }
+
+    /// How many nodes are visited; `None` where they are more than can be counted.
+    fn visits(&self, tree: &Value) -> Option<u64> {
         let (nodes, depth) = size(tree);
-        let visits = nodes
+        nodes
             .checked_pow(self.marks.roots)?
             .checked_mul(depth.checked_pow(self.marks.descents)?)?
-            .checked_mul(self.marks.repeats)?;
-        Some(visits <= MAX_VISITS)
+            .checked_mul(self.marks.repeats)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn is_reference_form(verification: &Fields<'_>) -> bool {
 
 /// Reads the constraints: the spec's `checks`, or the reference's `schema` and `constraints`.
 pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<Vec<Constraint>, DocumentError> {
-    verification.only(&["kind", "checks", "schema", "constraints", "reveal"])?;
+    verification.only(&["kind", "checks", "schema", "constraints", "reveal", "salt"])?;
     let mut names = HashSet::new();
     let mut constraints = Vec::new();
     if let Some(field) = verification.get("schema") {

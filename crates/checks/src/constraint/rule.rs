@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use proofmark_predicate::Predicate;
+use proofmark_predicate::tree::Operator;
+use proofmark_predicate::{Budget, Failure, Predicate, Truth};
 use proofmark_receipt::json::Json;
 use regex::{Regex, RegexBuilder};
 
@@ -21,7 +22,7 @@ pub(super) enum Rule {
     Compare(Path, Comparison),
     /// So many characters, lines or words.
     Count(Unit, Op, u64),
-    Regex(Regex),
+    Regex(Pattern),
     Contains(String),
     Schema(Box<Schema>),
     Predicate(Predicate),
@@ -61,6 +62,17 @@ impl Op {
         }
     }
 
+    fn operator(self) -> Operator {
+        match self {
+            Op::Equal => Operator::Equal,
+            Op::NotEqual => Operator::NotEqual,
+            Op::AtMost => Operator::LessOrEqual,
+            Op::Less => Operator::Less,
+            Op::AtLeast => Operator::GreaterOrEqual,
+            Op::Greater => Operator::Greater,
+        }
+    }
+
     pub(super) fn holds(self, left: u64, right: u64) -> bool {
         match self {
             Op::Equal => left == right,
@@ -80,8 +92,50 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn truth(&self, found: &Json) -> proofmark_predicate::Truth {
-        self.predicate.truth(&[("found", fact(found)), ("wanted", fact(&self.wanted))].into_iter().collect())
+    pub(super) fn truth(&self, found: &Json, budget: &Budget<'_>) -> Result<Truth, TooMuch> {
+        budget.charge(values(found) + values(&self.wanted))?;
+        let facts = [("found", fact(found)), ("wanted", fact(&self.wanted))].into_iter().collect();
+        Ok(self.predicate.truth_within(&facts, budget))
+    }
+}
+
+/// A pattern, and how much work it may be.
+pub(super) struct Pattern {
+    regex: Regex,
+    /// How many steps 16 bytes of text count as: one for each 4 KiB of the compiled pattern.
+    steps_per_block: u64,
+}
+
+impl Pattern {
+    pub(super) fn is_match(&self, text: &str, budget: &Budget<'_>) -> Result<bool, TooMuch> {
+        let blocks = text.len() as u64 / 16 + 1;
+        budget.charge(blocks.saturating_mul(self.steps_per_block))?;
+        Ok(self.regex.is_match(text))
+    }
+}
+
+/// Why a constraint is not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TooMuch {
+    /// It alone would take too long.
+    ForOne,
+    /// All constraints together would, or nobody waits for them.
+    Together(Failure),
+}
+
+impl From<Failure> for TooMuch {
+    fn from(failure: Failure) -> Self {
+        Self::Together(failure)
+    }
+}
+
+/// How many values a JSON value holds.
+fn values(json: &Json) -> u64 {
+    match json {
+        Json::Object(object) => object.iter().fold(1, |sum, (_, value)| sum + values(value)),
+        Json::Array(items) => items.iter().fold(1, |sum, value| sum + values(value)),
+        Json::String(text) => 1 + text.len() as u64 / 16,
+        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
     }
 }
 
@@ -126,9 +180,17 @@ pub(super) fn predicate(source: &str) -> Result<Rule, BadConstraint> {
     }
 }
 
+/// Compiled sizes tried in turn. The first that holds a pattern tells how much work one byte of text can cost.
+const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, MAX_PATTERN_BYTES];
+
 fn regex(pattern: &str) -> Result<Rule, BadConstraint> {
-    let built = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
-    built.map(Rule::Regex).map_err(|error| bad(format!("the pattern can not be used: {error}; mend it")))
+    let build = |size: usize| {
+        let regex = RegexBuilder::new(pattern).size_limit(size).build()?;
+        Ok(Pattern { regex, steps_per_block: (size >> 12) as u64 })
+    };
+    let too_big = |built: &Result<Pattern, regex::Error>| matches!(built, Err(regex::Error::CompiledTooBig(_)));
+    let built = SIZES.into_iter().map(build).find(|built| !too_big(built)).unwrap_or_else(|| build(MAX_PATTERN_BYTES));
+    built.map(Rule::Regex).map_err(|error| bad(format!("the pattern cannot be used: {error}; write another one")))
 }
 
 /// `<path> exists`, or `<path> <op> <JSON value>`.
@@ -143,16 +205,16 @@ fn path(text: &str) -> Result<Rule, BadConstraint> {
         let value = rest.get(op.as_str().len()..).unwrap_or_default().trim();
         let Ok(wanted) = Json::parse(value.as_bytes()) else { continue };
         if let Ok(path) = Path::new(path.trim_end()) {
-            return compare(path, op, wanted);
+            return Ok(compare(path, op, wanted));
         }
     }
     Path::new(text)?;
     Err(bad("the path is followed by neither `exists` nor a comparison with a JSON value; write as in `$.age >= 18`"))
 }
 
-fn compare(path: Path, op: Op, wanted: Json) -> Result<Rule, BadConstraint> {
-    let predicate = Predicate::compile(&format!("found {} wanted", op.as_str())).map_err(bad)?;
-    Ok(Rule::Compare(path, Comparison { wanted, predicate }))
+fn compare(path: Path, op: Op, wanted: Json) -> Rule {
+    let predicate = Predicate::comparison("found", op.operator(), "wanted");
+    Rule::Compare(path, Comparison { wanted, predicate })
 }
 
 /// `length`, `lines` or `words`, an operator and a number.

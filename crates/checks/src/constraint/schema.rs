@@ -3,9 +3,10 @@
 mod cost;
 
 use jsonschema::{PatternOptions, Validator};
+use proofmark_predicate::Budget;
 use proofmark_receipt::json::Json;
 
-use super::rule::BadConstraint;
+use super::rule::{BadConstraint, TooMuch};
 use super::subject::tree;
 use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
 use cost::{Cost, Endless};
@@ -35,12 +36,9 @@ pub(super) fn compile(schema: &Json) -> Result<Schema, BadConstraint> {
 }
 
 impl Schema {
-    /// Every violation with the pointer to its place, the first ones where there are many; `None` where finding them
-    /// would take too long.
-    pub(super) fn violations(&self, document: &serde_json::Value) -> Option<Vec<String>> {
-        if !self.cost.allows(document) {
-            return None;
-        }
+    /// Every violation with the pointer to its place, the first ones where there are many.
+    pub(super) fn violations(&self, document: &serde_json::Value, budget: &Budget<'_>) -> Result<Vec<String>, TooMuch> {
+        budget.charge(self.cost.visits(document).ok_or(TooMuch::ForOne)?)?;
         let mut found = Vec::new();
         for error in self.validator.iter_errors(document) {
             if found.len() == MAX_VIOLATIONS {
@@ -51,6 +49,6 @@ impl Schema {
             let place = if pointer.is_empty() { "the document" } else { pointer };
             found.push(format!("{place}: {}", error.masked()));
         }
-        Some(found)
+        Ok(found)
     }
 }

@@ -2,22 +2,48 @@
 
 use std::cell::OnceCell;
 
-use proofmark_predicate as predicate;
+use proofmark_predicate::{self as predicate, Budget};
+use proofmark_receipt::document::{self, DocumentError, Format};
 use proofmark_receipt::json::{Json, JsonError, Limits};
 
+use super::rule::TooMuch;
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
+
+/// How many times the steps of its bytes reading a text as JSON counts as, with the forms it is turned into.
+const JSON_WEIGHT: usize = 4;
+/// The same for YAML.
+const YAML_WEIGHT: usize = 16;
 
 /// A text under constraints. What is read out of it is read once, and only where a constraint asks for it.
 pub(super) struct Subject<'a> {
     pub(super) text: &'a str,
+    /// What all constraints may take together.
+    pub(super) budget: &'a Budget<'a>,
     json: OnceCell<Result<Json, JsonError>>,
+    yaml: OnceCell<Result<(), DocumentError>>,
     tree: OnceCell<Option<serde_json::Value>>,
     facts: OnceCell<predicate::Value>,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(text: &'a str) -> Subject<'a> {
-        Subject { text, json: OnceCell::new(), tree: OnceCell::new(), facts: OnceCell::new() }
+    pub(super) fn new(text: &'a str, budget: &'a Budget<'a>) -> Subject<'a> {
+        let (json, yaml, tree, facts) = (OnceCell::new(), OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Subject { text, budget, json, yaml, tree, facts }
+    }
+
+    /// Pays for reading the text as JSON, if that was not done yet.
+    pub(super) fn pay_for_json(&self) -> Result<(), TooMuch> {
+        let is_read = self.json.get().is_some();
+        Ok(self.budget.charge_bytes(if is_read { 0 } else { self.text.len().saturating_mul(JSON_WEIGHT) })?)
+    }
+
+    /// Whether the text is YAML.
+    pub(super) fn yaml(&self) -> Result<&Result<(), DocumentError>, TooMuch> {
+        if self.yaml.get().is_none() {
+            self.budget.charge_bytes(self.text.len().saturating_mul(YAML_WEIGHT))?;
+        }
+        self.budget.charge(1)?;
+        Ok(self.yaml.get_or_init(|| document::parse(self.text.as_bytes(), Format::Yaml).map(|_| ())))
     }
 
     /// The text as JSON.

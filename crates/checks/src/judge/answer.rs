@@ -7,7 +7,6 @@ use super::{End, Fault, Test, Value, text};
 use crate::compare::{Rules, equal, not_json};
 use crate::job::Language;
 use crate::render::{Notation, render};
-use crate::value::ValueError;
 
 /// What came of one check.
 pub(super) struct Check {
@@ -15,53 +14,33 @@ pub(super) struct Check {
     pub(super) fault: Option<Fault>,
     pub(super) expected: Option<String>,
     pub(super) actual: Option<String>,
-    pub(super) message: Option<Message>,
-}
-
-/// A message in full, and without anything the submission or the suite has put into it.
-pub(super) struct Message {
-    pub(super) open: String,
-    pub(super) hidden: String,
-}
-
-impl Message {
-    /// A message that tells nothing.
-    fn plain(text: &str) -> Message {
-        Message { open: text.to_owned(), hidden: text.to_owned() }
-    }
+    pub(super) message: Option<String>,
+    /// What is said instead where the check is hidden and the message holds something of the suite.
+    pub(super) hidden: Option<&'static str>,
 }
 
 impl Check {
     /// A check that could not be judged for a reason outside the submission.
-    pub(super) fn unjudged(message: Message) -> Check {
-        Check {
-            status: Status::Error,
-            fault: Some(Fault::Verifier),
-            expected: None,
-            actual: None,
-            message: Some(message),
-        }
-    }
-
-    /// The same, with a reason that tells nothing of the test.
     pub(super) fn broken(why: &str) -> Check {
-        Check::unjudged(Message::plain(why))
+        Check { fault: Some(Fault::Verifier), ..Check::unanswered(why.to_owned()) }
     }
 
     /// A check the submission gave no answer to.
-    fn unanswered(message: Message) -> Check {
+    fn unanswered(message: String) -> Check {
         Check {
             status: Status::Error,
             fault: Some(Fault::Submission),
             expected: None,
             actual: None,
             message: Some(message),
+            hidden: None,
         }
     }
 
-    fn answered(right: bool, actual: String, message: Option<Message>) -> Check {
+    fn answered(right: bool, actual: String, message: Option<String>) -> Check {
         let status = if right { Status::Pass } else { Status::Fail };
-        Check { status, fault: None, expected: None, actual: Some(actual), message: message.filter(|_| !right) }
+        let message = message.filter(|_| !right);
+        Check { status, fault: None, expected: None, actual: Some(actual), message, hidden: None }
     }
 }
 
@@ -77,7 +56,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             let right = text::equal(output, wanted, *rule);
-            let message = std::str::from_utf8(output).is_err().then(|| Message::plain("the output is no UTF-8"));
+            let message = std::str::from_utf8(output).is_err().then(|| "the output is no UTF-8".to_owned());
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
         }
         (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
@@ -96,14 +75,8 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
 fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
     match Value::decode(wire) {
         Ok(value) => judge(value),
-        Err(error @ ValueError::Unsupported(_)) => Check::unanswered(Message {
-            open: error.to_string(),
-            hidden: "a value of a type that can not be compared".to_owned(),
-        }),
-        // The channel is in the hands of the submission, so what can not be read is its doing.
-        Err(error @ (ValueError::Syntax(_) | ValueError::Malformed(_))) => {
-            Check::unanswered(Message { open: error.to_string(), hidden: "the answer can not be read".to_owned() })
-        }
+        // The channel is in the hands of the submission, so what cannot be read is its doing.
+        Err(error) => Check::unanswered(error.to_string()),
     }
 }
 
@@ -114,37 +87,27 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
             Check::answered(right, render(value, Notation::Json), None)
         }
         Some(name) => {
-            let open =
+            let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
-            let message = Message { open, hidden: "the answer holds what JSON has not".to_owned() };
             Check::answered(false, render(value, Notation::of(language)), Some(message))
         }
     }
 }
 
-/// Why there is no answer, in full.
-pub(super) fn message_of(end: &End) -> String {
-    unanswered(end).open
-}
-
-fn unanswered(end: &End) -> Message {
+/// Why there is no answer.
+pub(super) fn unanswered(end: &End) -> String {
     match end {
-        End::Raised { kind, text } if text.is_empty() => hiding(kind.clone(), "an exception"),
-        End::Raised { kind, text } => hiding(format!("{kind}: {text}"), "an exception"),
-        End::Timeout => Message::plain("timeout: no answer within the time of the check"),
-        End::TotalTimeout => Message::plain("timeout: no answer within the time of all checks together"),
-        End::MemoryLimit => Message::plain("memory limit: it needs more than `limits.memory_mb`"),
-        End::OutputLimit => Message::plain("output limit: it wrote more than `limits.output_bytes`"),
-        End::Signal(number) => hiding(format!("killed by {}", signal(*number)), "killed by a signal"),
-        End::Exit(status) => hiding(format!("ended with exit status {status}"), "ended without an answer"),
-        End::NoAnswer(why) => hiding(why.clone(), "ended without an answer"),
-        End::Value(_) | End::Text(_) | End::Ran { .. } | End::Unavailable(_) => Message::plain("no answer"),
+        End::Raised { kind, text } if text.is_empty() => kind.clone(),
+        End::Raised { kind, text } => format!("{kind}: {text}"),
+        End::Timeout => "timeout: no answer within the time of the check".to_owned(),
+        End::TotalTimeout => "timeout: no answer within the time of all checks together".to_owned(),
+        End::MemoryLimit => "memory limit: it needs more than `limits.memory_mb`".to_owned(),
+        End::OutputLimit => "output limit: it wrote more than `limits.output_bytes`".to_owned(),
+        End::Signal(number) => format!("killed by {}", signal(*number)),
+        End::Exit(status) => format!("ended with exit status {status}"),
+        End::NoAnswer(why) => why.clone(),
+        End::Value(_) | End::Text(_) | End::Ran { .. } | End::Unavailable(_) => "no answer".to_owned(),
     }
-}
-
-/// Even an exit status can carry a hidden input out, so a hidden message holds nothing the submission chose.
-fn hiding(open: String, hidden: &str) -> Message {
-    Message { open, hidden: hidden.to_owned() }
 }
 
 fn signal(number: i32) -> String {

@@ -2,11 +2,11 @@
 
 use proofmark_receipt::{Detail, Status};
 
-use super::answer::message_of;
+use super::answer::unanswered;
 use super::{End, Fault, faulted};
-use crate::command::Command;
-use crate::job::Outcome;
-use crate::report;
+use crate::command::{Command, Report, Runner};
+use crate::job::{Outcome, PROJECT_FOLDER};
+use crate::report::{self, Reported};
 
 /// The name of the one check of a command that reports no tests.
 const COMMAND: &str = "command";
@@ -15,6 +15,9 @@ const COMMAND: &str = "command";
 const MAX_LAST_WORDS: usize = 800;
 
 pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option<Fault>, Detail)> {
+    if let Some(why) = &command.unusable {
+        return vec![(Some(Fault::Submission), one(Status::Error, Some(why.clone())))];
+    }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
         [case] => Some(case),
         _ => None,
@@ -26,7 +29,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option
     let mut checks = match &case.end {
         End::Ran { status, output, errors, report } => ran(command, *status, output, errors, report.as_deref()),
         End::Unavailable(why) => return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.clone())))],
-        other => vec![one(Status::Error, Some(message_of(other)))],
+        other => vec![one(Status::Error, Some(unanswered(other)))],
     };
     let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
     checks.iter_mut().filter(|check| check.name == COMMAND).for_each(|check| check.elapsed_ms = Some(elapsed));
@@ -35,25 +38,34 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option
 
 fn ran(command: &Command, status: i32, output: &[u8], errors: &[u8], report: Option<&[u8]>) -> Vec<Detail> {
     let reported = match (&command.report, report) {
-        (Some(path), None) => {
+        (Report::File(path), None) => {
             let why = format!("the command left no report `{path}`; {}", last_words(output, errors));
             return vec![one(Status::Error, Some(why))];
         }
-        (Some(_), Some(bytes)) => Some(report::read(bytes)),
-        (None, _) if command.prints_report() => Some(report::read(output)),
-        (None, _) => report::found(output),
+        (Report::File(_), Some(bytes)) => report::read_file(bytes),
+        (Report::Stdout(form), _) => report::read(*form, output),
+        (Report::ExitStatus, _) if status == 0 => return vec![one(Status::Pass, None)],
+        (Report::ExitStatus, _) => {
+            let why = format!("exit status {status}; {}", last_words(output, errors));
+            return vec![one(Status::Fail, Some(why))];
+        }
     };
     match reported {
-        Some(Ok(details)) => agreeing(details, status),
-        Some(Err(bad)) => vec![one(Status::Error, Some(format!("{bad}; {}", last_words(output, errors))))],
-        None if status == 0 => vec![one(Status::Pass, None)],
-        None => vec![one(Status::Fail, Some(format!("exit status {status}; {}", last_words(output, errors))))],
+        Ok(tests) => agreeing(command, tests, status),
+        Err(bad) => vec![one(Status::Error, Some(format!("{bad}; {}", last_words(output, errors))))],
     }
 }
 
 /// The report, and an error of its own where the exit status says otherwise.
-fn agreeing(mut details: Vec<Detail>, status: i32) -> Vec<Detail> {
-    let well = details.iter().all(|detail| detail.status != Status::Fail && !broken(detail));
+fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Vec<Detail> {
+    if command.runner == Some(Runner::NodeTest) {
+        // Node reports a file that ran no tests as one test with the file's name, which passes.
+        let hollow =
+            |test: &&mut Reported| test.status == Status::Pass && !test.holds_tests && is_file(command, &test.name);
+        tests.iter_mut().filter(hollow).for_each(|test| test.skip(report::NO_TESTS));
+    }
+    let well = tests.iter().all(|test| test.status == Status::Pass || test.skipped);
+    let mut details: Vec<_> = tests.into_iter().enumerate().map(|(index, test)| report::detail(index, test)).collect();
     match (well, status) {
         (true, 0) | (false, 1..) => {}
         (true, _) => {
@@ -68,10 +80,11 @@ fn agreeing(mut details: Vec<Detail>, status: i32) -> Vec<Detail> {
     details
 }
 
-/// An error that is no skipped test.
-fn broken(detail: &Detail) -> bool {
-    let skipped = detail.message.as_deref().is_some_and(|message| message.starts_with("skipped"));
-    detail.status == Status::Error && !skipped
+/// Whether a name is that of a file of the project; in JUnit's XML node puts `test::` before it.
+fn is_file(command: &Command, name: &str) -> bool {
+    let name = name.strip_prefix("test::").unwrap_or(name);
+    let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/'));
+    below.is_some() || command.files.iter().any(|file| file.path == name)
 }
 
 fn one(status: Status, message: Option<String>) -> Detail {

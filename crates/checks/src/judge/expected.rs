@@ -1,6 +1,6 @@
 //! What the right answer of a check is, once it is known.
 
-use super::answer::{Check, Message};
+use super::answer::Check;
 use super::{End, Expected, Test, Value};
 use crate::job::Language;
 use crate::render::{Notation, render};
@@ -62,9 +62,8 @@ fn failed(end: &End) -> Check {
 }
 
 fn unusable(why: &str) -> Check {
-    const HIDDEN: &str = "the expected value can not be used";
-    Check::unjudged(Message {
-        open: format!("{HIDDEN}: {why}; mend the expression in `expected_output`"),
-        hidden: HIDDEN.to_owned(),
-    })
+    const HIDDEN: &str = "the expected value cannot be used";
+    // The reason may hold the expression.
+    let message = format!("{HIDDEN}: {why}; correct the expression in `expected_output`");
+    Check { hidden: Some(HIDDEN), ..Check::broken(&message) }
 }

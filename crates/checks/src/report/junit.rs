@@ -112,14 +112,18 @@ fn reported(case: Node<'_, '_>) -> Reported {
     let class = part("classname");
     let name = if class.is_empty() { part("name").to_owned() } else { format!("{class}::{}", part("name")) };
     let found = |tag: &str| case.children().find(|child| child.has_tag_name(tag));
-    let (status, message) = match (found("error"), found("failure"), found("skipped")) {
-        (Some(error), _, _) => (Status::Error, Some(said(error))),
-        (None, Some(failure), _) => (Status::Fail, Some(said(failure))),
-        (None, None, Some(skipped)) => (Status::Error, Some(format!("skipped: {}", said(skipped)))),
-        (None, None, None) => (Status::Pass, None),
+    let (status, message) = match (found("error"), found("failure")) {
+        (Some(error), _) => (Status::Error, Some(said(error))),
+        (None, Some(failure)) => (Status::Fail, Some(said(failure))),
+        (None, None) => (Status::Pass, None),
     };
     let seconds: Option<f64> = part("time").parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
-    Reported { name, status, message, elapsed_ms: seconds.map(|seconds| (seconds * 1000.0) as u64) }
+    let elapsed_ms = seconds.map(|seconds| (seconds * 1000.0) as u64);
+    let mut test = Reported { name, status, message, elapsed_ms, skipped: false, holds_tests: false };
+    if let (Status::Pass, Some(skipped)) = (status, found("skipped")) {
+        test.skip(&said(skipped));
+    }
+    test
 }
 
 fn said(node: Node<'_, '_>) -> String {

@@ -3,7 +3,7 @@
 
 use proofmark_receipt::Status;
 
-use super::{BadReport, Reported, bad};
+use super::{BadReport, NO_TESTS, Reported, bad};
 
 /// Whether the text holds TAP: its first line, or a plan.
 pub(super) fn begins(text: &str) -> bool {
@@ -30,7 +30,17 @@ struct Reader {
     planned: Option<usize>,
     /// Whether the line before reported a test of the outermost level.
     after_test: bool,
+    /// What was reported inside of the test whose own line is still to come.
+    inside: Inside,
     block: Option<Block>,
+}
+
+/// What an outermost test holds.
+#[derive(Default)]
+struct Inside {
+    tests: bool,
+    /// A plan of no tests.
+    empty_plan: bool,
 }
 
 /// A block of YAML, which belongs to the test before it.
@@ -58,6 +68,8 @@ impl Reader {
         } else if indent > 0 {
             let block = || Block { indent, of_outermost: after_test, in_message: false };
             self.block = (trimmed == "---").then(block);
+            self.inside.tests |= trimmed.starts_with("ok") || trimmed.starts_with("not ok");
+            self.inside.empty_plan |= plan(trimmed) == Some(0);
         } else {
             self.outermost(trimmed)?;
         }
@@ -73,9 +85,14 @@ impl Reader {
         {
             return Err(bad("the report contradicts itself: it has two plans"));
         }
-        let test = test(line, self.tests.len() + 1)?;
-        self.after_test = test.is_some();
-        self.tests.extend(test);
+        let Some(mut test) = test(line, self.tests.len() + 1)? else { return Ok(()) };
+        let inside = std::mem::take(&mut self.inside);
+        test.holds_tests = inside.tests;
+        if inside.empty_plan && !inside.tests {
+            no_tests(&mut test);
+        }
+        self.after_test = true;
+        self.tests.push(test);
         Ok(())
     }
 }
@@ -106,25 +123,32 @@ fn test(line: &str, due: usize) -> Result<Option<Reported>, BadReport> {
         Err(_) => described,
     };
     let name = name.strip_prefix("- ").unwrap_or(name);
-    let (status, message) = match (ok, directive) {
-        (_, Some(why)) => (Status::Error, Some(format!("skipped: {why}"))),
-        (true, None) => (Status::Pass, None),
-        (false, None) => (Status::Fail, None),
-    };
-    Ok(Some(Reported { name: unescaped(name), status, message, elapsed_ms: None }))
+    let status = if ok { Status::Pass } else { Status::Fail };
+    let name = unescaped(name);
+    let mut test = Reported { name, status, message: None, elapsed_ms: None, skipped: false, holds_tests: false };
+    if let Some(why) = directive {
+        test.skip(why);
+    }
+    Ok(Some(test))
 }
 
 /// Takes `# SKIP why` or `# TODO why` off the end of a line.
 fn directive(line: &str) -> (&str, Option<&str>) {
-    let hashes =
-        line.match_indices('#').filter(|(at, _)| !line.get(..*at).is_some_and(|before| before.ends_with('\\')));
-    for (at, _) in hashes {
-        let (before, said) = line.split_at(at);
-        let said = said.trim_start_matches('#').trim();
-        let word = said.get(..4).unwrap_or_default();
-        if word.eq_ignore_ascii_case("skip") || word.eq_ignore_ascii_case("todo") {
-            return (before, Some(said));
+    let line = line.trim_end();
+    let mut rest = line;
+    // Each run of `#` is looked at once: a hostile line holds nothing else.
+    while let Some((before, after)) = rest.split_once('#') {
+        let said = after.trim_start_matches('#');
+        // `\#` is a part of the name; the next one is not.
+        let escaped = before.ends_with('\\');
+        let begins = !escaped || said.len() < after.len();
+        let word = said.trim_start();
+        let kind = word.get(..4).filter(|_| begins).unwrap_or_default();
+        if kind.eq_ignore_ascii_case("skip") || kind.eq_ignore_ascii_case("todo") {
+            let name = line.get(..line.len() - after.len() - usize::from(!escaped)).unwrap_or_default();
+            return (name, Some(word));
         }
+        rest = said;
     }
     (line, None)
 }
@@ -133,7 +157,14 @@ fn unescaped(name: &str) -> String {
     name.replace("\\#", "#").replace("\\\\", "\\")
 }
 
-/// Takes the time and the error from a line of a test's block.
+/// A suite without tests tested nothing.
+fn no_tests(test: &mut Reported) {
+    if test.status == Status::Pass {
+        test.skip(NO_TESTS);
+    }
+}
+
+/// Takes the time, the kind and the error from a line of a test's block.
 fn note(test: &mut Reported, block: &mut Block, line: &str) {
     let trimmed = line.trim();
     if trimmed.is_empty() || line.len() - line.trim_start().len() > block.indent {
@@ -148,6 +179,8 @@ fn note(test: &mut Reported, block: &mut Block, line: &str) {
     let value = value.trim();
     match key {
         "duration_ms" => test.elapsed_ms = value.parse::<f64>().ok().map(|time| time.clamp(0.0, 1e12) as u64),
+        // Node's word for a `describe`.
+        "type" if value.trim_matches(['\'', '"']) == "suite" && !test.holds_tests => no_tests(test),
         "error" | "message" if test.message.is_none() && test.status == Status::Fail => {
             block.in_message = value.starts_with(['|', '>']);
             let said = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };

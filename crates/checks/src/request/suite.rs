@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use proofmark_receipt::json::Json;
 
-use super::embedded;
 use super::{
-    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, entrypoint, one_of,
-    shown,
+    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, comparison,
+    embedded, entrypoint, one_of, shown,
 };
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::job::Language;
 use crate::value::Value;
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
-const SUITE_FIELDS: [&str; 9] =
-    ["language", "runtime", "mode", "entrypoint", "tests", "limits", "compare", "tolerance", "reveal"];
+const SUITE_FIELDS: [&str; 10] =
+    ["language", "runtime", "mode", "entrypoint", "tests", "limits", "compare", "tolerance", "reveal", "salt"];
 
 /// Reads a verification block of the kind `test_suite`.
 pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
@@ -163,6 +162,7 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
         Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
         Mode::Expression => {
             let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
+            comparison::refuse(&input, rules.language)?;
             let right = expression(&expected)?;
             let literal = Value::literal(rules.language, &right);
             (expression(&input)?, literal.map_or(Expected::Expression(right), Expected::Value))

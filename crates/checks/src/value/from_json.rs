@@ -6,8 +6,8 @@ use super::{Integer, Value};
 use crate::job::Language;
 
 impl Value {
-    /// The value the language's own JSON reader makes of a document: Python reads a number without fraction and
-    /// exponent as an integer of any size, JavaScript reads every number as a double.
+    /// The value the language's own JSON reader makes of a document: a number without fraction and exponent is an integer,
+    /// in JavaScript a safe one; any other number is a double.
     pub fn from_json(json: &Json, language: Language) -> Value {
         let read = |item: &Json| Value::from_json(item, language);
         match json {
@@ -26,8 +26,15 @@ impl Value {
 fn number(token: &Number, language: Language) -> Value {
     match (language, Integer::new(token.as_str())) {
         (Language::Python | Language::Bash, Some(integer)) => Value::Int(integer),
-        (Language::Python | Language::Bash, None) | (Language::JavaScript, _) => {
+        // As the sandbox hands over the numbers of JavaScript.
+        (Language::JavaScript, Some(integer)) if integer.to_i128().is_some_and(is_safe) => Value::Int(integer),
+        (Language::Python | Language::Bash | Language::JavaScript, _) => {
             Value::Float(token.as_str().parse().unwrap_or(f64::NAN))
         }
     }
+}
+
+/// Whether a number of JavaScript is this integer and no other.
+fn is_safe(integer: i128) -> bool {
+    integer.unsigned_abs() < 1 << 53
 }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{ChainHead, Receipt};
-use proofmark_verifier::{DecisionsWanted, KeptDecision, Store, a2a, chain_head, decisions_head};
+use proofmark_verifier::{DecisionsWanted, KeptDecision, Store, Tenant, a2a, chain_head, decisions_head};
 
 use super::read;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 
 /// How many decisions are read at once.
 const DECISIONS_AT_ONCE: usize = 1_000;
@@ -30,6 +31,9 @@ pub(crate) struct Export {
     /// Every receipt of this chain, in order
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
+    /// The chain is of this tenant of a server
+    #[arg(long, value_name = "NAME", requires = "chain", default_value_t = Tenant::LOCAL)]
+    tenant: Tenant,
     /// Every decision, in order: they are one chain
     #[arg(long, conflicts_with_all = ["chain", "format"])]
     decisions: bool,
@@ -67,7 +71,7 @@ impl Form {
 
 impl Export {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         if !self.ids.is_empty() {
             for id in &self.ids {
                 writeln!(out, "{}", self.format.text(&read::stored(id, self.store.as_deref(), config)?))?;
@@ -78,7 +82,7 @@ impl Export {
         match (&self.chain, self.head) {
             (_, true) => writeln!(out, "{}", self.signed_head(&store, config)?.to_text())?,
             (Some(chain), false) => {
-                let receipts = store.chain(chain)?;
+                let receipts = store.of(&self.tenant).chain(chain)?;
                 if receipts.is_empty() {
                     bail!("export the chain `{chain}`: the store has none of that name");
                 }
@@ -95,7 +99,7 @@ impl Export {
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
         Ok(match &self.chain {
-            Some(chain) => chain_head(store, chain, &key)?,
+            Some(chain) => chain_head(&store.of(&self.tenant), chain, &key)?,
             None => decisions_head(store, &key)?,
         })
     }
@@ -104,8 +108,9 @@ impl Export {
 /// Writes all decisions, oldest first. The store lists the newest first, so where each page begins is remembered, and
 /// what the newest page holds, which others may be added to meanwhile.
 fn write_decisions(out: &mut impl Write, store: &Store) -> anyhow::Result<()> {
-    let page =
-        |after| store.decisions(&DecisionsWanted { limit: DECISIONS_AT_ONCE, after, ..DecisionsWanted::default() });
+    let page = |after| {
+        store.all_tenants_decisions(&DecisionsWanted { limit: DECISIONS_AT_ONCE, after, ..DecisionsWanted::default() })
+    };
     let newest = page(None)?;
     let mut starts = Vec::new();
     let mut next = newest.next;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_receipt::{Receipt, Verdict};
-use proofmark_verifier::{Cursor, Filter};
+use proofmark_verifier::{Cursor, Filter, Tenant};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// List the receipts in the store, newest first
@@ -29,6 +30,9 @@ pub(crate) struct List {
     /// Only those of this chain
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
+    /// Only those of this tenant of a server, or of `local`, the command line
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<Tenant>,
     /// At most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
@@ -46,7 +50,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = config.existing_store(self.store.as_deref())?;
-        let page = store.list(&Filter {
+        let filter = Filter {
             verdict: self.verdict,
             tier: self.tier,
             task_id: self.task,
@@ -54,8 +58,12 @@ impl List {
             limit: self.limit,
             after: self.after,
             ..Filter::default()
-        })?;
-        let mut out = std::io::stdout().lock();
+        };
+        let page = match &self.tenant {
+            Some(tenant) => store.of(tenant).list(&filter)?,
+            None => store.all_tenants_receipts(&filter)?,
+        };
+        let mut out = out::stdout();
         let paint = Paint::for_stdout();
         for receipt in page.receipts.iter().map(|kept| &kept.receipt) {
             match self.json {
@@ -63,9 +71,12 @@ impl List {
                 false => writeln!(out, "{}", line(receipt, paint))?,
             }
         }
+        drop(out);
+        if page.unreadable > 0 {
+            out::say(format_args!("{} receipts were left out: they are not as they were kept", page.unreadable));
+        }
         if let Some(next) = page.next {
-            drop(out);
-            eprintln!("there are more: go on with --after {next}");
+            out::say(format_args!("there are more: go on with --after {next}"));
         }
         Ok(Exit::Yes)
     }

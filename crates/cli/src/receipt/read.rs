@@ -37,9 +37,17 @@ pub(crate) fn texts(argument: &str, store: Option<&Path>, config: &Config) -> an
 /// The one stored receipt whose id begins like this.
 pub(crate) fn stored(prefix: &str, path: Option<&Path>, config: &Config) -> anyhow::Result<Receipt> {
     let store = config.existing_store(path)?;
-    let found = store.find(prefix)?;
+    let found = store.all_tenants_find(prefix)?;
     match found.as_slice() {
-        [id] => store.receipt(id)?.ok_or_else(|| anyhow!("find receipt `{prefix}`: it is gone from the store")),
+        [id] => {
+            let gone = || anyhow!("find receipt `{prefix}`: it is gone from the store");
+            let kept = store.all_tenants_receipt(id)?.ok_or_else(gone)?;
+            if kept.others > 0 {
+                let issuers = "that of the command line, or else one issued here, is taken";
+                crate::out::say(format_args!("{} more receipts in the store have the id {id}: {issuers}", kept.others));
+            }
+            Ok(kept.receipt)
+        }
         [] => bail!(
             "find receipt `{prefix}`: neither a file nor in the store; list what is there with `proofmark receipt list`"
         ),

@@ -10,6 +10,7 @@ use proofmark_receipt::Receipt;
 use super::read;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::out;
 use crate::paint::Paint;
 use crate::summary;
 
@@ -30,7 +31,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         for text in read::texts(&self.receipt, self.store.as_deref(), config)? {
             let receipt = Receipt::parse(&text.bytes).with_context(|| format!("read the receipt `{}`", text.label))?;
             match self.json {

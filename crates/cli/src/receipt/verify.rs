@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignerId, Verification, verify_links,
+    Answer, ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignedEnd, SignerId, Verification, verify_links,
 };
 use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
@@ -16,6 +16,7 @@ use super::read::{self, Text};
 use crate::config::{self, Config};
 use crate::exit::Exit;
 use crate::input;
+use crate::out;
 use crate::paint::{Paint, tame};
 
 /// Check receipts offline: format, hash, signature, signer
@@ -34,7 +35,7 @@ pub(crate) struct Verify {
     /// Receipts: files of one, or of one a line; ids in the store; - for standard input
     #[arg(required = true, value_name = "FILE|ID|-")]
     receipts: Vec<String>,
-    /// Trust this signer: a public key file (PEM, JWK, JWK set) or a signer id
+    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// The canonical form the issuer hashes: vrf, jcs, py-utf8 or py-ascii
@@ -43,7 +44,7 @@ pub(crate) struct Verify {
     /// Check that the receipts, in this order, are one whole chain
     #[arg(long)]
     chain: bool,
-    /// The signed head of the chain, so that a chain cut short shows
+    /// The signed head of the chain, so that a chain cut short shows: by the key that signed every receipt, or a trusted one
     #[arg(long, value_name = "FILE", requires = "chain")]
     head: Option<PathBuf>,
     /// Look ids up in this database
@@ -78,7 +79,7 @@ impl Verify {
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
         let (head, head_exit) = self.head(trusted)?;
-        let checked = verify_links(&links, head.as_ref());
+        let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
         let (answer, code, cause) = match &checked {
             Ok(()) => ("valid", None, None),
             Err(error) => ("invalid", Some(error.code()), Some(error.to_string())),
@@ -91,7 +92,7 @@ impl Verify {
                 line.insert("length", receipts.len() as u64);
                 line.insert("answer", answer);
                 insert_cause(&mut line, code, cause.as_deref());
-                writeln!(std::io::stdout().lock(), "{}", Json::from(line).to_text())?;
+                writeln!(out::stdout(), "{}", Json::from(line).to_text())?;
             }
             false => write_line(answer, &label, code, cause.as_deref())?,
         }
@@ -113,12 +114,12 @@ impl Verify {
     fn print(&self, label: &str, checked: &Checked) -> anyhow::Result<()> {
         if self.json {
             let line = checked.to_json(label).to_text();
-            writeln!(std::io::stdout().lock(), "{line}")?;
+            writeln!(out::stdout(), "{line}")?;
             return Ok(());
         }
         let Verification { answer, trust, signer, hint } = &checked.verification;
         write_line(answer.as_str(), label, answer.code(), answer.cause().as_deref())?;
-        let mut out = std::io::stdout().lock();
+        let mut out = out::stdout();
         if let Some(profile) = hint {
             writeln!(out, "  it would verify under `--profile {profile}`: its issuer hashes another canonical form")?;
         }
@@ -165,7 +166,7 @@ fn insert_cause(line: &mut Object, code: Option<&str>, cause: Option<&str>) {
 fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
     let painted = if answer == Answer::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
-    let mut out = std::io::stdout().lock();
+    let mut out = out::stdout();
     writeln!(out, "{painted} {}", tame(label))?;
     if let (Some(code), Some(cause)) = (code, cause) {
         writeln!(out, "  {code}: {}", tame(cause))?;

@@ -1,3 +1,5 @@
+use proofmark_receipt::{ChainHead, Receipt, SigningKey, Timestamp};
+
 use crate::run::{Place, RIGHT, WRONG, request};
 
 /// A place with a chain of three, its export and its head.
@@ -42,6 +44,27 @@ fn every_way_to_tamper_with_a_chain_has_a_name() {
         assert_eq!(done.code, 1, "{name}: {done:?}");
         assert!(done.stdout.contains(name), "{name}: {done:?}");
     }
+}
+
+#[test]
+fn a_chain_cut_off_does_not_pass_with_the_head_of_a_stranger() {
+    let (place, receipts, _) = chained();
+    let tip = Receipt::parse(receipts[1].as_bytes()).unwrap().tip().unwrap();
+    let stranger = SigningKey::from_seed([9; 32]);
+    let head = ChainHead::sign("work", &tip, &Timestamp::from_unix_millis(0), &stranger).unwrap();
+    let head = place.file("forged.json", head.to_text());
+    let cut = place.file("cut.jsonl", receipts[..2].join("\n"));
+    let check = |more: &[&str]| {
+        let done = place.run(&[&["receipt", "verify", &cut, "--chain", "--head", &head], more].concat());
+        (done.code, done.stdout.contains("untrusted_head"), done)
+    };
+    let unasked = check(&["--json"]);
+    assert_eq!((unasked.0, unasked.1), (1, true), "{:?}", unasked.2);
+    let own = Receipt::parse(receipts[0].as_bytes()).unwrap().signature().unwrap().signer_id.clone();
+    let stranger = stranger.signer().to_string();
+    assert_eq!(check(&["--trust", &own]).0, 1);
+    let trusted = check(&["--trust", &own, "--trust", &stranger]);
+    assert_eq!((trusted.0, trusted.1), (0, false), "{:?}", trusted.2);
 }
 
 #[test]

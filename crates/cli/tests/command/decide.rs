@@ -92,6 +92,33 @@ fn a_changed_argument_voids_approval_and_replay() {
 }
 
 #[test]
+fn only_a_trusted_signers_receipt_replays_as_the_same() {
+    let story = Story::new();
+    let request = example("request.json");
+    let blocked = story.decide(&request, &[]).stdout;
+    let policy = example("policy.yaml");
+    let replay = |text: &str, trust: &[&str]| {
+        let file = story.place.file("replayed.json", text);
+        story.place.run(&[&["decide", &request, "--policy", &policy, "--replay", &file], trust].concat())
+    };
+    let [issuer, reviewer] = &story.trusted;
+    let same = replay(&blocked, &["--trust", issuer]);
+    assert_eq!(same.code, 0, "{same:?}");
+    assert!(same.stdout.starts_with("same") && same.stdout.contains(issuer.as_str()), "{same:?}");
+    assert!(same.stdout.contains("not compared: decision_id"), "{same:?}");
+    // Without `--trust` the own key's receipts count, and nobody else's.
+    assert_eq!(replay(&blocked, &[]).code, 0);
+    let stranger = replay(&blocked, &["--trust", reviewer]);
+    assert!(stranger.code == 1 && stranger.stdout.starts_with("untrusted"), "{stranger:?}");
+    let tampered = replay(&blocked.replace("\"decision_id\":\"", "\"decision_id\":\"x"), &["--trust", issuer]);
+    assert!(tampered.code == 1 && tampered.stdout.starts_with("invalid"), "{tampered:?}");
+    let Json::Object(mut document) = Json::parse(blocked.as_bytes()).unwrap() else { panic!("{blocked}") };
+    document.remove("signature");
+    let unsigned = replay(&Json::Object(document).to_text(), &["--trust", issuer]);
+    assert!(unsigned.code == 2 && unsigned.stdout.starts_with("undecidable"), "{unsigned:?}");
+}
+
+#[test]
 fn a_retry_is_admitted_only_when_its_conditions_hold() {
     let story = Story::new();
     let request = example("request.json");
@@ -105,7 +132,7 @@ fn tables_of_cases_run_and_measure_a_policy() {
     let place = Place::new();
     let cases = example("cases.yaml");
     let done = place.run(&["policy", "test", &cases]);
-    assert!(done.code == 0 && done.stdout.contains("5 of 5"), "{done:?}");
+    assert!(done.code == 0 && done.stdout.contains("6 of 6"), "{done:?}");
     let done = place.run(&["policy", "coverage", &cases]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(place.run(&["policy", "explain", &example("policy.yaml")]).stdout.contains("deploy"));
@@ -131,6 +158,7 @@ fn bad_input_is_never_an_allow() {
         assert!(!done.stdout.contains("\"safe_to_execute\":true"), "{name}: {done:?}");
     }
     let policy = std::fs::read_to_string(example("policy.yaml")).unwrap();
+    let policy = policy.replace("../sort.json", &project_file("examples/sort.json"));
     let typo = story.place.file("typo.yaml", policy.replace("taint.exists", "taimt.exists"));
     let done = story.place.run(&["decide", &example("request.json"), "--policy", &typo]);
     assert!(done.code == 2 && done.stderr.contains("taint") && done.stderr.contains('^'), "{done:?}");

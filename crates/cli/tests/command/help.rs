@@ -60,4 +60,7 @@ fn the_doctor_names_levels_and_runtimes() {
     assert!(done.stdout.contains("level A") && done.stdout.contains("python"), "{done:?}");
     let json = place.run(&["doctor", "--json"]);
     assert!(json.stdout.starts_with("{\"levels\":["), "{json:?}");
+    assert!(done.stdout.contains("  memory   ") && done.stdout.contains("control groups"), "{done:?}");
+    let counted = ["{\"counted_by\":\"control-groups\",\"folder\":", "{\"counted_by\":\"sum\",\"lacking\":"];
+    assert!(counted.iter().any(|memory| json.stdout.contains(&format!("\"memory\":{memory}"))), "{json:?}");
 }

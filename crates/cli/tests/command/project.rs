@@ -304,3 +304,159 @@ fn a_folder_that_can_not_be_verified_is_named() {
         assert!(done.code == 2 && done.stderr.contains(words), "{arguments:?}: {done:?}");
     }
 }
+
+/// The attack: a report made beforehand, and a runner told to run nothing.
+#[test]
+fn a_report_that_was_submitted_is_no_report() {
+    let place = Place::new();
+    let stale = project(
+        &[("run.sh", "exit 0"), ("report.xml", REPORT)],
+        &["bash", "run.sh"],
+        &[("report", Json::from("report.xml"))],
+    );
+    let receipt = place.receipt(&stale, &[]);
+    assert_eq!((receipt.verdict(), only(&receipt).status), (Verdict::Fail, Status::Error), "{}", receipt.to_text());
+    assert!(only(&receipt).message.as_deref().unwrap().contains("left no report"));
+    let Some(path) = pytest() else { return };
+    let files = [
+        (".proofmark-report.xml", REPORT),
+        ("pytest.ini", "[pytest]\naddopts = --help\n"),
+        ("test_a.py", "def test_a():\n    assert False\n"),
+    ];
+    let request = project(&files, &["pytest"], &[("packages", Json::Bool(true))]);
+    let done = place.run_with(&["verify", &place.file("r.json", request), "--json"], &[("PATH", &path)], b"");
+    let receipt = parsed(&done);
+    assert_eq!((done.code, receipt.verdict()), (1, Verdict::Fail), "{done:?}");
+    assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("submission")));
+}
+
+#[test]
+fn tests_of_unittest_are_checks_of_their_own() {
+    let place = Place::new();
+    let tests = "import unittest, calc
+class Calc(unittest.TestCase):
+    def test_sum(self):
+        self.assertEqual(calc.total([1, 2]), 3)
+    def test_many(self):
+        for n in range(3):
+            with self.subTest(n=n):
+                self.assertEqual(calc.total([n]), n)
+    @unittest.skip('not # now')
+    def test_later(self):
+        pass
+    @unittest.expectedFailure
+    def test_known(self):
+        self.fail()
+";
+    let command: [&[&str]; 2] = [&["python3", "-m", "unittest"], &["python3", "-m", "unittest", "-v", "test_calc"]];
+    let request = |calc: &str, tests: &str, command: &[&str]| {
+        project(&[("calc.py", calc), ("test_calc.py", tests)], command, &[])
+    };
+    for command in command {
+        let receipt = place.receipt(&request("total = sum", tests, command), &[]);
+        assert_eq!(receipt.results().total, 4, "{}", receipt.to_text());
+        assert_eq!(names(&receipt, Status::Pass), ["test_calc.Calc.test_many", "test_calc.Calc.test_sum"]);
+        assert_eq!(names(&receipt, Status::Error), ["test_calc.Calc.test_known", "test_calc.Calc.test_later"]);
+    }
+    let wrong = place.receipt(&request("def total(xs):\n    return 3", tests, command[0]), &[]);
+    assert_eq!(names(&wrong, Status::Pass), ["test_calc.Calc.test_sum"], "{}", wrong.to_text());
+    assert_eq!(names(&wrong, Status::Fail).len(), 3, "{}", wrong.to_text());
+    let cheats = [
+        "import sys\nsys.exit(0)",
+        "import os\nos._exit(0)",
+        "import unittest\nunittest.main = print\nraise SystemExit",
+    ];
+    for calc in cheats {
+        let receipt = place.receipt(&request(calc, tests, command[0]), &[]);
+        assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());
+    }
+    // The runner is Python's own.
+    let shadow = [("unittest.py", "raise SystemExit(0)"), ("test_a.py", "import os")];
+    let shadowed = place.receipt(&project(&shadow, command[0], &[]), &[]);
+    assert!(only(&shadowed).message.as_deref().unwrap().contains("no tests"), "{}", shadowed.to_text());
+    let none = place.receipt(&request("", "import calc", command[0]), &[]);
+    assert_eq!(none.verdict(), Verdict::Fail, "{}", none.to_text());
+    assert!(only(&none).message.as_deref().unwrap().contains("no tests"), "{}", none.to_text());
+}
+
+#[test]
+fn a_file_of_node_that_leaves_on_load_does_not_pass() {
+    let place = Place::new();
+    let tests = "const test = require('node:test'); require('./a.js'); test('one', () => {}); test('two', () => {});";
+    let verdict = |a: &str, tests: &str| {
+        place.receipt(&project(&[("a.js", a), ("a.test.js", tests)], &["node", "--test"], &[]), &[])
+    };
+    assert_eq!(verdict("", tests).results().passed, 2);
+    for (a, tests) in [("process.exit(0)", tests), ("", ""), ("", "require('node:test').describe('a', () => {});")] {
+        let receipt = verdict(a, tests);
+        assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());
+        assert!(only(&receipt).message.as_deref().unwrap().contains("no tests"), "{}", receipt.to_text());
+    }
+}
+
+#[test]
+fn the_fault_is_of_whoever_made_it() {
+    let place = Place::new();
+    let own = Json::parse(br#"{"run.sh": "true"}"#).unwrap();
+    let tree = project(&[("run.sh/x", ""), ("a", "")], &["bash", "run.sh"], &[("files", own)]);
+    let receipt = place.receipt(&tree, &[]);
+    assert_eq!(receipt.verdict(), Verdict::Fail, "{}", receipt.to_text());
+    assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("submission")));
+    let deep: Vec<String> = (0..60).map(|index| format!("{index}/{}x", "a/".repeat(200))).collect();
+    let files: Vec<(&str, &str)> = deep.iter().map(|path| (path.as_str(), "")).collect();
+    let receipt = place.receipt(&project(&files, &["bash", "-c", "true"], &[]), &[]);
+    assert_eq!(receipt.verdict(), Verdict::Fail, "{}", receipt.to_text());
+    assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("submission")));
+
+    // Without `packages` the command has only what is installed beside the interpreter.
+    let printing = [("a.py", "print('No module named pytest')")];
+    let lacking = place.file("lacking.json", project(&printing, &["pytest"], &[]));
+    let done = place.run(&["verify", &lacking, "--json"]);
+    let receipt = parsed(&done);
+    if only(&receipt).message.as_deref().unwrap().contains("no tests") {
+        println!("skipped: pytest is installed beside this host's interpreter");
+        return;
+    }
+    assert_eq!((done.code, receipt.verdict()), (2, Verdict::Error), "{done:?}");
+    assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("verifier")));
+    let message = only(&receipt).message.as_deref().unwrap();
+    assert!(message.contains("`pytest`") && message.contains("packages: true"), "{message}");
+}
+
+#[test]
+fn a_folder_is_read_within_bounds() {
+    let place = Place::new();
+    let verify = |folder: &str| place.run(&["verify", "--dir", folder, "--", "bash", "-c", "true"]);
+    place.file("sparse/a.txt", "a");
+    fs::File::create(place.path("sparse/b.bin")).unwrap().set_len(4 << 30).unwrap();
+    let started = std::time::Instant::now();
+    let done = verify("sparse");
+    assert!(done.code == 2 && done.stderr.contains("b.bin") && done.stderr.contains("16777216"), "{done:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    fs::create_dir_all(place.path(&format!("deep/{}", "a/".repeat(80)))).unwrap();
+    let done = verify("deep");
+    assert!(done.code == 2 && done.stderr.contains("64 deep"), "{done:?}");
+    (0..5_001).for_each(|index| drop(place.file(&format!("many/{index}"), "")));
+    let done = verify("many");
+    assert!(done.code == 2 && done.stderr.contains("5000 files"), "{done:?}");
+}
+
+#[test]
+fn hidden_tests_keep_their_names_and_times() {
+    let place = Place::new();
+    let text =
+        "echo 'TAP version 14'; echo '1..1'; echo 'ok 1 - secret'; echo '  ---'; echo '  duration_ms: 7'; echo '  ...'";
+    let more = [
+        ("report", Json::from("stdout:tap")),
+        ("reveal", Json::from("none")),
+        ("salt", Json::from("0123456789abcdef")),
+    ];
+    let request = project(&[("run.sh", text)], &["bash", "run.sh"], &more);
+    let receipt = place.receipt(&request, &[]);
+    assert_eq!(receipt.verdict(), Verdict::Pass, "{}", receipt.to_text());
+    let text = receipt.to_text();
+    assert!(!text.contains("secret") && !text.contains("_ms") && !text.contains("0123456789abcdef"), "{text}");
+    let bare = project(&[("run.sh", "")], &["bash", "run.sh"], &more[1..2]);
+    let done = place.run(&["verify", &place.file("r.json", bare)]);
+    assert!(done.code == 2 && done.stderr.contains("verification.salt"), "{done:?}");
+}

@@ -1,3 +1,5 @@
+use proofmark_receipt::{Json, SignerId, SigningKey, sign_document};
+
 use crate::run::{Place, RIGHT, WRONG, request};
 
 #[test]
@@ -95,4 +97,73 @@ fn a_damaged_store_is_said_and_left_alone() {
     assert_eq!(done.code, 2, "{done:?}");
     assert!(done.stderr.contains("proofmark.db"), "{done:?}");
     assert_eq!(std::fs::read(&store).unwrap(), garbage);
+}
+
+/// The document signed by the key with this seed, as decisions are.
+fn signed(document: &str, seed: u8) -> String {
+    let Ok(Json::Object(mut document)) = Json::parse(document.as_bytes()) else { panic!("{document}") };
+    sign_document(&mut document, &SigningKey::from_seed([seed; 32])).unwrap();
+    Json::from(document).to_text()
+}
+
+#[test]
+fn no_signed_document_passes_for_a_receipt_by_its_type() {
+    let place = Place::new();
+    let receipt = place.receipt(&request(RIGHT), &[]).to_text();
+    let typed = |word: &str| receipt.replacen('{', &format!("{{\"receipt_type\":\"{word}\","), 1);
+    let bare = r#"{"receipt_type":"verifiedx_decision_receipt","outcome":"allow","safe_to_execute":true}"#;
+    for (document, code, cause) in [
+        // A stranger signs again what the verifier's key is named in.
+        (signed(&typed("x"), 9), 1, "issuer_key_mismatch"),
+        (signed(&typed("verifiedx_decision_receipt"), 9), 1, "issuer_key_mismatch"),
+        (typed("verifiedx_decision_receipt"), 1, "content_hash_mismatch"),
+        (signed(r#"{"receipt_type":"x","note":"pay"}"#, 9), 2, "missing_field"),
+        (signed(r#"{"receipt_type":1}"#, 9), 2, "missing_field"),
+        (signed(bare, 9), 2, "missing_field"),
+        (signed(r#"{"note":"pay"}"#, 9), 2, "missing_field"),
+    ] {
+        let done = place.run(&["receipt", "verify", &place.file("document.json", &document), "--json"]);
+        assert!(done.code == code && done.stdout.contains(&format!("\"cause\":\"{cause}\"")), "{document}: {done:?}");
+    }
+}
+
+#[test]
+fn what_no_signature_covers_makes_no_receipt_valid() {
+    let place = Place::new();
+    let receipt = place.receipt(&request(RIGHT), &[]);
+    let text = receipt.to_text();
+    let signer: SignerId = receipt.signature().unwrap().signer_id.parse().unwrap();
+    let tail = format!("\"signer_id\":\"{signer}\"");
+    for (changed, code, cause) in [
+        (text.replace(&tail, &format!("{tail},\"note\":\"paid\"")), 2, "unsigned_member"),
+        (text.replace(&tail, &format!("\"signer_id\":\"{}\"", signer.did_key())), 2, "invalid_signer_id"),
+    ] {
+        assert_ne!(changed, text);
+        let done = place.run(&["receipt", "verify", &place.file("changed.json", &changed), "--json"]);
+        assert!(done.code == code && done.stdout.contains(&format!("\"cause\":\"{cause}\"")), "{changed}: {done:?}");
+    }
+}
+
+#[test]
+fn a_signer_id_to_trust_is_never_a_file_of_that_name() {
+    let place = Place::new();
+    let receipt = place.receipt(&request(RIGHT), &[]);
+    let file = place.file("r.json", receipt.to_text());
+    let own: SignerId = receipt.signature().unwrap().signer_id.parse().unwrap();
+    let stranger = SigningKey::from_seed([9; 32]).signer();
+    // The ids have slashes in base64 only, which would be folders; the raw key is chosen without.
+    let plain = (0..=255_u8).map(|seed| SigningKey::from_seed([seed; 32]).signer());
+    let plain = plain.map(|signer| signer.to_string()).find(|text| !text.contains('/')).unwrap();
+    for named in [stranger.did_key(), plain, format!("ed25519:{}", "0f".repeat(32))] {
+        place.file(&named, own.to_public_pem());
+        let done = place.run(&["receipt", "verify", &file, "--trust", &named]);
+        assert!(done.code == 1 && done.stdout.contains("signer untrusted"), "{named}: {done:?}");
+        let done = place.run(&["receipt", "verify", &file, "--trust", &format!("./{named}")]);
+        assert!(done.code == 0 && done.stdout.contains("signer trusted"), "{named}: {done:?}");
+    }
+    for damaged in ["ed25519:0f", "did:key:z6Mk", "MCowBQYDK2VwAyEAshort"] {
+        place.file(damaged, own.to_public_pem());
+        let done = place.run(&["receipt", "verify", &file, "--trust", damaged]);
+        assert!(done.code == 2 && done.stderr.contains(&format!("./{damaged}")), "{damaged}: {done:?}");
+    }
 }

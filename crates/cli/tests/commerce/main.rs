@@ -74,6 +74,8 @@ fn an_evaluation_names_the_receipt_that_is_kept() {
     let evaluation = object(&done.stdout);
     assert_eq!(evaluation.get("approved"), Some(&Json::Bool(true)));
     assert_eq!(evaluation.get("score").unwrap().to_text(), "1.0");
+    assert_eq!(evaluation.get("trust").unwrap().as_str(), Some("trusted"));
+    assert_eq!(evaluation.get("issued_here"), Some(&Json::Bool(true)));
     let metadata = evaluation.get("metadata").unwrap().as_object().unwrap();
     let id = metadata.get("vrf_receipt_id").unwrap().as_str().unwrap();
     let kept = proofmark(home.path(), &["receipt", "export", id], b"");
@@ -116,6 +118,11 @@ fn a_receipt_goes_through_a_header_and_comes_back_byte_for_byte() {
         let verified = proofmark(home.path(), &["receipt", "verify", "-"], &decoded.stdout);
         assert!(verified.status.success(), "{}", said(&verified));
     }
+    let receipt = proofmark(home.path(), &["verify", &example("sort.json"), "--json"], b"").stdout;
+    let changed = String::from_utf8(receipt).unwrap().replace("acp-tx-789", "acp-tx-790");
+    let refused = proofmark(home.path(), &["x402", "encode", "-"], changed.as_bytes());
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(refused.stdout.is_empty() && said(&refused).contains("changed after signing"), "{}", said(&refused));
     let garbage = proofmark(home.path(), &["x402", "decode", "no base64"], b"");
     assert_eq!(garbage.status.code(), Some(2));
     assert!(said(&garbage).contains("neither base64"), "{}", said(&garbage));

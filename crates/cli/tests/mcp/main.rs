@@ -236,7 +236,7 @@ fn keys_hold_and_tenants_do_not_see_each_others_decisions() {
         let made = Command::new(BINARY).args(["api-key", id, "--role", "agent", "--tenant", tenant]).output().unwrap();
         (String::from_utf8(made.stderr).unwrap().trim().to_owned(), String::from_utf8(made.stdout).unwrap())
     };
-    let ((ours, one), (theirs, two)) = (key("bot", "acme/shop"), key("eve", "other/shop"));
+    let ((ours, one), (theirs, two)) = (key("bot", "acme.shop"), key("eve", "other.shop"));
     let file = home.path().join("keys.json");
     std::fs::write(&file, format!("{{\"keys\": [{one},{two}]}}")).unwrap();
     let (_server, address) = served(home.path(), &["--api-keys", file.to_str().unwrap()]);

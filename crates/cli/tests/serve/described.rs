@@ -34,8 +34,8 @@ fn schemathesis_finds_nothing_without_keys() {
 fn schemathesis_finds_nothing_with_keys() {
     let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
     let home = TempDir::new().unwrap();
-    let (admin, one) = new_key("eve", "admin", "acme/shop");
-    let (agent, two) = new_key("bot", "agent", "acme/shop");
+    let (admin, one) = new_key("eve", "admin", "acme.shop");
+    let (agent, two) = new_key("bot", "agent", "acme.shop");
     let file = keys_file(home.path(), &[&one, &two]);
     let server = Server::start(home.path(), &["--api-keys", &file]);
     let admin = format!("Authorization: Bearer {admin}");

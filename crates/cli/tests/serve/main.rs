@@ -1,6 +1,7 @@
 //! `proofmark serve`, over real connections, and with the real runtime SDK.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
+mod attacks;
 mod bodies;
 mod connections;
 mod described;

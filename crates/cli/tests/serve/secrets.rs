@@ -9,8 +9,8 @@ use crate::server::{MAIL, NOTE, Server, keys_file, new_key, sql, text};
 #[test]
 fn no_secret_is_written_anywhere() {
     let home = TempDir::new().unwrap();
-    let (agent, one) = new_key("bot", "agent", "acme/shop");
-    let (reviewer, two) = new_key("ann", "reviewer", "acme/shop");
+    let (agent, one) = new_key("bot", "agent", "acme.shop");
+    let (reviewer, two) = new_key("ann", "reviewer", "acme.shop");
     let file = keys_file(home.path(), &[&one, &two]);
     let wrong = "pmk_0123456789abcdef0123456789abcdef";
     let server = Server::start(home.path(), &["--api-keys", &file]);

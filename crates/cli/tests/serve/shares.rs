@@ -13,8 +13,8 @@ use crate::verifications::suite;
 
 /// A server with the keys of two tenants.
 fn of_two(home: &TempDir) -> (Server, String, String) {
-    let (one, first) = new_key("a", "agent", "one/x");
-    let (two, second) = new_key("b", "agent", "two/x");
+    let (one, first) = new_key("a", "agent", "one.x");
+    let (two, second) = new_key("b", "agent", "two.x");
     let file = keys_file(home.path(), &[&first, &second]);
     (Server::start(home.path(), &["--jobs", "1", "--api-keys", &file, "--rate", "100000"]), one, two)
 }

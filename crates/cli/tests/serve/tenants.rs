@@ -9,9 +9,9 @@ use crate::server::{MAIL, POLICY, PROOFMARK, Server, keys_file, listed, new_key,
 #[test]
 fn tenants_do_not_see_each_other_and_roles_hold() {
     let home = TempDir::new().unwrap();
-    let (agent, one) = new_key("bot", "agent", "acme/shop");
-    let (reviewer, two) = new_key("ann", "reviewer", "acme/shop");
-    let (stranger, three) = new_key("eve", "admin", "other/shop");
+    let (agent, one) = new_key("bot", "agent", "acme.shop");
+    let (reviewer, two) = new_key("ann", "reviewer", "acme.shop");
+    let (stranger, three) = new_key("eve", "admin", "other.shop");
     let file = keys_file(home.path(), &[&one, &two, &three]);
     let server = Server::start(home.path(), &["--api-keys", &file]);
 

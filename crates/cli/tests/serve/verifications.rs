@@ -168,8 +168,8 @@ fn jobs_survive_a_kill_and_have_one_receipt_each() {
 #[test]
 fn a_full_queue_says_when_to_come_back_and_other_tenants_still_get_in() {
     let home = TempDir::new().unwrap();
-    let (one, first) = new_key("a", "agent", "one/x");
-    let (two, second) = new_key("b", "agent", "two/x");
+    let (one, first) = new_key("a", "agent", "one.x");
+    let (two, second) = new_key("b", "agent", "two.x");
     let file = keys_file(home.path(), &[&first, &second]);
     let server = Server::start(home.path(), &["--jobs", "1", "--api-keys", &file, "--rate", "100000"]);
     let ask = |key: &str| server.send(&format!("{AS_JOB}\r\nauthorization: Bearer {key}"), &suite(ENDLESS));

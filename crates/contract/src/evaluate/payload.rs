@@ -1,6 +1,8 @@
 //! Rules about the payload.
 
-use super::{Facts, Kind, MissingFact, Outcome, RuleResult, Standing};
+use proofmark_evidence::EvidenceStatus;
+
+use super::{Facts, Kind, MissingFact, Outcome, RuleResult};
 use crate::expect::Answer;
 use crate::response::{Payload, ResponseError};
 use crate::workflow::EvidenceRule;
@@ -8,12 +10,14 @@ use crate::workflow::EvidenceRule;
 /// That there is exactly one result block that can be read.
 pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResult {
     let (outcome, status, message, missing) = match payload {
-        Ok(payload) => (Outcome::Met, Standing::SelfReported, format!("found at line {}", payload.line), Vec::new()),
+        Ok(payload) => {
+            (Outcome::Met, EvidenceStatus::SelfReported, format!("found at line {}", payload.line), Vec::new())
+        }
         Err(ResponseError::Missing) => {
             let fact = MissingFact::absent("result".to_owned());
-            (Outcome::Unknown, Standing::Absent, ResponseError::Missing.to_string(), vec![fact])
+            (Outcome::Unknown, EvidenceStatus::Absent, ResponseError::Missing.to_string(), vec![fact])
         }
-        Err(error) => (Outcome::Unmet, Standing::Absent, error.to_string(), Vec::new()),
+        Err(error) => (Outcome::Unmet, EvidenceStatus::Absent, error.to_string(), Vec::new()),
     };
     RuleResult {
         id: "result".to_owned(),
@@ -24,20 +28,21 @@ pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResu
         message,
         missing,
         calls: Vec::new(),
+        any_suite: false,
     }
 }
 
-pub(super) fn judge(rule: &EvidenceRule, facts: &Facts) -> RuleResult {
+pub(super) fn judge(rule: &EvidenceRule, facts: &Facts<'_>) -> RuleResult {
     let answer = match &facts.payload {
-        Some(payload) => rule.expect.answer(&rule.path, payload, &facts.all, "payload."),
+        Some(payload) => rule.expect.answer(&rule.path, payload, facts, "payload."),
         None => Answer::Missing(vec![MissingFact::absent(format!("payload.{}", rule.path.text()))]),
     };
     let (outcome, status, message, missing) = match answer {
-        Answer::Holds => (Outcome::Met, Standing::SelfReported, "the payload says so".to_owned(), Vec::new()),
-        Answer::Differs(how) => (Outcome::Unmet, Standing::SelfReported, said(rule, how), Vec::new()),
+        Answer::Holds => (Outcome::Met, EvidenceStatus::SelfReported, "the payload says so".to_owned(), Vec::new()),
+        Answer::Differs(how) => (Outcome::Unmet, EvidenceStatus::SelfReported, said(rule, how), Vec::new()),
         Answer::Missing(facts) => {
             let how = facts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            (Outcome::Unknown, Standing::Absent, said(rule, how), facts)
+            (Outcome::Unknown, EvidenceStatus::Absent, said(rule, how), facts)
         }
     };
     RuleResult {
@@ -49,6 +54,7 @@ pub(super) fn judge(rule: &EvidenceRule, facts: &Facts) -> RuleResult {
         message,
         missing,
         calls: Vec::new(),
+        any_suite: false,
     }
 }
 

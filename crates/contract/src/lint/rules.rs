@@ -1,13 +1,14 @@
 //! Rules that are dead, shadowed, duplicate or contradictory.
 
-use proofmark_predicate::{Truth, Value};
+use proofmark_predicate::limits::MAX_STEPS;
+use proofmark_predicate::{Budget, Truth, Value};
 use proofmark_receipt::Json;
 
 use super::Finding;
-use crate::condition;
 use crate::expect::Expect;
-use crate::glob;
 use crate::workflow::{EvidenceRule, ReceiptRule, ToolRule, Verification};
+use proofmark_evidence::glob;
+use proofmark_evidence::{Accepts, facts};
 
 pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
     let mut findings = evidence(&verification.evidence, &format!("{at}.evidence"));
@@ -21,9 +22,11 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
     );
     let receipts = format!("{at}.receipts");
     findings.extend(pairs(&verification.receipts).filter_map(|(_, one, index, other)| {
-        let same = anonymous_receipt(one) == anonymous_receipt(other) && !one.single_use;
+        let same = anonymous_receipt(one) == anonymous_receipt(other) && !one.demand.single_use;
         same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
     }));
+    let any = verification.receipts.iter().enumerate().filter(|(_, rule)| rule.demand.accepts == Accepts::AnySuite);
+    findings.extend(any.map(|(index, _)| any_suite(format!("{receipts}[{index}].any_suite"))));
     findings
 }
 
@@ -71,8 +74,8 @@ fn contradict(one: &EvidenceRule, other: &EvidenceRule) -> bool {
 }
 
 fn same(one: &Json, other: &Json) -> bool {
-    let values = condition::value(one).ok().zip(condition::value(other).ok());
-    values.is_some_and(|(one, other)| condition::same(&one, &other))
+    let values = facts::value(one).ok().zip(facts::value(other).ok());
+    values.is_some_and(|(one, other)| facts::same(&one, &other))
 }
 
 /// Whether a payload that meets `strict` always meets `loose`.
@@ -109,7 +112,7 @@ fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
         ));
     }
     let constant = rule.when.as_ref().filter(|when| when.names().is_empty() && when.fault().is_none());
-    let never = constant.filter(|when| when.truth(&no_facts()) != Truth::True);
+    let never = constant.filter(|when| when.truth(&no_facts(), &Budget::new(MAX_STEPS)) != Truth::True);
     if never.is_some() {
         let message = "the condition never holds, so the rule never applies".to_owned();
         findings.push(Finding::warning(
@@ -163,6 +166,12 @@ fn anonymous(rule: &ToolRule) -> ToolRule {
 
 fn anonymous_receipt(rule: &ReceiptRule) -> ReceiptRule {
     ReceiptRule { id: String::new(), reject_message: None, ..rule.clone() }
+}
+
+fn any_suite(path: String) -> Finding {
+    let message = "a receipt counts whatever the work was held to, so whoever asks for it can choose trivial tests";
+    let mend = "name the `suite`, or an exact `specification`";
+    Finding::warning("any-suite", path, message.to_owned(), mend)
 }
 
 fn duplicate(path: String, other: &str) -> Finding {

@@ -4,10 +4,10 @@ use proofmark_predicate::CompileError;
 
 use super::Finding;
 use super::{graph, order, rules};
-use crate::condition::Condition;
-use crate::path::Path;
 use crate::policy::Policy;
 use crate::workflow::{Action, Binding, Class, Next, OnMissing, Part, Step, Strategy, Verification, When, Workflow};
+use proofmark_evidence::Condition;
+use proofmark_evidence::Path;
 
 pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Policy>) -> Vec<Finding> {
     let mut findings = unreadable_conditions(workflow, position);

@@ -2,9 +2,9 @@
 
 use super::demands::{Demand, Demands};
 use super::{Exemption, Policy};
-use crate::evaluate::Standing;
-use crate::glob;
 use crate::workflow::{Action, Class, OnFailure, OnMissing, Step, Verification, Workflow};
+use proofmark_evidence::EvidenceStatus;
+use proofmark_evidence::glob;
 
 /// A demand a step does not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,13 +117,13 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
 }
 
 /// The best evidence the rules can rest on.
-fn strongest(verification: &Verification) -> Standing {
+fn strongest(verification: &Verification) -> EvidenceStatus {
     let called = verification.tool_calls.iter().any(|rule| rule.count.min > 0);
     match (!verification.receipts.is_empty(), called, !verification.evidence.is_empty()) {
-        (true, _, _) => Standing::Verified,
-        (false, true, _) => Standing::Observed,
-        (false, false, true) => Standing::SelfReported,
-        (false, false, false) => Standing::Absent,
+        (true, _, _) => EvidenceStatus::Verified,
+        (false, true, _) => EvidenceStatus::Observed,
+        (false, false, true) => EvidenceStatus::SelfReported,
+        (false, false, false) => EvidenceStatus::Absent,
     }
 }
 

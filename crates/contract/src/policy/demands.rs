@@ -3,9 +3,9 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
 
-use crate::evaluate::Standing;
 use crate::tools;
 use crate::workflow::{Class, OnFailure, Strategy};
+use proofmark_evidence::EvidenceStatus;
 
 /// One kind of demand, under the name a policy has for it; what an exemption can lift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Demands {
     /// Whether there has to be a verification block with a rule.
     pub require_verification: bool,
     /// The standing at least one met rule must rest on.
-    pub min_evidence: Standing,
+    pub min_evidence: EvidenceStatus,
     /// Whether `warn` and `onFailure: continue` may be used.
     pub allow_warn: bool,
     /// Whether `noOtherMutations` must hold.
@@ -83,7 +83,7 @@ impl Default for Demands {
     fn default() -> Self {
         Self {
             require_verification: false,
-            min_evidence: Standing::Absent,
+            min_evidence: EvidenceStatus::Absent,
             allow_warn: true,
             no_other_mutations: false,
             tool_calls: Vec::new(),
@@ -102,7 +102,7 @@ impl Demands {
             Class::Readonly => Self::default(),
             Class::Mutating => Self {
                 require_verification: true,
-                min_evidence: Standing::Observed,
+                min_evidence: EvidenceStatus::Observed,
                 allow_warn: false,
                 ..Self::default()
             },
@@ -134,7 +134,9 @@ impl Demands {
     pub(super) fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
         Ok(Self {
             require_verification: tightening(fields, "requireVerification", true)?,
-            min_evidence: fields.get("minEvidence").map_or(Ok(Standing::Absent), |field| read_standing(&field))?,
+            min_evidence: fields
+                .get("minEvidence")
+                .map_or(Ok(EvidenceStatus::Absent), |field| read_standing(&field))?,
             allow_warn: !tightening(fields, "allowWarn", false)?,
             no_other_mutations: tightening(fields, "noOtherMutations", true)?,
             tool_calls: fields.get("toolCalls").map_or(Ok(Vec::new()), |field| tools::names(&field))?,
@@ -179,11 +181,11 @@ fn tightening(fields: &Fields<'_>, name: &str, strict: bool) -> Result<bool, Doc
     }
 }
 
-fn read_standing(field: &Field<'_>) -> Result<Standing, DocumentError> {
+fn read_standing(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
     field.choice(&[
-        ("self_reported", Standing::SelfReported),
-        ("observed", Standing::Observed),
-        ("verified", Standing::Verified),
+        ("self_reported", EvidenceStatus::SelfReported),
+        ("observed", EvidenceStatus::Observed),
+        ("verified", EvidenceStatus::Verified),
     ])
 }
 

@@ -1,14 +1,13 @@
 //! Exemptions: what need not be kept, where, why and until when.
 
-use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_evidence::span;
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::{Json, Object};
 
 use super::demands::Demand;
 use super::scope::Scope;
 use crate::tools;
 use crate::vocabulary;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// One demand that need not be kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,20 +58,8 @@ impl Exemption {
             scope,
             reason: tools::word(&fields.need("reason", "say why")?)?,
             approver: tools::word(&fields.need("approver", "say who approved it")?)?,
-            expires_ms: read_end(&expires)?,
+            expires_ms: span::read_end(&expires)?.unix_millis(),
             expires: expires.text()?.to_owned(),
         })
     }
-}
-
-/// The end of a day, or a point in time.
-fn read_end(field: &Field<'_>) -> Result<i64, DocumentError> {
-    let text = field.text()?;
-    let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().map(|day| day.unix_millis().saturating_add(DAY_MS));
-    let point = text.parse::<Timestamp>().map(|point| point.unix_millis());
-    point.or_else(|_| day()).map_err(|_| {
-        let message =
-            format!("`{}` is no day and no UTC time; write `2030-12-31` or `2030-12-31T12:00:00Z`", shown(text));
-        field.error(Cause::InvalidValue, message)
-    })
 }

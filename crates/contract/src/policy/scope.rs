@@ -3,10 +3,10 @@
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{Json, Object};
 
-use crate::glob;
 use crate::tools;
 use crate::vocabulary;
 use crate::workflow::{Class, Step, Workflow};
+use proofmark_evidence::glob;
 
 /// The steps that fit all it names; names may have `*` for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

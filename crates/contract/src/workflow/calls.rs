@@ -6,11 +6,11 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::failure::count;
 use super::verification::{Names, read_message, read_path};
-use crate::condition::{self, Condition};
 use crate::expect::Expect;
-use crate::path::Path;
 use crate::tools;
 use crate::vocabulary;
+use proofmark_evidence::Path;
+use proofmark_evidence::{Condition, facts};
 
 /// The most calls a rule can ask for.
 const MAX_COUNT: u64 = 1_000_000;
@@ -126,7 +126,7 @@ fn read_part(path: &str, field: &Field<'_>, schema: &Schema) -> Result<Part, Doc
 
 fn read_exact(field: &Field<'_>) -> Result<Json, DocumentError> {
     field.fields()?;
-    match condition::value(field.json) {
+    match facts::value(field.json) {
         Ok(_) => Ok(field.json.clone()),
         Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
     }

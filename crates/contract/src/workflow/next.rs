@@ -5,9 +5,9 @@ use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::with;
-use crate::condition::Condition;
 use crate::tools;
 use crate::vocabulary;
+use proofmark_evidence::Condition;
 
 /// The most ways on a step may have.
 pub const MAX_BRANCHES: usize = 50;

@@ -8,9 +8,9 @@ use super::calls::ToolRule;
 use super::receipts::ReceiptRule;
 use super::with;
 use crate::expect::Expect;
-use crate::path::Path;
 use crate::tools;
 use crate::vocabulary;
+use proofmark_evidence::Path;
 
 /// The most rules of one kind a step may have.
 pub const MAX_RULES: usize = 200;

@@ -1,4 +1,5 @@
-use proofmark_contract::{Contract, Decision, Event, Outcome, Plan, Standing, State, seed};
+use proofmark_contract::{Contract, Decision, Event, Outcome, Plan, State, seed};
+use proofmark_evidence::EvidenceStatus;
 
 use super::{NOW_MS, SPEC_BLOCK, calls, contract, judge, one_step, rule};
 
@@ -17,7 +18,7 @@ fn self_reported_success_alone_accepts_nothing() {
         contract("readonly", SPEC_BLOCK),
         contract("mutating", SPEC_BLOCK),
         contract("mutating", "verification: {toolCalls: [{name: book_flight}]}"),
-        contract("mutating", "verification: {receipts: [{output: payload.sha}]}"),
+        contract("mutating", "verification: {receipts: [{any_suite: true, output: payload.sha}]}"),
         contract(
             "mutating",
             "verification: {evidence: [{path: status, expect: success}], toolCalls: [{name: book_flight, when: payload.ui == true}]}",
@@ -55,15 +56,15 @@ fn every_rule_is_judged_whatever_the_others_say() {
         "ground",
     ];
     assert_eq!(ids, expected);
-    assert!(judgment.rules.iter().all(|rule| rule.outcome != Outcome::Met && rule.status == Standing::Absent));
+    assert!(judgment.rules.iter().all(|rule| rule.outcome != Outcome::Met && rule.status == EvidenceStatus::Absent));
 }
 
 #[test]
 fn the_standing_of_each_rule_is_told() {
     let judgment = judge(&contract("readonly", SPEC_BLOCK), PROVEN, Some(&calls(BROWSED)));
     assert_eq!(judgment.decision, Decision::Accept);
-    assert_eq!(rule(&judgment, "evidence:storybookInstance.url").status, Standing::SelfReported);
-    assert_eq!(rule(&judgment, "toolCalls:open_simple_browser").status, Standing::Observed);
+    assert_eq!(rule(&judgment, "evidence:storybookInstance.url").status, EvidenceStatus::SelfReported);
+    assert_eq!(rule(&judgment, "toolCalls:open_simple_browser").status, EvidenceStatus::Observed);
 }
 
 #[test]

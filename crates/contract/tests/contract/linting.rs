@@ -186,8 +186,15 @@ fn rules_that_do_nothing_or_contradict_are_found() {
             vec![("contradictory-rules", "toolCalls[0]")],
         ),
         ("toolCalls: [{name: book_flight}]", vec![("readonly-step-mutates", "toolCalls[0].name")]),
-        ("receipts: [{tier: 0}, {tier: 0}]", vec![("duplicate-rule", "receipts[1]")]),
-        ("receipts: [{single_use: true}, {single_use: true}]", vec![]),
+        (
+            "receipts: [{specification: 'sha256:0000000000000000000000000000000000000000000000000000000000000000'}, {specification: 'sha256:0000000000000000000000000000000000000000000000000000000000000000'}]",
+            vec![("duplicate-rule", "receipts[1]")],
+        ),
+        (
+            "receipts: [{suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', single_use: true}, {suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', single_use: true}]",
+            vec![],
+        ),
+        ("receipts: [{any_suite: true}]", vec![("any-suite", "receipts[0].any_suite")]),
         ("noOtherMutations: true", vec![("no-rules", "")]),
     ];
     for (block, expected) in table {
@@ -268,8 +275,19 @@ fn receipts_in_mutating_steps_are_bound_to_bytes() {
         let rest = format!("onFailure: {{maxAttempts: 2}}\nverification: {{retryPrompt: more, receipts: [{rule}]}}");
         lint(&one_step("mutating", &rest), None, NOW_MS).findings
     };
-    assert_eq!(findings("{single_use: true}")[0].code, "unbound-receipt");
-    assert_eq!(findings("{output: payload.sha}"), []);
+    assert_eq!(
+        findings(
+            "{suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', single_use: true}"
+        )[0]
+        .code,
+        "unbound-receipt"
+    );
+    assert_eq!(
+        findings(
+            "{suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', output: payload.sha}"
+        ),
+        []
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod acceptance;
+mod budget;
 mod judgments;
 mod linting;
 mod policies;
@@ -12,10 +13,11 @@ mod schemas;
 mod states;
 
 use proofmark_contract::response::{self, Payload, ResponseError};
-use proofmark_contract::trace::{self, Trace};
-use proofmark_contract::{Contract, Evidence, Judgment, Policy, ReceiptFact, RuleResult, Workflow, evaluate};
-use proofmark_receipt::Json;
+use proofmark_contract::{Contract, Evidence, Judgment, Policy, RuleResult, Workflow, evaluate};
+use proofmark_evidence::ReceiptFact;
+use proofmark_evidence::trace::{self, Trace};
 use proofmark_receipt::document::{self, DocumentError, Format};
+use proofmark_receipt::{Json, Timestamp};
 
 /// 2026-03-01T00:00:00Z.
 const NOW_MS: i64 = 1_772_323_200_000;
@@ -80,7 +82,9 @@ fn judge_with(
     trace: Option<&Trace>,
     receipts: &[ReceiptFact],
 ) -> Judgment {
-    evaluate(contract, &Evidence { payload, trace, receipts, context: None })
+    let receipts = proofmark_evidence::Evidence::new(receipts.to_vec());
+    let now = Timestamp::from_unix_millis(NOW_MS);
+    evaluate(contract, &Evidence { payload, trace, receipts: &receipts, now: &now, context: None })
 }
 
 fn rule<'j>(judgment: &'j Judgment, id: &str) -> &'j RuleResult {

@@ -1,4 +1,5 @@
-use proofmark_contract::{Contract, ContractError, Decision, Policy, Standing};
+use proofmark_contract::{Contract, ContractError, Decision, Policy};
+use proofmark_evidence::EvidenceStatus;
 use proofmark_receipt::document::Format;
 
 use super::{NOW_MS, calls, judge, one_step, policy};
@@ -104,7 +105,7 @@ fn an_exemption_from_evidence_is_in_the_contract() {
         "name: p\nexemptions: [{requirement: minEvidence, scope: {step: s}, reason: old, approver: ann, expires: '2026-12-31'}]",
     );
     let contract = Contract::of(&workflow, "s", Some(&policy), NOW_MS).unwrap();
-    assert_eq!(contract.min_evidence, Standing::Absent);
+    assert_eq!(contract.min_evidence, EvidenceStatus::Absent);
     assert_eq!(contract.exemptions[0].approver, "ann");
     assert!(contract.to_json().to_text().contains(r#""approver":"ann""#));
     assert_eq!(judge(&contract, r#"{"a": 1}"#, Some(&calls(""))).decision, Decision::Accept);

@@ -52,7 +52,7 @@ steps:
           status: any
         - {id: write, name: book_flight, exactArgs: {count: 1}, after: read, rejectMessage: "no"}
       receipts:
-        - {verdict: pass, tier: [0, 1], output: payload.artifact_sha256, signer: trusted, max_age: 24h, single_use: true}
+        - {verdict: pass, tier: [0, 1], suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', output: payload.artifact_sha256, signer: trusted, max_age: 24h, single_use: true}
       noOtherMutations: true
     onFailure: {action: "goto:mend", maxAttempts: 3, retryStrategy: exponential, initialDelayMs: 500, maxDelayMs: 8000, jitter: full}
     next:
@@ -73,7 +73,7 @@ steps:
     assert_eq!(workflow.on_failure_of(&workflow.steps[1]).unwrap().max_attempts, 2);
     let verification = step.verification.as_ref().unwrap();
     assert_eq!(verification.rules(), 6);
-    assert_eq!(verification.receipts[0].max_age_ms, Some(86_400_000));
+    assert_eq!(verification.receipts[0].demand.max_age_millis, Some(86_400_000));
     assert!(Contract::of(&workflow, "build", None, NOW_MS).is_ok());
 }
 
@@ -128,12 +128,21 @@ fn what_is_wrong_in_a_verification_is_named_with_its_place() {
         ("toolCalls: [{name: a, args: {x: {expect: 1}}, exactArgs: {}}]", "toolCalls[0].args", "conflicting_fields"),
         ("toolCalls: [{name: a, exactArgs: []}]", "toolCalls[0].exactArgs", "wrong_type"),
         ("toolCalls: [{name: a, status: failed}]", "toolCalls[0].status", "invalid_value"),
-        ("receipts: [{verdict: good}]", "receipts[0].verdict", "invalid_value"),
-        ("receipts: [{tier: 4}]", "receipts[0].tier", "invalid_value"),
-        ("receipts: [{output: artifact}]", "receipts[0].output", "invalid_value"),
-        ("receipts: [{signer: me}]", "receipts[0].signer", "invalid_value"),
-        ("receipts: [{max_age: 1y}]", "receipts[0].max_age", "invalid_value"),
-        ("receipts: [{single_use: 1}]", "receipts[0].single_use", "wrong_type"),
+        ("receipts: [{output: payload.sha}]", "receipts[0].suite", "missing_field"),
+        ("receipts: [{kind: step_acceptance}]", "receipts[0].suite", "missing_field"),
+        ("receipts: [{suite: checks.yaml}]", "receipts[0].suite", "invalid_value"),
+        ("receipts: [{specification: payload.spec}]", "receipts[0].specification", "invalid_value"),
+        ("receipts: [{any_suite: false}]", "receipts[0].any_suite", "invalid_value"),
+        ("receipts: [{any_suite: true, specification: x}]", "receipts[0].specification", "conflicting_fields"),
+        ("receipts: [{any_suite: true, kind: approval}]", "receipts[0].kind", "invalid_value"),
+        ("receipts: [{any_suite: true, tests: x}]", "receipts[0].tests", "invalid_value"),
+        ("receipts: [{any_suite: true, comparison: inside}]", "receipts[0].comparison", "invalid_value"),
+        ("receipts: [{any_suite: true, verdict: good}]", "receipts[0].verdict", "invalid_value"),
+        ("receipts: [{any_suite: true, tier: 4}]", "receipts[0].tier", "invalid_value"),
+        ("receipts: [{any_suite: true, output: artifact}]", "receipts[0].output", "invalid_value"),
+        ("receipts: [{any_suite: true, signer: me}]", "receipts[0].signer", "invalid_value"),
+        ("receipts: [{any_suite: true, max_age: 1y}]", "receipts[0].max_age", "invalid_value"),
+        ("receipts: [{any_suite: true, single_use: 1}]", "receipts[0].single_use", "wrong_type"),
         ("noOtherMutations: 1", "noOtherMutations", "wrong_type"),
         ("retryPrompt: [a]", "retryPrompt", "wrong_type"),
     ];

@@ -1,10 +1,8 @@
-use proofmark_contract::{Decision, Outcome, ReceiptFact, Standing};
-use proofmark_receipt::{
-    Answer, Draft, Hashes, InvalidCause, Object, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Trust,
-    Verdict,
-};
+use proofmark_contract::{Decision, Outcome};
+use proofmark_evidence::{Comparison, EvidenceStatus, ReceiptFact, ReceiptKind, suite_digest};
+use proofmark_receipt::{Sha256Digest, SigningKey, Timestamp, Trust, Verdict};
 
-use super::{calls, contract, indented, judge, judge_with, rule};
+use super::{NOW_MS, calls, contract, indented, judge, judge_with, rule};
 
 const UI: &str = r#"```result
 {"ui": true, "count": 1.0, "note": null, "empty": "", "items": [{"sku": "a"}, {"sku": "b"}], "big": 1e6200}
@@ -12,8 +10,8 @@ const UI: &str = r#"```result
 
 #[test]
 fn payload_rules() {
+    use EvidenceStatus::{Absent, SelfReported};
     use Outcome::{Met, Unknown, Unmet};
-    use Standing::{Absent, SelfReported};
     let response = UI.replace(", \"big\": 1e6200", "");
     let table = [
         ("path: ui, expect: true", Met, SelfReported),
@@ -66,8 +64,8 @@ const TRACE: &str = r#"
 
 #[test]
 fn tool_call_rules() {
+    use EvidenceStatus::{Absent, Observed};
     use Outcome::{Met, Unknown, Unmet};
-    use Standing::{Absent, Observed};
     let table = [
         ("name: get_order", Met, Observed, vec![0, 1]),
         ("name: get_*", Met, Observed, vec![0, 1]),
@@ -169,28 +167,21 @@ fn a_result_that_only_reads_like_an_error_may_have_changed_something() {
 }
 
 fn receipt(output: &[u8], verdict: Verdict, tier: u8, id: u8) -> ReceiptFact {
-    let key = SigningKey::from_seed([1; 32]);
-    let draft = Draft {
-        receipt_id: ReceiptId::from_random_bytes([id; 16]),
-        verified_at: Timestamp::from_unix_millis(0),
-        tier,
-        verdict,
-        task: None,
-        results: match verdict {
-            Verdict::Pass => Results { total: 1, passed: 1, ..Results::default() },
-            _ => Results { total: 1, failed: 1, ..Results::default() },
-        },
-        hashes: Hashes { specification: Sha256Digest::of(b""), output: Sha256Digest::of(output), tests: None },
-        metadata: Object::new(),
-    };
+    let (specification, tests) = (Sha256Digest::of(b"spec"), Sha256Digest::of(b"tests"));
     ReceiptFact {
-        receipt: draft.sign(&key).unwrap(),
-        answer: Answer::Valid,
-        trust: Trust::Trusted,
-        signer: Some(key.signer()),
-        spent: false,
-        age_ms: 1_000,
+        verdict,
+        tier,
+        output: Sha256Digest::of(output),
+        specification,
+        tests: Some(tests),
+        suite: Some(suite_digest(&specification, &tests)),
+        signer: Some(SigningKey::from_seed([1; 32]).signer()),
+        ..ReceiptFact::blank(&format!("r{id}"), &Timestamp::from_unix_millis(NOW_MS - 1_000))
     }
+}
+
+fn aged(fact: &mut ReceiptFact, age_ms: i64) {
+    fact.verified_at = Timestamp::from_unix_millis(NOW_MS - age_ms);
 }
 
 #[test]
@@ -203,31 +194,58 @@ fn receipt_rules() {
         vec![fact]
     };
     let key = SigningKey::from_seed([1; 32]).signer();
-    let full = "output: payload.sha, signer: trusted, max_age: 1h, single_use: true";
+    let full = "any_suite: true, output: payload.sha, signer: trusted, max_age: 1h, single_use: true";
+    let suite = good.suite.unwrap();
+    let spec = good.specification;
+    let any = |rest: &str| format!("any_suite: true, {rest}");
     let table = [
         (full.to_owned(), vec![good.clone()], Met),
-        ("output: payload.bare".to_owned(), vec![good.clone()], Met),
-        (format!("output: '{}'", Sha256Digest::of(b"artifact")), vec![good.clone()], Met),
-        ("output: payload.gone".to_owned(), vec![good.clone()], Unknown),
-        ("output: payload.word".to_owned(), vec![good.clone()], Unknown),
+        (any("output: payload.bare"), vec![good.clone()], Met),
+        (any(&format!("output: '{}'", Sha256Digest::of(b"artifact"))), vec![good.clone()], Met),
+        (any("output: payload.gone"), vec![good.clone()], Unknown),
+        (any("output: payload.word"), vec![good.clone()], Unknown),
         (full.to_owned(), vec![], Unknown),
         (full.to_owned(), vec![receipt(b"other", Verdict::Pass, 0, 7)], Unmet),
         (full.to_owned(), vec![receipt(b"other", Verdict::Pass, 0, 8), good.clone()], Met),
         (full.to_owned(), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Unmet),
         (full.to_owned(), changed(|fact| fact.spent = true), Unmet),
-        ("output: payload.sha".to_owned(), changed(|fact| fact.spent = true), Met),
-        (full.to_owned(), changed(|fact| fact.age_ms = 3_600_001), Unmet),
-        (full.to_owned(), changed(|fact| fact.age_ms = -1), Unmet),
-        (full.to_owned(), changed(|fact| fact.answer = Answer::Invalid(InvalidCause::Signature)), Unmet),
+        (any("output: payload.sha"), changed(|fact| fact.spent = true), Met),
+        (full.to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
+        // Clocks differ by a minute, and by no more, whether the rule has a limit of age or not.
+        (full.to_owned(), changed(|fact| aged(fact, -1)), Met),
+        (full.to_owned(), changed(|fact| aged(fact, -60_001)), Unmet),
+        (any("output: payload.sha"), changed(|fact| aged(fact, -60_001)), Unmet),
+        (full.to_owned(), changed(|fact| fact.valid = false), Unmet),
         (full.to_owned(), changed(|fact| fact.trust = Trust::Unknown), Unmet),
         (full.to_owned(), changed(|fact| fact.trust = Trust::Untrusted), Unmet),
-        ("signer: any".to_owned(), changed(|fact| fact.trust = Trust::Untrusted), Met),
-        ("signer: any".to_owned(), changed(|fact| fact.answer = Answer::Invalid(InvalidCause::ContentHash)), Unmet),
-        (format!("signer: '{key}'"), changed(|fact| fact.trust = Trust::Untrusted), Met),
-        (format!("signer: '{}'", SigningKey::from_seed([2; 32]).signer()), vec![good.clone()], Unmet),
-        ("tier: 0".to_owned(), vec![good.clone()], Met),
-        ("tier: [1, 2]".to_owned(), vec![good.clone()], Unmet),
-        ("verdict: fail".to_owned(), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Met),
+        (any("signer: any"), vec![good.clone()], Met),
+        (any("signer: any"), changed(|fact| fact.valid = false), Unmet),
+        (any(&format!("signer: '{key}'")), changed(|fact| fact.trust = Trust::Untrusted), Met),
+        (any(&format!("signer: ['{}', '{key}']", SigningKey::from_seed([2; 32]).signer())), vec![good.clone()], Met),
+        (any(&format!("signer: '{}'", SigningKey::from_seed([2; 32]).signer())), vec![good.clone()], Unmet),
+        (any("tier: 0"), vec![good.clone()], Met),
+        (any("tier: [1, 2]"), vec![good.clone()], Unmet),
+        (any("verdict: fail"), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Met),
+        // What was proven is part of the evidence.
+        (format!("suite: '{suite}'"), vec![good.clone()], Met),
+        (format!("suite: '{suite}'"), changed(|fact| fact.suite = Some(Sha256Digest::of(b"trivial"))), Unmet),
+        (format!("suite: '{suite}'"), changed(|fact| fact.suite = None), Unmet),
+        (format!("specification: '{spec}'"), vec![good.clone()], Met),
+        (format!("specification: '{}'", Sha256Digest::of(b"other")), vec![good.clone()], Unmet),
+        (any(&format!("tests: '{}'", Sha256Digest::of(b"tests"))), vec![good.clone()], Met),
+        (any(&format!("tests: '{}'", Sha256Digest::of(b"other"))), vec![good.clone()], Unmet),
+        // A kind never stands for another.
+        (full.to_owned(), changed(|fact| fact.kind = Some(ReceiptKind::StepAcceptance)), Unmet),
+        (full.to_owned(), changed(|fact| fact.kind = Some(ReceiptKind::Approval)), Unmet),
+        (full.to_owned(), changed(|fact| fact.kind = None), Unmet),
+        (any("kind: step_acceptance"), vec![good.clone()], Unmet),
+        (any("kind: step_acceptance"), changed(|fact| fact.kind = Some(ReceiptKind::StepAcceptance)), Met),
+        (any("kind: quorum"), changed(|fact| fact.kind = Some(ReceiptKind::Quorum)), Met),
+        // What was compared in the submission's process counts only where the rule says so.
+        (full.to_owned(), changed(|fact| fact.comparison = Some(Comparison::InProcess)), Unmet),
+        (any("comparison: in_process"), changed(|fact| fact.comparison = Some(Comparison::InProcess)), Met),
+        (any("comparison: in_process"), vec![good.clone()], Met),
+        (any("comparison: in_process"), changed(|fact| fact.comparison = None), Unmet),
     ];
     let digest = Sha256Digest::of(b"artifact");
     let response = format!(r#"{{"sha": "{digest}", "bare": "{}", "word": "artifact"}}"#, digest.bare_hex());
@@ -240,17 +258,116 @@ fn receipt_rules() {
         let judgment = judge_with(&contract, &payload, None, &receipts);
         let found = rule(&judgment, "r");
         assert_eq!(found.outcome, outcome, "{line}: {}", found.message);
-        let status = if outcome == Met { Standing::Verified } else { Standing::Absent };
+        let status = if outcome == Met { EvidenceStatus::Verified } else { EvidenceStatus::Absent };
         assert_eq!(found.status, status, "{line}");
+        assert_eq!(found.any_suite, line.contains("any_suite"), "{line}");
         assert_eq!(judgment.decision == Decision::Accept, outcome == Met, "{line}");
         assert_eq!(judgment.spends.len(), usize::from(outcome == Met && line.contains("single_use")), "{line}");
     }
 }
 
 #[test]
+fn a_receipt_anyone_may_have_signed_is_the_agents_word() {
+    let stranger = ReceiptFact { trust: Trust::Untrusted, ..receipt(b"artifact", Verdict::Pass, 0, 7) };
+    let block = "verification: {noOtherMutations: false, receipts: [{id: r, any_suite: true, signer: any}]}";
+    let judgment = judge_with(
+        &contract("mutating", block),
+        &proofmark_contract::response::extract(b"{}"),
+        None,
+        std::slice::from_ref(&stranger),
+    );
+    assert_eq!(rule(&judgment, "r").outcome, Outcome::Met);
+    assert_eq!(rule(&judgment, "r").status, EvidenceStatus::SelfReported);
+    assert_eq!(rule(&judgment, "ground").outcome, Outcome::Unmet);
+}
+
+#[test]
+fn receipts_are_given_to_the_rules_that_need_them() {
+    let rules = "verification:\n  receipts:\n".to_owned()
+        + &indented(
+            "- {id: a, any_suite: true, single_use: true}\n- {id: b, any_suite: true, tier: 0, single_use: true}",
+            4,
+        );
+    let contract = contract("readonly", &rules);
+    let payload = proofmark_contract::response::extract(b"{}");
+    // The better receipt for the first rule is the only one for the second.
+    let only = receipt(b"x", Verdict::Pass, 0, 7);
+    let mut older = receipt(b"x", Verdict::Pass, 1, 8);
+    aged(&mut older, 5_000);
+    for receipts in [[only.clone(), older.clone()], [older, only]] {
+        let judgment = judge_with(&contract, &payload, None, &receipts);
+        assert_eq!(judgment.decision, Decision::Accept);
+        assert_eq!(rule(&judgment, "a").message, "receipt r8");
+        assert_eq!(rule(&judgment, "b").message, "receipt r7");
+    }
+}
+
+#[test]
+fn a_later_call_that_may_have_happened_breaks_the_order() {
+    let block = "verification: {toolCalls: [{id: edit, name: edit_file, result: {ok: {expect: true}}}, {id: r, name: get_tests, after: edit}]}";
+    let good = r#"{"name": "edit_file", "args": {}, "result": {"ok": true}}
+{"name": "get_tests", "args": {}, "result": "passed"}"#;
+    let table = [
+        ("", Outcome::Met),
+        (r#"{"name": "edit_file", "args": {}}"#, Outcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "doubtful", "result": {"ok": true}}"#, Outcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "pending"}"#, Outcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "blocked"}"#, Outcome::Met),
+        (r#"{"name": "edit_file", "args": {}, "error": "no such file"}"#, Outcome::Met),
+        (r#"{"name": "edit_file", "args": {}, "result": {"ok": true}}"#, Outcome::Unmet),
+    ];
+    for (later, outcome) in table {
+        let trace = calls(&format!("{good}\n{later}"));
+        let judgment = judge(&contract("readonly", block), "{}", Some(&trace));
+        assert_eq!(rule(&judgment, "r").outcome, outcome, "{later}: {}", rule(&judgment, "r").message);
+    }
+    // Nor is it known whether a call without an end, made earlier, ended before.
+    let trace = calls(&format!("{{\"name\": \"edit_file\", \"args\": {{}}}}\n{good}"));
+    assert_eq!(rule(&judge(&contract("readonly", block), "{}", Some(&trace)), "r").outcome, Outcome::Unmet);
+    // The same in front of the rule that has to come first.
+    let before = "verification: {toolCalls: [{id: pay, name: pay, args: {amount: {expect: 1}}}, {id: r, name: get_quote, before: pay}]}";
+    let trace = calls(
+        r#"{"name": "pay", "args": {"amount": 1}}
+{"name": "get_quote", "args": {}, "result": 1}
+{"name": "pay", "args": {"amount": 1}, "result": 1}"#,
+    );
+    assert_eq!(rule(&judge(&contract("readonly", before), "{}", Some(&trace)), "r").outcome, Outcome::Unmet);
+}
+
+#[test]
+fn a_tool_that_failed_is_not_one_to_come_after() {
+    for (first, outcome) in [
+        ("\"result\": 1", Outcome::Met),
+        ("\"error\": \"no\"", Outcome::Unmet),
+        ("\"status\": \"blocked\"", Outcome::Unmet),
+    ] {
+        let trace = calls(&format!(
+            r#"{{"name": "get_a", {first}}}
+{{"name": "get_b", "result": 1}}"#
+        ));
+        let block = "verification: {toolCalls: [{id: r, name: get_b, after: get_a}]}";
+        // Lint would ask for a rule about `get_a`; the order is judged without one.
+        let judgment =
+            judge(&contract("readonly", &block.replace("]}", ", {name: get_a, min: 0, max: 9}]}")), "{}", Some(&trace));
+        assert_eq!(rule(&judgment, "r").outcome, outcome, "{first}");
+    }
+}
+
+#[test]
+fn a_call_has_its_tool_under_either_name() {
+    let trace = calls(r#"{"name": "get_tests", "args": {}, "result": 1}"#);
+    for name in ["tool", "name"] {
+        let block = format!(
+            "verification: {{toolCalls: [{{id: r, name: 'get_t?sts', when: 'calls[0].{name} == \"get_tests\"'}}]}}"
+        );
+        assert_eq!(rule(&judge(&contract("readonly", &block), "{}", Some(&trace)), "r").calls, [0], "{name}");
+    }
+}
+
+#[test]
 fn one_receipt_is_not_used_once_twice() {
     let rules = "verification:\n  receipts:\n".to_owned()
-        + &indented("- {id: a, single_use: true}\n- {id: b, single_use: true}", 4);
+        + &indented("- {id: a, any_suite: true, single_use: true}\n- {id: b, any_suite: true, single_use: true}", 4);
     let contract = contract("readonly", &rules);
     let payload = proofmark_contract::response::extract(b"{}");
     let one = receipt(b"x", Verdict::Pass, 0, 7);

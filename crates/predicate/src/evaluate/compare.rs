@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use super::{Flow, Machine};
 use crate::ast::{Node, Operator};
+use crate::budget::Steps;
 use crate::error::Failure;
 use crate::limits::MAX_VALUE_DEPTH;
-use crate::steps::Steps;
 use crate::value::{Key, Map, Value};
 
 /// What comparing two values for equality gives.
@@ -107,7 +107,7 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps) -> Result<Equality<'v>, Failure> {
+fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps<'_>) -> Result<Equality<'v>, Failure> {
     steps.charge(1)?;
     let same = match (left, right) {
         (Value::Null, Value::Null) => true,
@@ -151,7 +151,7 @@ fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps)
 fn all_equal<'v>(
     pairs: impl Iterator<Item = (&'v Value, &'v Value)>,
     depth: usize,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> Result<Equality<'v>, Failure> {
     if depth >= MAX_VALUE_DEPTH {
         return Err(Failure::SizeLimit);

@@ -69,9 +69,17 @@ pub enum CanonicalError {
         /// The profile asked for.
         profile: Profile,
     },
+    /// The profile stands for another number than this one, or need not keep it.
+    #[error("profile `{profile}` does not keep the number `{number}` exactly; write it as a string")]
+    NotExact {
+        /// The token, cut at 40 characters.
+        number: String,
+        /// The profile asked for.
+        profile: Profile,
+    },
     /// Python refuses to read integers this long.
     #[error(
-        "the integer `{number}…` has more than 4300 digits, which profile `{profile}` can not read; write it as a string"
+        "the integer `{number}…` has more than 4300 digits, which profile `{profile}` cannot read; write it as a string"
     )]
     IntegerTooLong {
         /// The token, cut at 40 characters.
@@ -86,6 +94,7 @@ impl CanonicalError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFinite { .. } => "number_not_finite",
+            Self::NotExact { .. } => "number_not_exact",
             Self::IntegerTooLong { .. } => "integer_too_long",
         }
     }
@@ -103,6 +112,13 @@ pub(crate) fn canonical_without(object: &Object, left_out: &str, profile: Profil
     let mut writer = Writer::new(profile);
     writer.members(object.members().iter().filter(|(name, _)| name != left_out))?;
     Ok(writer.out.into_bytes())
+}
+
+/// What `profile` writes for `number`.
+pub(super) fn number_text(number: &Number, profile: Profile) -> Result<String, CanonicalError> {
+    let mut writer = Writer { out: String::new(), profile };
+    writer.number(number)?;
+    Ok(writer.out)
 }
 
 struct Writer {

@@ -36,6 +36,12 @@ impl Number {
         self.0.parse().ok()
     }
 
+    /// Whether every reader of JSON keeps the number: an integer within ±(2^53−1) (RFC 8259, section 6), and not `-0`.
+    pub fn is_safe(&self) -> bool {
+        const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+        &*self.0 != "-0" && self.as_i64().is_some_and(|value| value.unsigned_abs() <= MAX_SAFE_INTEGER)
+    }
+
     /// The nearest IEEE 754 double, unless the token overflows to infinity.
     pub fn as_f64(&self) -> Option<f64> {
         self.0.parse::<f64>().ok().filter(|value| value.is_finite())

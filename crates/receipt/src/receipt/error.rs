@@ -28,6 +28,12 @@ pub enum ReceiptError {
         /// The type found.
         found: &'static str,
     },
+    /// A member of `signature` beside the four it has: no signature covers it.
+    #[error("`{field}` is not covered by the signature; remove it")]
+    UnsignedMember {
+        /// Its place.
+        field: String,
+    },
     /// Not the version of the format this reads.
     #[error("`vrf_version` is `{0}`; only `1.0` is known")]
     UnsupportedVersion(String),
@@ -111,6 +117,7 @@ impl ReceiptError {
             Self::Json(error) => error.code(),
             Self::MissingField { .. } => "missing_field",
             Self::WrongType { .. } => "wrong_type",
+            Self::UnsignedMember { .. } => "unsigned_member",
             Self::UnsupportedVersion(_) => "unsupported_version",
             Self::WrongFormat { .. } => "wrong_format",
             Self::ReceiptId(_) => "invalid_receipt_id",

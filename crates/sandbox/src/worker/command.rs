@@ -3,21 +3,24 @@
 use std::path::Path;
 use std::time::Instant;
 
-use proofmark_checks::{End, Job, Project};
+use proofmark_checks::{End, Job, PROJECT_FOLDER, Project};
 
 use super::{CANCELLED, Crew, STDERR_KEPT, STUCK};
 use crate::cell::Body;
 use crate::child::Overseen;
+use crate::init::REPORT_MARK;
 use crate::runtime::Runtime;
-use crate::steward::REPORT_MARK;
 use crate::sys::{self, Exit};
 use crate::tree::c_string;
-use crate::watch::{Bounds, Input, Output, Why, finish, watch};
+use crate::watch::{Input, Output, Why, finish, watch};
 use crate::zygote::ZygoteError;
 use crate::{program, project};
 
+/// What a shell adds to the signal that ended a command, for its exit status.
+const SIGNALLED: i32 = 128;
+
 impl Crew {
-    /// A project's command, under a steward that hands its report over.
+    /// A project's command, whose report the init of its cell hands over.
     pub(super) fn run_project(
         &mut self,
         runtime: &Runtime,
@@ -26,39 +29,46 @@ impl Crew {
         deadline: Instant,
     ) -> Result<End, ZygoteError> {
         let packages = project::packages(project, runtime.language);
+        if let Some(lacking) = project::lacking(runtime, project, &packages) {
+            return Ok(End::Unavailable(lacking));
+        }
         let tree = project::tree(runtime, project, &packages)?;
         let launch = project::command(runtime, project, &packages)?;
         let report = project.report.as_ref().map(|path| c_string(Path::new(path))).transpose()?;
-        let folder = c_string(Path::new(project::FOLDER))?;
+        let folder = c_string(Path::new(PROJECT_FOLDER))?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
         let (report_out, report_in) = sys::pipe()?;
-        let fds = [program::null(false)?, stdout, stderr, report_in];
+        let fds = [program::null(false)?, stdout, stderr];
         let overseen = Overseen { folder: &folder, report: report.as_deref() };
-        let body = Body::Project { path: &launch.path, argv: &launch.argv, env: &launch.env, overseen };
+        let body =
+            Body::Project { path: &launch.path, argv: &launch.argv, env: &launch.env, overseen, report: &report_in };
         let cell = self.start_body(runtime, &job.limits, &body, &tree, &fds, deadline)?;
-        drop(fds);
+        drop((fds, report_in));
         let cap = job.limits.output_bytes;
         let mut outputs = [
             Output::fatal_past(cap, stdout_out)?,
             Output::dropped_past(STDERR_KEPT, stderr_out)?,
             Output::fatal_past(cap, report_out)?,
         ];
-        let bounds = Bounds { kept: true, ..self.bounds(&job.limits, deadline) };
+        let bounds = self.bounds(&job.limits, deadline);
         let why = watch(cell.pidfd(), &mut Input::none(), &mut outputs, &bounds)?;
         let exit = cell.wait()?;
         let [output, errors, report] = outputs.map(finish);
-        Ok(match (why, exit) {
-            (Why::Ended, Exit::Code(status)) => {
+        Ok(match why {
+            Why::Ended => {
+                let status = match exit {
+                    Exit::Code(status) => status,
+                    Exit::Signal(signal) => SIGNALLED + signal,
+                };
                 let report = report.split_first().filter(|(mark, _)| **mark == REPORT_MARK);
                 End::Ran { status, output, errors, report: report.map(|(_, bytes)| bytes.to_vec()) }
             }
-            (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
-            (Why::Deadline, _) => End::Timeout,
-            (Why::Memory, _) => End::MemoryLimit,
-            (Why::Output, _) => End::OutputLimit,
-            (Why::Cancelled, _) => End::Unavailable(CANCELLED.to_owned()),
-            (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
+            Why::Deadline => End::Timeout,
+            Why::Memory => End::MemoryLimit,
+            Why::Output => End::OutputLimit,
+            Why::Cancelled => End::Unavailable(CANCELLED.to_owned()),
+            Why::Stuck => End::Unavailable(STUCK.to_owned()),
         })
     }
 }

@@ -96,6 +96,35 @@ fn descriptors() -> BTreeMap<String, String> {
 /// Every process whose chain of parents leads to this one, zombies as well, and
 /// every one that runs as a submission of ours.
 fn descendants() -> BTreeSet<String> {
+    family().into_values().collect()
+}
+
+/// The same by process id.
+pub fn descendant_pids() -> Vec<u32> {
+    family().into_keys().collect()
+}
+
+/// How many descendants ignore a hangup.
+pub fn ignoring_hangups() -> usize {
+    let ignores = |pid: &u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
+        u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1)
+    };
+    family().keys().filter(|pid| ignores(pid)).count()
+}
+
+/// Reaps what was left to us; whether any was.
+pub fn reap_orphans() -> bool {
+    let mut any = false;
+    // SAFETY: a null status is allowed.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {
+        any = true;
+    }
+    any
+}
+
+fn family() -> BTreeMap<u32, String> {
     let mut parents = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
@@ -114,7 +143,7 @@ fn descendants() -> BTreeSet<String> {
         }
         false
     };
-    parents.iter().filter(|(pid, _)| ours(**pid)).map(|(_, (_, text))| text.clone()).collect()
+    parents.iter().filter(|(pid, _)| ours(**pid)).map(|(pid, (_, text))| (*pid, text.clone())).collect()
 }
 
 fn marked(folder: &Path) -> Vec<PathBuf> {
@@ -134,7 +163,9 @@ fn cgroups() -> Vec<PathBuf> {
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) && depth < 4 {
-                if entry.file_name().to_string_lossy().contains("proofmark") {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                // The one that ends so is where this process itself is.
+                if name.contains("proofmark") && !name.ends_with("-self") {
                     found.push(entry.path());
                 }
                 open.push((entry.path(), depth + 1));

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::boundary;
+use proofmark_verifier::{Tenant, boundary};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
 };
@@ -14,6 +14,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::{DECIDE, Handler, hold, raw, resource};
 use crate::door::MAX_ANSWER_TIME;
+use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::sent;
 use crate::work::{self, Wanted};
@@ -39,7 +40,7 @@ impl<E: std::error::Error> From<E> for Failure {
 /// Calls a tool. What is wrong with its arguments is an answer the model can read, with the mend.
 pub(super) async fn call(
     handler: &Handler,
-    tenant: String,
+    caller: Caller,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -53,8 +54,8 @@ pub(super) async fn call(
     }
     let answered = match raw::arguments(request.arguments.as_ref()) {
         Err(message) => Err(Failure(message)),
-        Ok(arguments) if name == "cb_verify_work" => verify(handler, tenant, &arguments, &context).await,
-        Ok(arguments) => worked(handler, tenant, name.to_string(), arguments, &context).await,
+        Ok(arguments) if name == "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
+        Ok(arguments) => worked(handler, caller, name.to_string(), arguments, &context).await,
     };
     let answered = answered.and_then(|answer| match hold(&context, answer.text.len()) {
         Ok(()) => Ok(answer),
@@ -66,18 +67,18 @@ pub(super) async fn call(
 /// Works in a thread of its own, which is told when nobody waits for it any more.
 async fn worked(
     handler: &Handler,
-    tenant: String,
+    caller: Caller,
     name: String,
     arguments: Json,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
-    let place = handler.limits.places.take(&tenant).await.map_err(busy)?;
+    let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
     let stop = handler.stops.flag();
     let (bench, told) = (Arc::clone(&handler.workbench), stop.shared());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
-        answer(&bench, &tenant, &name, &arguments, &told)
+        answer(&bench, &caller, &name, &arguments, &told)
     });
     tokio::select! {
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
@@ -109,7 +110,7 @@ fn busy(problem: Problem) -> Failure {
 /// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
 async fn verify(
     handler: &Handler,
-    tenant: String,
+    tenant: Tenant,
     arguments: &Json,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
@@ -150,10 +151,17 @@ async fn tell(
     }
 }
 
-fn answer(bench: &Workbench, tenant: &str, name: &str, arguments: &Json, stop: &AtomicBool) -> Result<Answer, Failure> {
+fn answer(
+    bench: &Workbench,
+    caller: &Caller,
+    name: &str,
+    arguments: &Json,
+    stop: &AtomicBool,
+) -> Result<Answer, Failure> {
+    let tenant = &caller.tenant;
     match name {
         "accept_step" => {
-            let accepted = bench.accept(tenant, &sent::attempt(arguments)?, stop)?;
+            let accepted = bench.accept(caller, None, &sent::attempt(arguments)?, stop)?;
             Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
         }
         DECIDE => {

@@ -2,14 +2,15 @@
 //!
 //! Clients of revision 2026-07-28 send every request for itself, and cancel it by closing the connection. Older ones have
 //! a session, kept in memory until it is silent, through which they cancel; a server that is started anew asks them to
-//! begin again.
+//! begin again. A session is of the key that began it: to any other it is not there.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use proofmark_receipt::Json;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -20,6 +21,7 @@ use super::{Handler, Held};
 use crate::body;
 use crate::call::Head;
 use crate::door::Doorkeeper;
+use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::share::Limits;
 use crate::stop::Stops;
@@ -35,6 +37,9 @@ const SESSION: &str = "mcp-session-id";
 /// Everything that is said at `/mcp`.
 pub(crate) struct Conversations {
     service: StreamableHttpService<Handler, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    /// Who began each session, by its id.
+    owners: Mutex<HashMap<String, Caller>>,
     limits: Arc<Limits>,
 }
 
@@ -50,8 +55,8 @@ impl Conversations {
         // An answer that was handed over is not kept for clients that lose it: they ask again.
         sessions.session_config.completed_cache_ttl = Duration::ZERO;
         let (sessions, handler) = (Arc::new(sessions), Handler::new(bench, limits, stops));
-        let service = StreamableHttpService::new(move || Ok(handler.for_another()), sessions, config);
-        Conversations { service, limits: Arc::clone(limits) }
+        let service = StreamableHttpService::new(move || Ok(handler.for_another()), Arc::clone(&sessions), config);
+        Conversations { service, sessions, owners: Mutex::default(), limits: Arc::clone(limits) }
     }
 
     /// Ends all sessions, once the calls that were begun are answered.
@@ -60,11 +65,32 @@ impl Conversations {
         tokio::time::sleep(LAST_ANSWER).await;
         self.service.config.cancellation_token.cancel();
     }
+
+    /// Refuses a session that another key began. One that nobody began here gets the library's answer, which asks to begin
+    /// again.
+    fn check_owner(&self, headers: &HeaderMap, caller: &Caller) -> Result<(), Problem> {
+        let Some(session) = headers.get(SESSION) else { return Ok(()) };
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        match session.to_str().ok().and_then(|session| owners.get(session)) {
+            Some(owner) if !owner.is(caller) => Err(Problem::not_found("such session; begin one of your own")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Remembers who began the session that an answer names, and forgets those that have ended.
+    async fn own(&self, answer: &HeaderMap, caller: Caller) {
+        let Some(session) = answer.get(SESSION).and_then(|session| session.to_str().ok()) else { return };
+        let live = self.sessions.sessions.read().await;
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|id, _| live.contains_key(id.as_str()));
+        owners.entry(session.to_owned()).or_insert(caller);
+    }
 }
 
 /// Answers a message, or a client that listens.
 pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Response, Problem> {
     let Head { caller, mut parts, .. } = head;
+    keeper.mcp.check_owner(&parts.headers, &caller)?;
     let mut room = keeper.limits.bytes.take(&caller.tenant, 0)?;
     let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut room).await?;
     if !bytes.is_empty() {
@@ -80,9 +106,10 @@ pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Resu
     let held: Held = Arc::new(Mutex::new(room));
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
-    parts.extensions.insert(caller);
+    parts.extensions.insert(caller.clone());
     parts.extensions.insert(Arc::clone(&held));
     let response = keeper.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
+    keeper.mcp.own(response.headers(), caller).await;
     Ok(body::holding(response.map(Body::new), (held, listens)))
 }
 

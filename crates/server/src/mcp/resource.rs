@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofmark_verifier::StoreError;
+use proofmark_verifier::{StoreError, Tenant};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, ResourceContents, ResourceTemplate};
 
@@ -34,7 +34,7 @@ pub(super) fn receipt_uri(id: &str) -> String {
 /// The document behind a URI.
 pub(super) async fn read(
     workbench: &Arc<Workbench>,
-    tenant: String,
+    tenant: Tenant,
     uri: String,
 ) -> Result<ReadResourceResult, ErrorData> {
     let inside = Arc::clone(workbench);

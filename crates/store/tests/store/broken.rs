@@ -6,7 +6,7 @@ use proofmark_store::{Filter, Store, StoreError};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::samples::{closed_store, folder, id, single};
+use crate::samples::{Local, closed_store, folder, id, single};
 
 type Named = fn(&StoreError) -> bool;
 
@@ -53,7 +53,7 @@ fn an_empty_file_becomes_a_store() {
     let (_folder, path) = folder();
     fs::write(&path, b"").unwrap();
     closed_store(&path, 1);
-    assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
+    assert!(Store::open_existing(&path).unwrap().local().receipt(&id(0, 0)).unwrap().is_some());
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn a_damaged_page_is_found_when_it_is_read() {
         }
     }
     let store = Store::open_existing(&path).unwrap();
-    assert!(DAMAGED(&store.list(&Filter::default()).unwrap_err()));
-    assert!(DAMAGED(&store.submit(single(id(1, 0))).wait().unwrap_err()));
+    assert!(DAMAGED(&store.all_tenants_receipts(&Filter::default()).unwrap_err()));
+    assert!(DAMAGED(&store.local().submit(single(id(1, 0))).wait().unwrap_err()));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_changed_receipt_is_damage() {
     let at = bytes.windows(verifier.len()).position(|window| window == verifier);
     overwrite(&path, at.unwrap() as u64, b"P");
     let store = Store::open_existing(&path).unwrap();
-    assert!(DAMAGED(&store.receipt(&id(0, 0)).unwrap_err()));
+    assert!(DAMAGED(&store.local().receipt(&id(0, 0)).unwrap_err()));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_store_of_a_later_version_is_left_alone() {
     let (_folder, path) = folder();
     closed_store(&path, 1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1000).unwrap();
-    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 5, .. }));
+    refused_untouched(&path, |error| matches!(error, StoreError::Newer { found: 1000, known: 6, .. }));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_locked_store_is_waited_for_and_then_named() {
     assert_eq!(error, StoreError::Locked { path: path.clone() });
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
+    assert!(Store::open_existing(&path).unwrap().local().receipt(&id(0, 0)).unwrap().is_some());
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn a_writer_waits_for_a_lock_that_is_given_back() {
     let store = Store::open(&path).unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let pending = store.submit(single(id(0, 0)));
-    assert_eq!(store.receipt(&id(0, 0)).unwrap(), None);
+    let pending = store.local().submit(single(id(0, 0)));
+    assert_eq!(store.local().receipt(&id(0, 0)).unwrap(), None);
     other.execute_batch("COMMIT").unwrap();
     pending.wait().unwrap();
-    assert!(store.receipt(&id(0, 0)).unwrap().is_some());
+    assert!(store.local().receipt(&id(0, 0)).unwrap().is_some());
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn many_may_make_the_same_store_at_once() {
     std::thread::scope(|scope| {
         for family in 0..8 {
             let path = &path;
-            scope.spawn(move || Store::open(path).unwrap().submit(single(id(family, 0))).wait().unwrap());
+            scope.spawn(move || Store::open(path).unwrap().local().submit(single(id(family, 0))).wait().unwrap());
         }
     });
     let store = Store::open_existing(&path).unwrap();
-    assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 8);
+    assert_eq!(store.all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 8);
 }
 
 #[test]
@@ -194,6 +194,6 @@ fn names_that_mean_something_to_sqlite_are_files() {
         let path = folder.path().join(name);
         closed_store(&path, 1);
         assert!(path.is_file(), "{name}");
-        assert!(Store::open_existing(&path).unwrap().receipt(&id(0, 0)).unwrap().is_some());
+        assert!(Store::open_existing(&path).unwrap().local().receipt(&id(0, 0)).unwrap().is_some());
     }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use proofmark_receipt::ReceiptId;
 use proofmark_store::{Filter, MAX_PAGE, Store};
 
-use crate::samples::{as_child, child, folder, id, single};
+use crate::samples::{Local, as_child, child, folder, id, single};
 
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
@@ -23,7 +23,7 @@ fn what_was_acknowledged_survives_a_kill() {
 
         let store = Store::open_existing(&path).unwrap();
         for id in &acknowledged {
-            assert!(store.receipt(id).unwrap().is_some(), "{id} was acknowledged");
+            assert!(store.local().receipt(id).unwrap().is_some(), "{id} was acknowledged");
         }
         let kept = all_ids(&store);
         assert_eq!(kept.iter().collect::<BTreeSet<_>>().len(), kept.len());
@@ -40,7 +40,7 @@ fn child_submits() {
     let mut under_way = VecDeque::new();
     for number in 0.. {
         let id = id(family, number);
-        under_way.push_back((id, store.submit(single(id))));
+        under_way.push_back((id, store.local().submit(single(id))));
         if under_way.len() == 20 {
             let (id, pending) = under_way.pop_front().unwrap();
             pending.wait().unwrap();
@@ -59,7 +59,7 @@ fn all_ids(store: &Store) -> Vec<ReceiptId> {
     let mut ids = Vec::new();
     let mut filter = Filter { limit: MAX_PAGE, ..Filter::default() };
     loop {
-        let page = store.list(&filter).unwrap();
+        let page = store.all_tenants_receipts(&filter).unwrap();
         ids.extend(page.receipts.iter().map(|kept| kept.receipt.receipt_id()));
         filter.after = page.next;
         if filter.after.is_none() {

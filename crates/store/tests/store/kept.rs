@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use proofmark_receipt::{Receipt, Results, Status, Verdict};
 use proofmark_store::{Cursor, Filter, KeptReceipt, MAX_FOUND, MAX_PAGE, NewReceipt, Store, StoreError};
 
-use crate::samples::{closed_store, draft, folder, id, linked, sign, single};
+use crate::samples::{Local, closed_store, draft, folder, id, linked, sign, single};
 
 #[test]
 fn a_receipt_comes_back_byte_for_byte() {
@@ -15,16 +15,16 @@ fn a_receipt_comes_back_byte_for_byte() {
     let foreign = Receipt::parse(text.as_bytes()).unwrap();
     let store = Store::open(&path).unwrap();
     for receipt in [&signed.receipt, &foreign] {
-        store.submit(NewReceipt::of(receipt.clone())).wait().unwrap();
+        store.local().submit(NewReceipt::of(receipt.clone())).wait().unwrap();
     }
     drop(store);
     let store = Store::open_existing(&path).unwrap();
     for receipt in [signed.receipt, foreign] {
-        let kept = store.receipt(&receipt.receipt_id()).unwrap().unwrap();
+        let kept = store.local().receipt(&receipt.receipt_id()).unwrap().unwrap().receipt;
         assert_eq!(kept.to_text(), receipt.to_text());
         assert_eq!(kept, receipt);
     }
-    assert_eq!(store.receipt(&id(0, 3)).unwrap(), None);
+    assert_eq!(store.local().receipt(&id(0, 3)).unwrap(), None);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn a_new_store_is_for_its_owner_alone() {
     let (folder, _) = folder();
     let path = folder.path().join("a/b/proofmark.db");
     let store = Store::open(&path).unwrap();
-    store.submit(single(id(0, 1))).wait().unwrap();
+    store.local().submit(single(id(0, 1))).wait().unwrap();
     let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(folder.path().join("a")), 0o700);
     assert_eq!(mode(folder.path().join("a/b")), 0o700);
@@ -48,21 +48,21 @@ fn a_new_store_is_for_its_owner_alone() {
 fn a_duplicate_is_refused_alone() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let pending = [1, 2, 1, 3].map(|number| store.submit(single(id(0, number))));
+    let pending = [1, 2, 1, 3].map(|number| store.local().submit(single(id(0, number))));
     let answers = pending.map(|one| one.wait());
     assert_eq!(answers, [Ok(()), Ok(()), Err(StoreError::Duplicate(id(0, 1))), Ok(())]);
-    assert_eq!(store.submit(single(id(0, 3))).wait(), Err(StoreError::Duplicate(id(0, 3))));
-    assert_eq!(store.list(&Filter::default()).unwrap().receipts.len(), 3);
+    assert_eq!(store.local().submit(single(id(0, 3))).wait(), Err(StoreError::Duplicate(id(0, 3))));
+    assert_eq!(store.all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 3);
 }
 
 #[test]
 fn what_is_submitted_before_the_end_is_kept() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let pending: Vec<_> = (0..50).map(|number| store.submit(single(id(0, number)))).collect();
+    let pending: Vec<_> = (0..50).map(|number| store.local().submit(single(id(0, number)))).collect();
     drop(store);
     assert!(pending.into_iter().all(|one| one.wait().is_ok()));
-    assert_eq!(Store::open(&path).unwrap().list(&Filter::default()).unwrap().receipts.len(), 50);
+    assert_eq!(Store::open(&path).unwrap().all_tenants_receipts(&Filter::default()).unwrap().receipts.len(), 50);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn five_hundred_receipts_cost_a_few_commits() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
     let new: Vec<_> = (0..500).map(|number| single(id(0, number))).collect();
-    let pending: Vec<_> = new.into_iter().map(|one| store.submit(one)).collect();
+    let pending: Vec<_> = new.into_iter().map(|one| store.local().submit(one)).collect();
     pending.into_iter().for_each(|one| one.wait().unwrap());
     let log = fs::read(path.with_extension("db-wal")).unwrap();
     // A frame of the write-ahead log is a commit if bytes 4 to 7 of its header are not zero (SQLite file format, 4.1).
@@ -87,13 +87,16 @@ fn threads_share_a_store() {
         for family in 0..4 {
             scope.spawn(move || {
                 for number in 0..25 {
-                    store.submit(single(id(family, number))).wait().unwrap();
-                    assert!(store.receipt(&id(family, number)).unwrap().is_some());
+                    store.local().submit(single(id(family, number))).wait().unwrap();
+                    assert!(store.local().receipt(&id(family, number)).unwrap().is_some());
                 }
             });
         }
     });
-    assert_eq!(store.list(&Filter { limit: MAX_PAGE, ..Filter::default() }).unwrap().receipts.len(), 100);
+    assert_eq!(
+        store.all_tenants_receipts(&Filter { limit: MAX_PAGE, ..Filter::default() }).unwrap().receipts.len(),
+        100
+    );
 }
 
 #[test]
@@ -101,15 +104,15 @@ fn ids_are_found_by_their_beginning() {
     let (_folder, path) = folder();
     closed_store(&path, 20);
     let store = Store::open_existing(&path).unwrap();
-    assert_eq!(store.find("00000003").unwrap(), [id(0, 3)]);
-    assert_eq!(store.find("0000000a-0000").unwrap(), [id(0, 10)]);
-    assert_eq!(store.find("0000000A-0").unwrap(), [id(0, 10)]);
-    assert_eq!(store.find(&id(0, 7).to_string()).unwrap(), [id(0, 7)]);
-    assert_eq!(store.find("0000").unwrap(), (0..10).map(|number| id(0, number)).collect::<Vec<_>>());
+    assert_eq!(store.all_tenants_find("00000003").unwrap(), [id(0, 3)]);
+    assert_eq!(store.all_tenants_find("0000000a-0000").unwrap(), [id(0, 10)]);
+    assert_eq!(store.all_tenants_find("0000000A-0").unwrap(), [id(0, 10)]);
+    assert_eq!(store.all_tenants_find(&id(0, 7).to_string()).unwrap(), [id(0, 7)]);
+    assert_eq!(store.all_tenants_find("0000").unwrap(), (0..10).map(|number| id(0, number)).collect::<Vec<_>>());
     assert_eq!(MAX_FOUND, 10);
-    assert_eq!(store.find("ffff").unwrap(), []);
+    assert_eq!(store.all_tenants_find("ffff").unwrap(), []);
     for bad in ["", "000", "0-0-0", "00zz", "ßßßß", &"0".repeat(33), "+000"] {
-        assert!(matches!(store.find(bad), Err(StoreError::Prefix(_))), "{bad}");
+        assert!(matches!(store.all_tenants_find(bad), Err(StoreError::Prefix(_))), "{bad}");
     }
 }
 
@@ -125,11 +128,11 @@ fn lists_are_filtered_and_newest_first() {
     let mut other = draft(id(0, 3));
     other.task = None;
     for draft in [passed, deep, other] {
-        store.submit(NewReceipt::of(sign(draft))).wait().unwrap();
+        store.local().submit(NewReceipt::of(sign(draft))).wait().unwrap();
     }
-    store.submit(linked(id(0, 4), "main", None)).wait().unwrap();
+    store.local().submit(linked(id(0, 4), "main", None)).wait().unwrap();
 
-    let ids = |filter: Filter| numbers(&store.list(&filter).unwrap().receipts);
+    let ids = |filter: Filter| numbers(&store.all_tenants_receipts(&filter).unwrap().receipts);
     let all = Filter::default;
     assert_eq!(ids(all()), [4, 3, 2, 1]);
     assert_eq!(ids(Filter { verdict: Some(Verdict::Pass), ..all() }), [1]);
@@ -152,17 +155,17 @@ fn pages_follow_each_other_while_receipts_come_in() {
     let mut seen = Vec::new();
     let mut filter = Filter { limit: 3, ..Filter::default() };
     loop {
-        let page = store.list(&filter).unwrap();
+        let page = store.all_tenants_receipts(&filter).unwrap();
         seen.push(numbers(&page.receipts));
-        store.submit(single(id(1, seen.len() as u32))).wait().unwrap();
+        store.local().submit(single(id(1, seen.len() as u32))).wait().unwrap();
         let Some(next) = page.next else { break };
         filter.after = Some(next.to_string().parse().unwrap());
     }
     assert_eq!(seen, [vec![6, 5, 4], vec![3, 2, 1], vec![0]]);
     for limit in [0, 1] {
-        assert_eq!(store.list(&Filter { limit, ..Filter::default() }).unwrap().receipts.len(), 1);
+        assert_eq!(store.all_tenants_receipts(&Filter { limit, ..Filter::default() }).unwrap().receipts.len(), 1);
     }
-    assert_eq!(store.list(&Filter { limit: usize::MAX, ..Filter::default() }).unwrap().next, None);
+    assert_eq!(store.all_tenants_receipts(&Filter { limit: usize::MAX, ..Filter::default() }).unwrap().next, None);
     for bad in ["", "s", "7", "s-1", "s+1", "s1 ", "s99999999999999999999"] {
         assert!(bad.parse::<Cursor>().is_err(), "{bad}");
     }

@@ -6,4 +6,5 @@ mod chains;
 mod crash;
 mod kept;
 mod samples;
+mod tenants;
 mod upgrade;

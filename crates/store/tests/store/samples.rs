@@ -4,11 +4,22 @@ use std::process::{Child, Command, Stdio};
 use proofmark_receipt::{
     ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Verdict,
 };
-use proofmark_store::{NewReceipt, Store};
+use proofmark_store::{NewReceipt, Store, Tenant, TenantStore};
 use tempfile::TempDir;
 
 /// Tells a test that is run as a child which store to use.
 pub(crate) const CHILD: &str = "PROOFMARK_TEST_STORE";
+
+/// The rows of the command line.
+pub(crate) trait Local {
+    fn local(&self) -> TenantStore<'_>;
+}
+
+impl Local for Store {
+    fn local(&self) -> TenantStore<'_> {
+        self.of(&Tenant::LOCAL)
+    }
+}
 
 pub(crate) fn folder() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +69,7 @@ pub(crate) fn linked(id: ReceiptId, chain: &str, tip: Option<&ChainTip>) -> NewR
 /// A store with these many single receipts, closed again.
 pub(crate) fn closed_store(path: &std::path::Path, receipts: u32) {
     let store = Store::open(path).unwrap();
-    let pending: Vec<_> = (0..receipts).map(|number| store.submit(single(id(0, number)))).collect();
+    let pending: Vec<_> = (0..receipts).map(|number| store.local().submit(single(id(0, number)))).collect();
     pending.into_iter().for_each(|one| one.wait().unwrap());
 }
 

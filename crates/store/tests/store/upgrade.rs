@@ -1,42 +1,154 @@
-use proofmark_receipt::SigningKey;
-use proofmark_store::{Filter, Store, TallyOf};
-use rusqlite::Connection;
+use std::path::Path;
 
-use crate::samples::{closed_store, folder, id};
+use proofmark_receipt::{Receipt, Sha256Digest, SigningKey};
+use proofmark_store::{DecisionsWanted, Filter, JobState, Spend, Store, StoreError, TallyOf, Tenant};
+use rusqlite::{Connection, params};
 
-/// Takes away what the fourth migration and those after it add.
-const BEFORE_JOBS: &str = "
-DROP INDEX receipts_by_tenant;
-DROP INDEX receipts_by_signer;
-DROP INDEX receipts_by_output;
-DROP INDEX receipts_by_time;
-DROP INDEX answers_by_time;
-ALTER TABLE receipts DROP COLUMN tenant;
-ALTER TABLE receipts DROP COLUMN signer;
-ALTER TABLE receipts DROP COLUMN task_type;
-ALTER TABLE receipts DROP COLUMN output;
-ALTER TABLE receipts DROP COLUMN trust;
-ALTER TABLE receipts DROP COLUMN superseded_by;
-DROP TABLE requests;
-DROP TABLE jobs;
-DROP TABLE awaited;
-DROP TABLE probe;
-PRAGMA user_version = 3;
-";
+use crate::samples::{Local, draft, folder, id, sign};
+
+const VERSION_4: &str = include_str!("version4.sql");
+
+/// A store of an older version, whose tenants are in its names.
+struct Old(Connection);
+
+impl Old {
+    fn make(path: &Path) -> Self {
+        let old = Connection::open(path).unwrap();
+        old.execute_batch(VERSION_4).unwrap();
+        Self(old)
+    }
+
+    /// Keeps the receipt with this number, at a place of a chain.
+    fn receipt(&self, number: u32, tenant: &str, place: Option<(&str, u32)>) {
+        let receipt = of(number);
+        let chain = place.map(|(name, position)| {
+            self.0.execute("INSERT INTO chains (name) VALUES (?1) ON CONFLICT DO NOTHING", [name]).unwrap();
+            let chain = "SELECT chain_id FROM chains WHERE name = ?1";
+            (self.0.query_row(chain, [name], |row| row.get::<_, i64>(0)).unwrap(), position)
+        });
+        let sql =
+            "INSERT INTO receipts (receipt_id, hash, verified_at, verdict, tier, chain_id, position, document, tenant,
+                                         signer, output) VALUES (?1, ?2, 0, 'error', 0, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let (id, hash) = (receipt.receipt_id(), receipt.hash());
+        let values = params![
+            id.as_bytes(),
+            hash.as_bytes(),
+            chain.map(|(chain, _)| chain),
+            chain.map(|(_, position)| position),
+            receipt.to_text(),
+            tenant,
+            SigningKey::from_seed([7; 32]).signer().to_string(),
+            receipt.hashes().output.to_string(),
+        ];
+        self.0.execute(sql, values).unwrap();
+    }
+
+    fn run(&self, run: &str) {
+        let sql = "INSERT INTO runs (run, step, version, state, updated_at) VALUES (?1, 'build', 1, '{}', 0)";
+        self.0.execute(sql, [run]).unwrap();
+    }
+
+    fn spend(&self, number: u32) {
+        let sql = "INSERT INTO spent (receipt_id, spent_by, spent_at) VALUES (?1, 'd', 5)";
+        self.0.execute(sql, [id(0, number).as_bytes()]).unwrap();
+    }
+}
+
+fn of(number: u32) -> Receipt {
+    sign(draft(id(0, number)))
+}
+
+fn tenant(name: &str) -> Tenant {
+    name.parse().unwrap()
+}
 
 #[test]
-fn receipts_of_an_earlier_version_get_their_signers() {
+fn rows_of_an_older_store_get_their_tenants() {
     let (_folder, path) = folder();
-    closed_store(&path, 3);
-    let earlier = Connection::open(&path).unwrap();
-    earlier.execute_batch(BEFORE_JOBS).unwrap();
-    drop(earlier);
+    let old = Old::make(&path);
+    old.receipt(1, "", Some(("nightly", 0)));
+    old.receipt(2, "acme/shop", Some(("acme/shop/verifications", 0)));
+    old.receipt(3, "acme/shop", None);
+    old.receipt(4, "acme/shop", Some(("run/acme/shop/r1/build", 0)));
+    // A tenant that was called like a path went on with a chain of the command line.
+    old.receipt(5, "", Some(("run/acme/deploy", 0)));
+    old.receipt(6, "run/acme", Some(("run/acme/deploy", 1)));
+    old.receipt(7, "local", None);
+    old.run("acme/shop/r1");
+    old.run("acme");
+    let rows = "
+        UPDATE receipts SET superseded_by = (SELECT receipt_id FROM receipts WHERE sequence = 3) WHERE sequence = 2;
+        INSERT INTO requests SELECT receipt_id, 'asked' FROM receipts WHERE sequence = 2;
+        INSERT INTO jobs (job_id, tenant, state, request, checks, chain, lease_until, created_at)
+            SELECT receipt_id, 'acme/shop', 'waiting', '{}', 1, 'acme/shop/verifications', 0, 0 FROM receipts WHERE sequence = 1;";
+    old.0.execute_batch(rows).unwrap();
+    drop(old);
+
     let store = Store::open(&path).unwrap();
+    let (shop, ours) = (store.of(&tenant("acme.shop")), store.local());
+    let numbers = |name: &str| store.of(&tenant(name)).list(&Filter::default()).unwrap().receipts.len();
+    assert_eq!(["local", "acme.shop", "run.acme", "local-2"].map(numbers), [2, 3, 1, 1]);
+    let names = |chains: Vec<(String, u64)>| chains.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(shop.chains().unwrap()), ["run/r1/build/", "verifications"]);
+    assert_eq!(names(ours.chains().unwrap()), ["nightly", "run/acme/deploy"]);
+    let stray = store.of(&tenant("run.acme")).receipt(&id(0, 6)).unwrap().unwrap();
+    assert_eq!(stray.chain, None, "a chain of another is none of its");
+
+    let kept = shop.receipt(&id(0, 2)).unwrap().unwrap();
+    assert_eq!((kept.superseded_by, kept.chain.as_deref()), (Some(id(0, 3)), Some("verifications")));
+    assert_eq!(shop.request(&id(0, 2)).unwrap().as_deref(), Some("asked"));
+    assert_eq!(ours.request(&id(0, 2)).unwrap(), None);
+    assert!(shop.step_run("", "r1", "build").unwrap().is_some());
+    assert!(ours.step_run("local", "acme", "build").unwrap().is_some());
+    assert_eq!(ours.step_runs(Some("acme/shop/r1")).unwrap(), []);
+    let lease = proofmark_store::Lease { owner: "o".to_owned(), until: 9 };
+    let taken = store.take_over_jobs(&lease, 5, 9).unwrap();
+    assert_eq!((&taken[0].tenant, taken[0].job.chain.as_str()), (&tenant("acme.shop"), "verifications"));
+    assert_eq!(taken[0].state, JobState::Waiting);
     let signer = SigningKey::from_seed([7; 32]).signer().to_string();
-    let page = store.list(&Filter { signer: Some(signer.clone()), ..Filter::default() }).unwrap();
-    assert_eq!(page.receipts.len(), 3);
-    assert!(page.receipts.iter().all(|kept| kept.tenant.is_empty() && kept.trust.is_none() && !kept.spent));
-    let tally = store.tally("", &TallyOf { signer: Some(&signer), ..TallyOf::default() }).unwrap();
-    assert_eq!(tally.error, 3);
-    assert_eq!(store.job(&id(0, 0)).unwrap(), None);
+    assert_eq!(ours.tally(&TallyOf { signer: Some(&signer), ..TallyOf::default() }).unwrap().error, 2);
+}
+
+#[test]
+fn what_an_older_store_spent_stays_spent() {
+    let (_folder, path) = folder();
+    let old = Old::make(&path);
+    old.receipt(1, "", None);
+    old.receipt(2, "a", None);
+    [1, 2, 9].into_iter().for_each(|number| old.spend(number));
+    drop(old);
+    let store = Store::open(&path).unwrap();
+    let is_spent = |name: &str, number| store.of(&tenant(name)).is_spent(&Spend::of(&of(number))).unwrap();
+    // What the command line keeps is spent for all, what a tenant keeps for that tenant.
+    assert_eq!([is_spent("local", 1), is_spent("a", 1), is_spent("b", 1)], [true; 3]);
+    assert_eq!([is_spent("a", 2), is_spent("b", 2), is_spent("local", 2)], [true, false, false]);
+    // Of a document that was not kept only the id is known.
+    assert_eq!([is_spent("a", 9), is_spent("local", 9), is_spent("a", 8)], [true, true, false]);
+    let forged = SigningKey::from_seed([8; 32]);
+    let mut other = draft(id(0, 2));
+    other.tier = 1;
+    let other = other.sign(&forged).unwrap();
+    assert!(!store.of(&tenant("a")).is_spent(&Spend::of(&other)).unwrap(), "another document under a spent id");
+    let spent = store.of(&tenant("a")).receipt(&id(0, 2)).unwrap().unwrap();
+    let again = store.of(&tenant("a")).redeem(&spent, "again", 6);
+    assert_eq!(again, Err(StoreError::Spent(id(0, 2))));
+}
+
+#[test]
+fn a_decision_no_reader_reads_stops_no_other() {
+    let (_folder, path) = folder();
+    let old = Old::make(&path);
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1_200_000));
+    let sql = "INSERT INTO decisions (decision_id, decided_at, outcome, fingerprint, position, document, tenant)
+               VALUES (?1, 77, 'allow', 'f', 0, ?2, 'a')";
+    old.0.execute(sql, [&id(0, 1).to_string(), &long]).unwrap();
+    drop(old);
+    let store = Store::open(&path).unwrap();
+    let tip = store.all_tenants_last_decision().unwrap().unwrap();
+    assert_eq!((tip.receipt_id, tip.position, tip.hash), (id(0, 1), 0, Sha256Digest::of(long.as_bytes())));
+    let wanted = DecisionsWanted { limit: 10, ..DecisionsWanted::default() };
+    let decisions = store.of(&tenant("a")).decisions(&wanted).unwrap().decisions;
+    assert_eq!(decisions.iter().map(|one| one.allowed).collect::<Vec<_>>(), [true]);
+    assert_eq!(store.local().decisions(&wanted).unwrap().decisions, []);
+    assert_eq!(store.latest_time().unwrap(), 77);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proofmark_checks::{Checks, Request};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
-use proofmark_store::NewJob;
+use proofmark_store::{NewJob, Tenant};
 
 use super::room::lock;
 use super::{JobState, JobView, Work};
@@ -36,7 +36,7 @@ pub(super) struct Job {
 
 /// What is known of a job while it waits.
 pub(super) struct Task {
-    pub(super) tenant: String,
+    pub(super) tenant: Tenant,
     pub(super) chain: String,
     pub(super) supersedes: Option<ReceiptId>,
     pub(super) replayable: Option<(String, Sha256Digest)>,
@@ -115,8 +115,8 @@ impl Job {
     }
 
     /// A job of the store, which has its content.
-    pub(super) fn of_row(row: NewJob, lane: Lane, total: usize) -> Self {
-        let NewJob { job_id, tenant, request, chain, supersedes, created_at, .. } = row;
+    pub(super) fn of_row(tenant: Tenant, row: NewJob, lane: Lane, total: usize) -> Self {
+        let NewJob { job_id, request, chain, supersedes, created_at, .. } = row;
         let task = Task { tenant, chain, supersedes, replayable: None };
         let job = Self { created_at, ..Self::waiting(job_id, task, lane, request.len(), total) };
         job.kept.store(true, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::ReceiptId;
-use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, NewJob, StoreError};
+use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, StoreError, Tenant};
 
 use super::job::{Job, Lane, Listener};
 use super::room::{Room, checks, lock};
@@ -24,14 +24,14 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Somebody who follows a job that another process has.
 pub(super) struct Afar {
-    tenant: String,
+    tenant: Tenant,
     seen: JobView,
     listener: Listener,
 }
 
 impl Afar {
-    pub(super) fn new(tenant: &str, seen: &JobView, listener: Listener) -> Self {
-        Self { tenant: tenant.to_owned(), seen: seen.clone(), listener }
+    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
+        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
     }
 }
 
@@ -55,11 +55,13 @@ impl Room {
     }
 
     fn renew(&self) {
-        let Ok(ours) = self.store.renew_leases(&self.lease(clock::now().unix_millis())) else { return };
-        let ours: HashSet<ReceiptId> = ours.into_iter().collect();
-        for job in self.all_live().iter().filter(|job| job.is_kept() && !ours.contains(&job.id)) {
+        let Ok(now) = self.now() else { return };
+        let Ok(ours) = self.store.renew_leases(&self.lease(now), now) else { return };
+        let ours: HashSet<(Tenant, ReceiptId)> = ours.into_iter().collect();
+        let is_ours = |job: &Job| ours.contains(&(job.work.tenant.clone(), job.id));
+        for job in self.all_live().iter().filter(|job| job.is_kept() && !is_ours(job)) {
             // It may have been kept after the leases were renewed.
-            if let Ok(None) = self.waiting_row(&job.id) {
+            if let Ok(None) = self.waiting_row(&job.work.tenant, &job.id) {
                 job.call_off();
                 let mut row = lock(&job.row);
                 if !row.over {
@@ -67,8 +69,8 @@ impl Room {
                 }
             }
         }
-        for id in ours.iter().filter(|id| !self.is_live(id)) {
-            self.take_up(id);
+        for (tenant, id) in ours.iter().filter(|(_, id)| !self.is_live(id)) {
+            self.take_up(tenant, id);
         }
     }
 
@@ -77,24 +79,24 @@ impl Room {
         if room == 0 || self.queue.is_closed() {
             return;
         }
-        let now = clock::now().unix_millis();
+        let Ok(now) = self.now() else { return };
         let Ok(taken) = self.store.take_over_jobs(&self.lease(now), now, room) else { return };
-        taken.iter().for_each(|kept| self.take_up(&kept.job.job_id));
+        taken.iter().for_each(|kept| self.take_up(&kept.tenant, &kept.job.job_id));
     }
 
     /// Runs a job of the store that nobody else runs. Its request is read here to see whether it can run, and again when
     /// it does: in between it is on disk.
-    fn take_up(&self, id: &ReceiptId) {
+    fn take_up(&self, tenant: &Tenant, id: &ReceiptId) {
         if self.is_live(id) {
             return;
         }
         // What has just ended is no row of ours any more; where the store fails the row stays ours, and is tried again.
-        let Ok(Some(row)) = self.waiting_row(id) else { return };
-        let request = Request::read(row.request.as_bytes(), Format::Json, None);
+        let Ok(Some(row)) = self.waiting_row(tenant, id) else { return };
+        let request = Request::read(row.job.request.as_bytes(), Format::Json, None);
         let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
         match planned {
             Ok((total, lane)) => {
-                let job = Arc::new(Job::of_row(row, lane, total));
+                let job = Arc::new(Job::of_row(tenant.clone(), row.job, lane, total));
                 lock(&self.jobs).insert(job.id, Arc::clone(&job));
                 if self.queue.push_accepted(&job).is_err() {
                     lock(&self.jobs).remove(&job.id);
@@ -102,10 +104,10 @@ impl Room {
             }
             Err(error) => {
                 let state = Kept::Failed(error.to_string());
-                let job = Some(JobEnd { job_id: row.job_id, owner: self.owner.clone(), state });
+                let job = Some(JobEnd { job_id: *id, owner: self.owner.clone(), state });
                 let bundle = Bundle { job, at: clock::now().unix_millis(), ..Bundle::default() };
                 // It stays ours where this fails, and is tried again.
-                let _again = self.store.submit_bundle(bundle).wait();
+                let _again = self.store.of(tenant).submit_bundle(bundle).wait();
             }
         }
     }
@@ -136,7 +138,8 @@ impl Room {
     }
 
     fn prune(&self) {
-        let before = clock::now().unix_millis().saturating_sub(REMEMBERED_MS);
+        let Ok(now) = self.now() else { return };
+        let before = now.saturating_sub(REMEMBERED_MS);
         while self.store.prune(before).is_ok_and(|pruned| pruned > 0) {}
     }
 
@@ -145,8 +148,8 @@ impl Room {
     }
 
     /// The row of a job that waits under a lease of ours.
-    fn waiting_row(&self, id: &ReceiptId) -> Result<Option<NewJob>, StoreError> {
+    fn waiting_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<KeptJob>, StoreError> {
         let ours = |kept: &KeptJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
-        Ok(self.store.job(id)?.filter(ours).map(|kept| kept.job))
+        Ok(self.store.of(tenant).job(id)?.filter(ours))
     }
 }

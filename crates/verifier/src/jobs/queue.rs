@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use proofmark_store::Tenant;
+
 use super::job::{Job, Lane};
 use super::room::lock;
 use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE};
@@ -19,7 +21,7 @@ struct State {
     runs: Turns,
     quick: Turns,
     waiting: Load,
-    of_tenant: HashMap<String, Load>,
+    of_tenant: HashMap<Tenant, Load>,
     running: usize,
     closed: bool,
 }
@@ -28,8 +30,8 @@ struct State {
 #[derive(Default)]
 struct Turns {
     /// The tenants with something waiting; the first is next.
-    order: VecDeque<String>,
-    queues: HashMap<String, VecDeque<Arc<Job>>>,
+    order: VecDeque<Tenant>,
+    queues: HashMap<Tenant, VecDeque<Arc<Job>>>,
 }
 
 /// How much waits.

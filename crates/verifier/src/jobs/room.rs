@@ -9,7 +9,7 @@ use std::time::Duration;
 use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::{Host, Watch, Worker};
-use proofmark_store::{Answer, Bundle, JobState as Kept, Lease, NewJob, Store, StoreError};
+use proofmark_store::{Answer, Bundle, JobState as Kept, Lease, NewJob, Store, StoreError, Tenant};
 
 use super::job::{Content, Job, Lane, Listener, Row};
 use super::leases::{Afar, LEASE_MS};
@@ -23,7 +23,7 @@ use crate::run;
 const MAX_ENDED: usize = 1024;
 
 /// The idempotency keys of what is in memory, by tenant and key.
-pub(super) type Keys = HashMap<(String, String), (Sha256Digest, ReceiptId)>;
+pub(super) type Keys = HashMap<(Tenant, String), (Sha256Digest, ReceiptId)>;
 
 pub(super) struct Room {
     host: Host,
@@ -36,7 +36,7 @@ pub(super) struct Room {
     /// Those that wait, run or are being sealed. Locked after `keys`, never before it.
     pub(super) jobs: Mutex<HashMap<ReceiptId, Arc<Job>>>,
     pub(super) keys: Mutex<Keys>,
-    ended: Mutex<VecDeque<(String, JobView)>>,
+    ended: Mutex<VecDeque<(Tenant, JobView)>>,
     pub(super) afar: Mutex<Vec<Afar>>,
     pub(super) stopped: Signal,
 }
@@ -107,7 +107,7 @@ impl Room {
     /// What the job is to run, from memory or from its row.
     fn content(&self, job: &Job) -> Option<Arc<Content>> {
         job.content().or_else(|| {
-            let text = self.store.job(&job.id).ok()??.job.request;
+            let text = self.store.of(&job.work.tenant).job(&job.id).ok()??.job.request;
             let request = Request::read(text.as_bytes(), Format::Json, None).ok()?;
             Some(Arc::new(Content { request, text }))
         })
@@ -124,8 +124,8 @@ impl Room {
     }
 
     /// The tenant's job, if it is in memory and has not ended.
-    pub(super) fn live(&self, tenant: &str, id: &ReceiptId) -> Option<Arc<Job>> {
-        lock(&self.jobs).get(id).filter(|job| job.work.tenant == tenant).cloned()
+    pub(super) fn live(&self, tenant: &Tenant, id: &ReceiptId) -> Option<Arc<Job>> {
+        lock(&self.jobs).get(id).filter(|job| job.work.tenant == *tenant).cloned()
     }
 
     pub(super) fn all_live(&self) -> Vec<Arc<Job>> {
@@ -133,7 +133,7 @@ impl Room {
     }
 
     /// What came of the tenant's job, or where another process has it.
-    pub(super) fn ended(&self, tenant: &str, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
+    pub(super) fn ended(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
         let remembered = lock(&self.ended).iter().find(|(of, view)| of == tenant && view.id == *id).cloned();
         match remembered {
             Some((_, view)) => Ok(Some(view)),
@@ -141,15 +141,15 @@ impl Room {
         }
     }
 
-    fn stored(&self, tenant: &str, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
-        let row = self.store.job(id)?;
+    fn stored(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
+        let store = self.store.of(tenant);
+        let row = store.job(id)?;
         let view = |state, done, total, created_at, receipt| {
             Some(JobView { id: *id, state, done, total, created_at, receipt })
         };
         if let Some(row) = &row {
             let total = usize::try_from(row.job.checks).unwrap_or(usize::MAX);
             let state = match &row.state {
-                _ if row.job.tenant != tenant => return Ok(None),
                 Kept::Waiting => Some(JobState::Waiting),
                 Kept::Failed(why) => Some(JobState::Failed(why.clone())),
                 Kept::Cancelled => Some(JobState::Cancelled),
@@ -159,8 +159,7 @@ impl Room {
                 return Ok(view(state, 0, total, row.job.created_at, None));
             }
         }
-        let receipt = self.store.kept_receipt(id)?.filter(|kept| kept.tenant == tenant && kept.trust.is_none());
-        let Some(kept) = receipt else { return Ok(None) };
+        let Some(kept) = store.job_receipt(id)? else { return Ok(None) };
         let total = usize::try_from(kept.receipt.results().total).unwrap_or(usize::MAX);
         let created_at = row.map_or_else(|| kept.receipt.verified_at().unix_millis(), |row| row.job.created_at);
         Ok(view(JobState::Done, total, total, created_at, Some(Arc::new(kept.receipt))))
@@ -170,15 +169,15 @@ impl Room {
     pub(super) fn answered(
         &self,
         keys: &Keys,
-        tenant: &str,
+        tenant: &Tenant,
         key: &str,
         request: &Sha256Digest,
     ) -> Result<Option<ReceiptId>, SubmitError> {
         let reused = || SubmitError::KeyReused(key.chars().take(80).collect());
-        if let Some((before, id)) = keys.get(&(tenant.to_owned(), key.to_owned())) {
+        if let Some((before, id)) = keys.get(&(tenant.clone(), key.to_owned())) {
             return (before == request).then_some(Some(*id)).ok_or_else(reused);
         }
-        let Some(answer) = self.store.answer(tenant, key)? else { return Ok(None) };
+        let Some(answer) = self.store.of(tenant).answer(key)? else { return Ok(None) };
         let id = answer.document.parse().ok().filter(|_| answer.request == *request);
         id.map(Some).ok_or_else(reused)
     }
@@ -187,10 +186,9 @@ impl Room {
     pub(super) fn keep(&self, job: &Job) -> Result<(), StoreError> {
         let row = lock(&job.row);
         let Some(content) = job.content().filter(|_| !row.over && !job.is_kept()) else { return Ok(()) };
-        let now = clock::now().unix_millis();
+        let now = self.now()?;
         let new = NewJob {
             job_id: job.id,
-            tenant: job.work.tenant.clone(),
             request: content.text.clone(),
             checks: job.view().total as u64,
             chain: job.work.chain.clone(),
@@ -199,16 +197,21 @@ impl Room {
             created_at: job.created_at,
         };
         let bundle = Bundle { new_job: Some(new), answer: answer(job), at: now, ..Bundle::default() };
-        self.store.submit_bundle(bundle).wait()?;
+        self.store.of(&job.work.tenant).submit_bundle(bundle).wait()?;
         job.is_on_disk();
         Ok(())
+    }
+
+    /// The time by which leases run out, in milliseconds after 1970-01-01T00:00:00Z.
+    pub(super) fn now(&self) -> Result<i64, StoreError> {
+        Ok(clock::now_in(&self.store)?.unix_millis())
     }
 
     pub(super) fn lease(&self, now: i64) -> Lease {
         Lease { owner: self.owner.clone(), until: now.saturating_add(LEASE_MS) }
     }
 
-    pub(super) fn cancel(&self, tenant: &str, id: &ReceiptId) -> Result<Cancelled, StoreError> {
+    pub(super) fn cancel(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
         let Some(job) = self.live(tenant, id) else { return self.cancel_stored(tenant, id) };
         job.call_off();
         self.queue.remove(&job);
@@ -222,7 +225,7 @@ impl Room {
             };
         }
         if job.is_kept() {
-            match self.store.cancel_job(id, tenant, clock::now().unix_millis()) {
+            match self.store.of(tenant).cancel_job(id, clock::now().unix_millis()) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.give_away(&job, &mut row);
@@ -238,14 +241,14 @@ impl Room {
         Ok(Cancelled::Now)
     }
 
-    fn cancel_stored(&self, tenant: &str, id: &ReceiptId) -> Result<Cancelled, StoreError> {
-        match self.store.cancel_job(id, tenant, clock::now().unix_millis())? {
+    fn cancel_stored(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
+        match self.store.of(tenant).cancel_job(id, clock::now().unix_millis())? {
             true => Ok(Cancelled::Now),
             false => self.what_became(tenant, id),
         }
     }
 
-    fn what_became(&self, tenant: &str, id: &ReceiptId) -> Result<Cancelled, StoreError> {
+    fn what_became(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
         Ok(self.ended(tenant, id)?.map_or(Cancelled::Unknown, |view| Cancelled::Over(view.state)))
     }
 
@@ -297,7 +300,7 @@ impl Room {
     }
 
     /// Tells the listener where the job is, and goes on doing so while another process has it.
-    pub(super) fn listen_from_afar(&self, tenant: &str, view: &JobView, listener: Listener) {
+    pub(super) fn listen_from_afar(&self, tenant: &Tenant, view: &JobView, listener: Listener) {
         listener.tell(view);
         if !view.state.is_end() {
             lock(&self.afar).push(Afar::new(tenant, view, listener));
@@ -315,7 +318,7 @@ impl Room {
 /// What is kept so that a repetition of the request is known.
 pub(super) fn answer(job: &Job) -> Option<Answer> {
     let (key, request) = job.work.replayable.clone()?;
-    Some(Answer { tenant: job.work.tenant.clone(), key, request, document: job.id.to_string() })
+    Some(Answer { key, request, document: job.id.to_string() })
 }
 
 /// How many checks a request has.

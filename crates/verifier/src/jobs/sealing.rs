@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, MutexGuard};
 
 use proofmark_receipt::{ChainTip, Receipt};
-use proofmark_store::{Bundle, JobEnd, JobState as Kept, MAX_GROUP, NewReceipt, Pending, StoreError};
+use proofmark_store::{Bundle, JobEnd, JobState as Kept, MAX_GROUP, NewReceipt, Pending, StoreError, Tenant};
 
 use super::JobState;
 use super::job::{Content, Job, Row};
@@ -26,8 +26,8 @@ pub(super) struct Done {
     pub(super) outcome: Result<Judged, String>,
 }
 
-/// Where chains end, as far as this thread knows.
-type Tips = HashMap<String, Option<ChainTip>>;
+/// Where tenants' chains end, as far as this thread knows.
+type Tips = HashMap<(Tenant, String), Option<ChainTip>>;
 
 /// One job of a group, which nobody else ends meanwhile.
 type Held<'a> = (&'a Done, MutexGuard<'a, Row>);
@@ -66,11 +66,11 @@ impl Room {
                     Ok(receipt) => self.end(&one.job, &mut row, JobState::Done, Some(Arc::new(receipt))),
                     // All that link to one that is refused are refused as well, and made again.
                     Err(NotKept::Seal(SealError::Store(StoreError::ChainMoved { .. }))) => {
-                        tips.remove(&one.job.work.chain);
+                        tips.remove(&chain_of(&one.job));
                         left.push((one, row));
                     }
                     Err(error) => {
-                        tips.remove(&one.job.work.chain);
+                        tips.remove(&chain_of(&one.job));
                         self.not_kept(&one.job, &mut row, error);
                     }
                 }
@@ -85,21 +85,18 @@ impl Room {
     fn submit(&self, tips: &mut Tips, done: &Done) -> Result<(Receipt, Pending), NotKept> {
         let (job, work) = (&done.job, &done.job.work);
         let mut draft = done.outcome.clone().map_err(NotKept::Judged)?.draft;
-        let tip = match tips.get(&work.chain) {
+        let (store, chain) = (self.store.of(&work.tenant), chain_of(job));
+        let tip = match tips.get(&chain) {
             Some(tip) => tip.clone(),
-            None => self.store.tip(&work.chain).map_err(SealError::from)?,
+            None => store.tip(&work.chain).map_err(SealError::from)?,
         };
         draft.link(tip.as_ref());
         let receipt = draft.sign(&self.key).map_err(SealError::from)?;
-        tips.insert(work.chain.clone(), receipt.tip());
+        tips.insert(chain, receipt.tip());
         let kept = job.is_kept();
-        let pending = self.store.submit_bundle(Bundle {
-            receipt: Some(NewReceipt {
-                chain: Some(work.chain.clone()),
-                tenant: work.tenant.clone(),
-                ..NewReceipt::of(receipt.clone())
-            }),
-            request: Some((job.id, done.content.text.clone())),
+        let pending = store.submit_bundle(Bundle {
+            receipt: Some(NewReceipt { chain: Some(work.chain.clone()), ..NewReceipt::of(receipt.clone()) }),
+            request: Some(done.content.text.clone()),
             supersedes: work.supersedes,
             // The row of a job was kept together with its answer.
             answer: if kept { None } else { answer(job) },
@@ -117,7 +114,9 @@ impl Room {
         }
         // What is no fault of the job's leaves its row as it is: it runs again, or another has ended it.
         let stays = match &error {
-            NotKept::Judged(_) | NotKept::Seal(SealError::Sign(_) | SealError::NoChain(_)) => false,
+            NotKept::Judged(_) | NotKept::Seal(SealError::Sign(_) | SealError::NoChain(_) | SealError::Reserved(_)) => {
+                false
+            }
             NotKept::Seal(SealError::Raced(_)) => true,
             NotKept::Seal(SealError::Store(error)) => {
                 !matches!(
@@ -125,7 +124,7 @@ impl Room {
                     StoreError::TooLarge { .. }
                         | StoreError::ChainName(_)
                         | StoreError::NoReceipt(_)
-                        // Somebody brought a receipt with this id: running again would not change that.
+                        // A receipt of ours has this id: running again would not change that.
                         | StoreError::Duplicate(_)
                         | StoreError::Superseded(_)
                 )
@@ -139,13 +138,19 @@ impl Room {
 
     /// Writes that a kept job came to nothing.
     fn keep_failure(&self, job: &Job, why: &str) -> Result<(), StoreError> {
+        let store = self.store.of(&job.work.tenant);
         let job = Some(self.job_end(job, Kept::Failed(why.to_owned())));
-        self.store.submit_bundle(Bundle { job, at: clock::now().unix_millis(), ..Bundle::default() }).wait()
+        store.submit_bundle(Bundle { job, at: clock::now().unix_millis(), ..Bundle::default() }).wait()
     }
 
     fn job_end(&self, job: &Job, state: Kept) -> JobEnd {
         JobEnd { job_id: job.id, owner: self.owner.clone(), state }
     }
+}
+
+/// The chain a job's receipt continues: tenants have chains of the same names.
+fn chain_of(job: &Job) -> (Tenant, String) {
+    (job.work.tenant.clone(), job.work.chain.clone())
 }
 
 /// Why there is no receipt.

@@ -1,8 +1,91 @@
-//! Reads and writes values at places of the facts.
+//! Places in the facts: where an expression looks, and what stands there.
 
+use proofmark_predicate::Value;
+use proofmark_predicate::tree::{Expression, View};
 use proofmark_receipt::{Json, Object};
 
-use super::Segment;
+/// One step of a way into the facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::change) enum Segment {
+    Name(String),
+    Index(usize),
+}
+
+/// Whether a retry may change the fact: another tool or class would be another action, and the present is what it is.
+pub(in crate::change) fn is_changeable(way: &[Segment]) -> bool {
+    let name = |segment: &Segment| if let Segment::Name(name) = segment { name.clone() } else { String::new() };
+    match way.first().map(name).as_deref() {
+        None => true,
+        Some("now") => false,
+        Some("action") => matches!(way.get(1).map(name).as_deref(), Some("args" | "target")),
+        Some(_) => true,
+    }
+}
+
+/// The places an expression looks at; for what is asked of the elements of a list, the place of the list. An empty place is
+/// all facts.
+pub(in crate::change) fn places(expression: Expression<'_>) -> Vec<Vec<Segment>> {
+    let mut found = Vec::new();
+    collect(expression, &mut found);
+    found
+}
+
+fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
+    if let Some(way) = way(expression) {
+        return found.push(way);
+    }
+    match expression.view() {
+        View::Constant(_) | View::Variable(_) => {}
+        View::Fact(name) => found.push(vec![Segment::Name(name.to_owned())]),
+        View::Select { base, .. } | View::Not(base) | View::Negate(base) => collect(base, found),
+        View::Index { base, index } => [base, index].into_iter().for_each(|part| collect(part, found)),
+        View::Has { base: None, field } => found.push(vec![Segment::Name(field.to_owned())]),
+        View::Has { base: Some(base), field } => match self::way(base) {
+            Some(way) => found.push(way.into_iter().chain([Segment::Name(field.to_owned())]).collect()),
+            None => collect(base, found),
+        },
+        View::And(parts) | View::Or(parts) | View::List(parts) | View::Call { arguments: parts, .. } => {
+            parts.into_iter().for_each(|part| collect(part, found));
+        }
+        View::Conditional { condition, then, otherwise } => {
+            [condition, then, otherwise].into_iter().for_each(|part| collect(part, found));
+        }
+        View::Binary { left, right, .. } => [left, right].into_iter().for_each(|part| collect(part, found)),
+        View::Map(entries) => entries.into_iter().for_each(|(key, value)| {
+            collect(key, found);
+            collect(value, found);
+        }),
+        View::Matches { text, .. } => collect(text, found),
+        View::Path { base: Some(base), .. } => collect(base, found),
+        View::Path { base: None, .. } => found.push(Vec::new()),
+        View::Macro { range, filter, body, .. } => {
+            collect(range, found);
+            filter.into_iter().chain([body]).for_each(|part| collect(part, found));
+        }
+    }
+}
+
+/// The place an expression is, if it is one that begins with a fact.
+pub(in crate::change) fn way(expression: Expression<'_>) -> Option<Vec<Segment>> {
+    let (base, segment) = match expression.view() {
+        View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
+        View::Select { base, field } => (base, Segment::Name(field.to_owned())),
+        View::Index { base, index } => (base, segment(index)?),
+        _ => return None,
+    };
+    let mut way = way(base)?;
+    way.push(segment);
+    Some(way)
+}
+
+/// The step that a literal index is.
+pub(super) fn segment(index: Expression<'_>) -> Option<Segment> {
+    match index.view() {
+        View::Constant(Value::String(name)) => Some(Segment::Name(name.to_string())),
+        View::Constant(Value::Int(index)) => usize::try_from(*index).ok().map(Segment::Index),
+        _ => None,
+    }
+}
 
 /// The value at a place.
 pub(super) fn get<'a>(facts: &'a Object, way: &[Segment]) -> Option<&'a Json> {
@@ -15,7 +98,7 @@ pub(super) fn get<'a>(facts: &'a Object, way: &[Segment]) -> Option<&'a Json> {
 }
 
 /// Puts a value at a place; objects on the way are made, elements of lists are not. What is in the way goes.
-pub(super) fn set(facts: &mut Object, way: &[Segment], value: Json) -> Option<()> {
+pub(in crate::change) fn set(facts: &mut Object, way: &[Segment], value: Json) -> Option<()> {
     let (Segment::Name(first), rest) = way.split_first()? else { return None };
     if !facts.contains(first) {
         facts.insert(first.as_str(), Object::new());
@@ -24,7 +107,7 @@ pub(super) fn set(facts: &mut Object, way: &[Segment], value: Json) -> Option<()
 }
 
 /// Takes the member at a place out.
-pub(super) fn remove(facts: &mut Object, way: &[Segment]) {
+pub(in crate::change) fn remove(facts: &mut Object, way: &[Segment]) {
     let Some((Segment::Name(last), before)) = way.split_last() else { return };
     let mut object = facts;
     for segment in before {

@@ -2,20 +2,14 @@
 
 use std::sync::Arc;
 
+use proofmark_evidence::glob::Globs;
+use proofmark_evidence::{ApprovalDemand, CallStatus, Condition, ReceiptDemand, SignerDemand, TextExpression};
 use proofmark_predicate::Schema;
-use proofmark_receipt::Verdict;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
-use super::{duration, keys, text};
-use crate::facts::CALL_STATUSES;
-use crate::glob::Globs;
-use crate::policy::{
-    ApprovalDemand, Condition, Demand, Deny, Otherwise, PolicyError, ReceiptDemand, Require, SignerDemand,
-    TextExpression, ToolCallDemand, Warn, Wording,
-};
+use super::text;
+use crate::policy::{Demand, Deny, Otherwise, PolicyError, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
-/// The most approvals one rule may ask for.
-const MAX_APPROVALS: u64 = 16;
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
 /// What reading a rule needs to know.
@@ -25,7 +19,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, PolicyError> {
-        Condition::read(field, self.schema)
+        Ok(Condition::read(field, self.schema)?)
     }
 
     pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, PolicyError> {
@@ -35,7 +29,7 @@ impl Reader<'_> {
         let demand = match name {
             "fact" => Demand::Fact(self.condition(&demanded)?),
             "receipt" => Demand::Receipt(self.receipt(&demanded)?),
-            "approval" => Demand::Approval(approval(&demanded)?),
+            "approval" => Demand::Approval(ApprovalDemand::read(&demanded)?),
             _ => Demand::ToolCall(tool_call(&demanded)?),
         };
         // Nobody but a human can approve, so that is where it goes unless the policy says otherwise.
@@ -75,21 +69,19 @@ impl Reader<'_> {
         })
     }
 
-    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptDemand, PolicyError> {
+    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, PolicyError> {
         let fields = field.fields()?;
-        fields.only(&["verdict", "tier", "output", "specification", "signer", "max_age", "single_use"])?;
+        fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
         let mend = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
         let output = TextExpression::read(&fields.need("output", mend)?, self.schema)?;
+        let demand = ReceiptDemand::read(&fields)?;
+        if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
+            let message = "anyone can sign a receipt; write `trusted`, a public key, or a list of them";
+            return Err(field.error(Cause::InvalidValue, message).into());
+        }
         let specification = fields.get("specification");
-        Ok(ReceiptDemand {
-            verdict: fields.get("verdict").map(|field| verdict(&field)).transpose()?.unwrap_or(Verdict::Pass),
-            tiers: fields.get("tier").map(|field| tiers(&field)).transpose()?.unwrap_or_else(|| vec![0, 1, 2, 3]),
-            output,
-            specification: specification.map(|field| TextExpression::read(&field, self.schema)).transpose()?,
-            signer: fields.get("signer").map(|field| signer(&field)).transpose()?.unwrap_or(SignerDemand::Trusted),
-            max_age_millis: fields.get("max_age").map(|field| duration(&field)).transpose()?,
-            single_use: fields.get("single_use").map(|field| field.boolean()).transpose()?.unwrap_or(false),
-        })
+        let specification = specification.map(|field| TextExpression::read(&field, self.schema)).transpose()?;
+        Ok(ReceiptRule { demand, output, specification })
     }
 }
 
@@ -109,67 +101,20 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
     }
 }
 
-fn verdict(field: &Field<'_>) -> Result<Verdict, DocumentError> {
-    field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")))
-}
-
-fn tiers(field: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
-    let tier = |field: &Field<'_>| {
-        let number = field.json.as_number().ok_or_else(|| field.wrong_type("a tier from 0 to 3"))?;
-        match number.as_u64() {
-            Some(tier @ 0..=3) => Ok(tier as u8),
-            Some(_) | None => Err(field.error(Cause::InvalidValue, "a tier is 0, 1, 2 or 3")),
-        }
-    };
-    let tiers: Vec<u8> = match field.json.as_array() {
-        Some(_) => field.items()?.iter().map(tier).collect::<Result<_, _>>()?,
-        None => vec![tier(field)?],
-    };
-    match tiers.is_empty() {
-        true => Err(field.error(Cause::Empty, "the list has no tiers; write one from 0 to 3")),
-        false => Ok(tiers),
-    }
-}
-
-fn signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
-    match field.json.as_str() {
-        Some("trusted") => Ok(SignerDemand::Trusted),
-        Some(_) => Err(field.error(Cause::InvalidValue, "write `trusted`, or a list of public keys")),
-        None => keys(field).map(SignerDemand::Keys),
-    }
-}
-
-fn approval(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
-    let fields = field.fields()?;
-    fields.only(&["role", "count", "distinct"])?;
-    let count = fields.get("count").map(|field| count(&field)).transpose()?.unwrap_or(1);
-    Ok(ApprovalDemand {
-        role: text(&fields.need("role", "say whose approval it takes")?)?.to_owned(),
-        count,
-        distinct: fields.get("distinct").map(|field| field.boolean()).transpose()?.unwrap_or(true),
-    })
-}
-
 fn unless(field: &Field<'_>) -> Result<ApprovalDemand, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["approval"])?;
-    approval(&fields.need("approval", "only an approval lifts a denial")?)
-}
-
-fn count(field: &Field<'_>) -> Result<usize, DocumentError> {
-    match field.positive()? {
-        count @ 1..=MAX_APPROVALS => Ok(count as usize),
-        _ => Err(field.error(Cause::TooMany, format!("write a count from 1 to {MAX_APPROVALS}"))),
-    }
+    ApprovalDemand::read(&fields.need("approval", "only an approval lifts a denial")?)
 }
 
 fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["name", "status", "before", "after"])?;
+    let statuses = CallStatus::ALL.map(|status| (status.as_str(), status));
     let globs = |name: &str| fields.get(name).map(|field| Globs::read(&field)).transpose();
     Ok(ToolCallDemand {
         name: Globs::read(&fields.need("name", "say which tool")?)?,
-        status: fields.get("status").map(|field| field.choice(&CALL_STATUSES.map(|word| (word, word)))).transpose()?,
+        status: fields.get("status").map(|field| field.choice(&statuses)).transpose()?,
         before: globs("before")?,
         after: globs("after")?,
     })

@@ -88,10 +88,11 @@ impl Cost {
         Ok(Cost { here: closing.done.into_iter().map(Option::unwrap_or_default).collect(), below })
     }
 
-    /// Whether the document can be visited in reasonable time.
-    pub(super) fn allows(&self, document: &Value) -> bool {
+    /// How many visits a document takes; `None` where they are too many for reasonable time.
+    pub(super) fn visits(&self, document: &Value) -> Option<u64> {
         let root = [(0, 1)].into_iter().filter(|_| !self.here.is_empty()).collect();
-        self.walk(document, &root, &mut 0).is_some()
+        let mut visits = 0;
+        self.walk(document, &root, &mut visits).map(|()| visits)
     }
 
     fn walk(&self, place: &Value, asked: &Counts, visits: &mut u64) -> Option<()> {

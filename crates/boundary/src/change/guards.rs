@@ -1,0 +1,115 @@
+//! What has to stay as it is. Other facts than those of the witness fulfil the changes too, and must not break another
+//! rule about the same facts: so that rule is named as well, unless the changes imply it.
+
+use proofmark_evidence::{Condition, TextExpression};
+
+use super::MAX_CHANGES;
+use super::imply::implied;
+use super::solve::{Segment, is_changeable, places};
+use super::suppose::{Op, Supposed, comes_to, condition_of};
+use crate::judge::{Kind, RuleRef, World};
+use crate::policy::{Demand, Matching};
+
+/// A rule that is met in the witness.
+struct Guard {
+    op: Op,
+    /// The facts it is about.
+    places: Vec<Vec<Segment>>,
+}
+
+/// The ops that keep the rules about the same facts met, beside those that make the changes; nothing where they are too
+/// many, or the budget is used up.
+pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> Option<Vec<Op>> {
+    let mut met = met(world, witness);
+    met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
+    // An approval is of the action as it is, and changes nothing of it.
+    let changes = |op: &Op| !matches!(op, Op::Approval { .. });
+    let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(world, op)).collect();
+    let (mut all, mut guards) = (ops.to_vec(), Vec::new());
+    // A guard may be fulfilled by other facts too, which other rules are about.
+    while let Some(at) = met.iter().position(|guard| shares(&guard.places, &touched)) {
+        let guard = met.remove(at);
+        if is_implied(world, &guard.op, &all)? {
+            continue;
+        }
+        if changes(&guard.op) {
+            touched.extend(guard.places);
+        }
+        all.push(guard.op.clone());
+        guards.push(guard.op);
+        if all.len() > MAX_CHANGES {
+            return None;
+        }
+    }
+    Some(guards)
+}
+
+/// The rules that are met in the witness, in policy order.
+fn met(world: &World<'_>, witness: &Supposed<'_>) -> Vec<Guard> {
+    let mut ops = Vec::new();
+    for (index, boundary) in world.policy.boundaries.iter().enumerate() {
+        if boundary.matcher.matches(&witness.request) == Matching::No {
+            continue;
+        }
+        let source = |kind, at| RuleRef { kind, boundary: index, index: at };
+        if let Some(when) = &boundary.when {
+            let applies = comes_to(world, &witness.request, when, true);
+            ops.push(Op::fact(source(Kind::When, 0), applies));
+            if !applies {
+                continue;
+            }
+        }
+        for (at, rule) in boundary.deny.iter().enumerate() {
+            let source = source(Kind::Deny, at);
+            let denies = !comes_to(world, &witness.request, &rule.when, false);
+            ops.push(if denies { Op::Approval { source } } else { Op::fact(source, false) });
+        }
+        for (at, rule) in boundary.require.iter().enumerate() {
+            let source = source(Kind::Require, at);
+            ops.push(match rule.demand {
+                Demand::Fact(_) => Op::fact(source, true),
+                Demand::Receipt(_) => Op::Receipt { source },
+                Demand::Approval(_) => Op::Approval { source },
+                Demand::ToolCall(_) => Op::Call { source },
+            });
+        }
+    }
+    ops.into_iter().map(|op| Guard { places: places_of(world, &op), op }).collect()
+}
+
+/// The facts an op is about and a retry may change.
+fn places_of(world: &World<'_>, op: &Op) -> Vec<Vec<Segment>> {
+    let name = |name: &str| vec![Segment::Name(name.to_owned())];
+    let mut all = match op {
+        Op::Fact { source, .. } => {
+            let predicate = condition_of(world.policy, *source).and_then(Condition::predicate);
+            predicate.map_or_else(Vec::new, |predicate| places(predicate.tree()))
+        }
+        Op::Receipt { source } => {
+            let rule = super::suppose::demand(world.policy, *source, super::suppose::receipt_demand);
+            let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
+            expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
+        }
+        // An approval is of the whole action.
+        Op::Approval { .. } => ["args", "target"].map(|member| [name("action"), name(member)].concat()).to_vec(),
+        Op::Call { .. } => vec![name("calls")],
+    };
+    all.retain(|place| is_changeable(place));
+    all
+}
+
+fn shares(some: &[Vec<Segment>], others: &[Vec<Segment>]) -> bool {
+    some.iter().any(|one| others.iter().any(|other| one.starts_with(other) || other.starts_with(one)))
+}
+
+/// Whether a guard follows from the ops; nothing once the budget is used up.
+fn is_implied(world: &World<'_>, guard: &Op, ops: &[Op]) -> Option<bool> {
+    let claim = |op: &Op| match op {
+        Op::Fact { source, truth, .. } => {
+            condition_of(world.policy, *source)?.predicate().map(|predicate| (predicate, *truth))
+        }
+        Op::Receipt { .. } | Op::Approval { .. } | Op::Call { .. } => None,
+    };
+    let premises: Vec<_> = ops.iter().filter_map(claim).collect();
+    claim(guard).map_or(Some(false), |guard| implied(world, &premises, guard))
+}

@@ -1,0 +1,172 @@
+//! Whether some predicates imply another one, where that can be seen by trying: predicates that only compare facts with
+//! literals answer alike for all values between two literals, so one value of each range is enough.
+
+use proofmark_predicate::tree::{Expression, Operator, View};
+use proofmark_predicate::{Predicate, Truth, Value};
+use proofmark_receipt::{Json, Object};
+
+use super::solve::{Segment, literal, remove, set, way};
+use super::suppose::{STEPS_PER_VALUE, values};
+use crate::judge::World;
+use crate::request::Request;
+
+/// The most combinations of values that are tried.
+const MAX_COMBINATIONS: usize = 512;
+/// A text that no policy compares with.
+const OTHER_TEXT: &str = "\u{fffd} another text";
+
+/// A predicate and what it comes to.
+pub(super) type Claim<'p> = (&'p Predicate, bool);
+
+/// The facts a predicate compares, each with the literals it is compared with.
+type Compared = Vec<(Vec<Segment>, Vec<Json>)>;
+
+/// Whether the conclusion follows from the premises. No, where that cannot be seen; nothing once the budget is used up.
+pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
+    let mut compared = Compared::new();
+    if !collect(conclusion.0.tree(), &mut compared) {
+        return Some(false);
+    }
+    let mut used = Vec::new();
+    for premise in premises {
+        let mut more = compared.clone();
+        // Without a premise less follows, never more.
+        if collect(premise.0.tree(), &mut more) && combinations(&more) <= MAX_COMBINATIONS {
+            compared = more;
+            used.push(*premise);
+        }
+    }
+    let count = combinations(&compared);
+    if count > MAX_COMBINATIONS {
+        return Some(false);
+    }
+    let facts = facts_of(world.request, &compared);
+    for number in 0..count {
+        world.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
+        let Some(request) = combination(&facts, &compared, number) else { return Some(false) };
+        let value = request.value_at(world.moment.now.as_str());
+        let comes_to = |(predicate, truth): Claim<'_>| {
+            let wanted = if truth { Truth::True } else { Truth::False };
+            predicate.truth_within(&value, world.budget) == wanted
+        };
+        if used.iter().all(|premise| comes_to(*premise)) && !comes_to(conclusion) {
+            return Some(false);
+        }
+    }
+    world.budget.failure().is_none().then_some(true)
+}
+
+/// The facts that are compared, as they are now.
+fn facts_of(request: &Request, compared: &Compared) -> Object {
+    let mut facts = Object::new();
+    for (place, _) in compared {
+        if let Some(Segment::Name(name)) = place.first()
+            && let Some(value) = request.facts().get(name)
+        {
+            facts.insert(name.as_str(), value.clone());
+        }
+    }
+    facts
+}
+
+/// The values a fact is tried with: each literal, one between two neighbours, one beyond, another text, and none.
+fn tried(literals: &[Json]) -> Vec<Option<Json>> {
+    let mut numbers: Vec<f64> = literals.iter().filter_map(|json| json.as_number()?.as_f64()).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    let between = numbers.windows(2).filter_map(|pair| Some((pair.first()? + pair.last()?) / 2.0));
+    let beyond = [numbers.first().map(|least| least - 1.0), numbers.last().map(|most| most + 1.0)];
+    let more: Vec<f64> = between.chain(beyond.into_iter().flatten()).collect();
+    let more = more.into_iter().filter_map(|number| number.to_string().parse().ok().map(Json::Number));
+    let others = [Json::from(OTHER_TEXT), Json::Bool(true), Json::Bool(false), Json::Null];
+    let all = literals.iter().cloned().chain(more).chain(others);
+    let mut tried: Vec<Option<Json>> = vec![None];
+    for value in all.map(Some) {
+        if !tried.contains(&value) {
+            tried.push(value);
+        }
+    }
+    tried
+}
+
+fn combinations(compared: &Compared) -> usize {
+    compared.iter().fold(1, |count, (_, literals)| count.saturating_mul(tried(literals).len()))
+}
+
+/// The facts with the values of this combination; nothing where a place cannot be set.
+fn combination(facts: &Object, compared: &Compared, mut number: usize) -> Option<Request> {
+    let mut facts = facts.clone();
+    for (place, literals) in compared {
+        let mut values = tried(literals);
+        let chosen = number % values.len();
+        number /= values.len();
+        match values.swap_remove(chosen) {
+            Some(value) => set(&mut facts, place, value)?,
+            // An element of a list is not taken out: it is null instead, which is tried anyway.
+            None if place.iter().any(|segment| matches!(segment, Segment::Index(_))) => {
+                set(&mut facts, place, Json::Null)?
+            }
+            None => remove(&mut facts, place),
+        }
+    }
+    Request::from_facts(facts).ok()
+}
+
+/// Adds what an expression compares; whether it does nothing but compare facts with literals.
+fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
+    match expression.view() {
+        View::Constant(Value::Bool(_)) => true,
+        View::Fact(_) | View::Select { .. } | View::Index { .. } => add(expression, Vec::new(), compared),
+        View::Not(inner) => collect(inner, compared),
+        View::And(items) | View::Or(items) => items.into_iter().all(|item| collect(item, compared)),
+        View::Conditional { condition, then, otherwise } => {
+            [condition, then, otherwise].into_iter().all(|part| collect(part, compared))
+        }
+        View::Binary { operator, left, right } => match (operator, literal(left), literal(right)) {
+            (Operator::In, None, Some(Json::Array(items))) => add(left, items, compared),
+            (operator, None, Some(value)) if by_value(operator, &value) => add(left, vec![value], compared),
+            (operator, Some(value), None) if by_value(operator, &value) => add(right, vec![value], compared),
+            _ => false,
+        },
+        View::Constant(_)
+        | View::Variable(_)
+        | View::Has { .. }
+        | View::Negate(_)
+        | View::List(_)
+        | View::Map(_)
+        | View::Call { .. }
+        | View::Matches { .. }
+        | View::Path { .. }
+        | View::Macro { .. } => false,
+    }
+}
+
+/// Whether values between two literals compare alike: numbers do in every way, other values only by being equal.
+fn by_value(operator: Operator, value: &Json) -> bool {
+    match operator {
+        Operator::Equal | Operator::NotEqual => value.as_array().is_none(),
+        Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
+            value.as_number().is_some()
+        }
+        Operator::In
+        | Operator::Add
+        | Operator::Subtract
+        | Operator::Multiply
+        | Operator::Divide
+        | Operator::Remainder => false,
+    }
+}
+
+/// Adds a place; not one that lies in another one, or around it, which could not be set apart.
+fn add(expression: Expression<'_>, literals: Vec<Json>, compared: &mut Compared) -> bool {
+    let Some(place) = way(expression) else { return false };
+    if let Some((_, known)) = compared.iter_mut().find(|(known, _)| *known == place) {
+        known.extend(literals);
+        return true;
+    }
+    if compared.iter().any(|(known, _)| known.starts_with(&place) || place.starts_with(known)) {
+        return false;
+    }
+    compared.push((place, literals));
+    true
+}

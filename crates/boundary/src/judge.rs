@@ -1,0 +1,156 @@
+//! Goes through the policy once and collects what is found for each rule.
+
+mod applies;
+mod finding;
+mod pass;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use finding::Shared;
+pub use finding::{Finding, Reason, Standing};
+pub(crate) use finding::{Kind, RuleRef};
+use pass::Judge;
+pub(crate) use pass::{Assumption, World};
+pub(crate) use rules::call_words;
+
+use crate::evidence;
+use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
+use crate::ruling::Ruling;
+
+/// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// a step is. Past it, what has not been decided blocks with `policy_error`.
+pub const MAX_DECISION_STEPS: u64 = 20_000_000;
+
+/// What going through the policy came to.
+pub(crate) struct Judged {
+    pub(crate) ruling: Ruling,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) steps: u64,
+    pub(crate) denied_before: u64,
+}
+
+/// A boundary, and whether it is about the action.
+struct Applying<'w> {
+    index: usize,
+    boundary: &'w Boundary,
+    standing: Standing,
+    findings: Vec<Finding>,
+}
+
+impl<'w> Applying<'w> {
+    /// The boundary's rules about receipts.
+    fn receipts(&self) -> impl Iterator<Item = (RuleRef, &'w ReceiptRule)> + use<'w> {
+        let boundary = self.index;
+        self.boundary.require.iter().enumerate().filter_map(move |(index, rule)| match &rule.demand {
+            Demand::Receipt(rule) => Some((RuleRef { kind: Kind::Require, boundary, index }, rule)),
+            Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+        })
+    }
+}
+
+/// Goes through the policy.
+pub(crate) fn judge(world: &World<'_>) -> Judged {
+    let mut judge = Judge {
+        world,
+        facts: world.request.value_at(world.moment.now.as_str()),
+        assigned: BTreeMap::new(),
+        upstream: world.request.upstream().is_some(),
+        steps: 0,
+        findings: Vec::new(),
+    };
+    applies::class(&mut judge);
+    let boundaries = world.policy.boundaries.iter().enumerate();
+    let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
+    let binding = applying.iter().filter(|applying| applying.standing == Standing::Holds);
+    judge.assigned = evidence::assigned(binding.flat_map(Applying::receipts), &judge.facts, world);
+    let covered = applying.iter().any(|applying| matches!(applying.standing, Standing::Holds | Standing::Unknown));
+    for applying in applying {
+        judge.rules(applying);
+    }
+    if !covered {
+        applies::unmatched(&mut judge);
+    }
+    let denied_before = world.moment.history.denied.max(world.request.denies());
+    let ruling = judge.repeat(judge.ruling(), denied_before);
+    Judged { ruling, findings: judge.findings, steps: judge.steps, denied_before }
+}
+
+/// The age a rule allows its documents, in milliseconds.
+pub(crate) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
+    let boundary = policy.boundaries.get(source.boundary)?;
+    match source.kind {
+        Kind::Require => match &boundary.require.get(source.index)?.demand {
+            Demand::Receipt(rule) => rule.demand.max_age_millis,
+            Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+        },
+        Kind::Class | Kind::Match | Kind::When | Kind::Deny | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+    }
+}
+
+impl Judge<'_> {
+    /// Whether a boundary is about the action, with what was found on the way.
+    fn applies<'w>(&mut self, index: usize, boundary: &'w Boundary) -> Applying<'w> {
+        let before = std::mem::take(&mut self.findings);
+        let standing = applies::boundary(self, index, boundary);
+        let findings = std::mem::replace(&mut self.findings, before);
+        Applying { index, boundary, standing, findings }
+    }
+
+    /// Goes through the rules of a boundary that is about the action.
+    fn rules(&mut self, applying: Applying<'_>) {
+        let Applying { index, boundary, standing, findings } = applying;
+        self.findings.extend(findings);
+        match standing {
+            Standing::Holds => {}
+            Standing::Unknown | Standing::Fails | Standing::NotApplicable => return,
+        }
+        for (at, rule) in boundary.deny.iter().enumerate() {
+            rules::deny(self, RuleRef { kind: Kind::Deny, boundary: index, index: at }, boundary, rule);
+        }
+        for (at, rule) in boundary.require.iter().enumerate() {
+            rules::require(self, RuleRef { kind: Kind::Require, boundary: index, index: at }, boundary, rule);
+        }
+        for (at, rule) in boundary.warn.iter().enumerate() {
+            rules::warn(self, RuleRef { kind: Kind::Warn, boundary: index, index: at }, boundary, rule);
+        }
+    }
+
+    /// Deny beats require beats warn; among equals the strictest decides.
+    fn ruling(&self) -> Ruling {
+        let strictest = |requirements: bool| {
+            let of_kind = self.findings.iter().filter(|finding| (finding.source.kind == Kind::Require) == requirements);
+            of_kind.filter_map(|finding| finding.blocks).max()
+        };
+        let warned = self.findings.iter().any(|finding| finding.reason.is_some());
+        match (strictest(false), strictest(true), warned) {
+            (Some(ruling), _, _) | (None, Some(ruling), _) => ruling,
+            (None, None, true) => Ruling::AllowWithWarning,
+            (None, None, false) => Ruling::Allow,
+        }
+    }
+
+    /// The same action denied too often is not a matter for the agent any more.
+    fn repeat(&mut self, ruling: Ruling, denied_before: u64) -> Ruling {
+        let repeat = self.world.policy.repeat;
+        if ruling.allows() || denied_before.saturating_add(1) < repeat.limit {
+            return ruling;
+        }
+        let escalated = repeat.then.ruling(self.upstream, false);
+        let rule = Shared::from("repeat");
+        let source = RuleRef { kind: Kind::Repeat, boundary: 0, index: 0 };
+        let mut finding = Finding::holds(source, &rule, &Shared::from(""));
+        finding.standing = Standing::Fails;
+        finding.blocks = Some(escalated);
+        let message = format!("The same action has been denied {} times.", denied_before.saturating_add(1));
+        finding.reason = Some(Reason {
+            code: Shared::from("repeated_denial"),
+            message: Shared::from(message),
+            rule,
+            cause: None,
+            detail: None,
+        });
+        self.findings.push(finding);
+        ruling.max(escalated)
+    }
+}

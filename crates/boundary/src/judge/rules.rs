@@ -1,0 +1,353 @@
+//! What is found for the rules of a boundary.
+
+use proofmark_evidence::{
+    Accepts, ApprovalDemand, CallStatus, Condition, NoText, ReceiptFact, Refusal, TextExpression,
+};
+use proofmark_predicate::{Missing, Truth};
+
+use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
+use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
+use crate::evidence::{self, FoundCall, Item};
+use crate::policy::{Boundary, Demand, Deny, Otherwise, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::ruling::Ruling;
+
+/// Steps that matching the name of one call counts as.
+const STEPS_PER_CALL: u64 = 16;
+
+/// How a requirement stands.
+enum Met {
+    Yes,
+    No { cause: &'static str, detail: Option<String> },
+    Unknown(Vec<String>),
+    Broken(String),
+}
+
+pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Deny) {
+    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let truth = judge.truth(&rule.when);
+    if truth == Truth::False {
+        judge.findings.push(finding);
+        return;
+    }
+    finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
+    let lifted = rule.unless.as_ref().is_some_and(|demand| approved(judge, &mut finding, demand));
+    match truth {
+        Truth::Unknown(missing) if !lifted => {
+            let unknown = self::unknown(judge, source, boundary, &rule.at, &missing);
+            finding = Finding { evidence: finding.evidence, ..unknown };
+        }
+        Truth::True | Truth::Unknown(_) | Truth::False => {
+            finding.reason = Some(reason(&rule.at, &rule.reason));
+            if lifted {
+                finding.reason = finding.reason.map(|reason| Reason {
+                    cause: Some("lifted"),
+                    detail: Some("An approval of this action lifts the denial.".to_owned()),
+                    ..reason
+                });
+            } else {
+                finding.standing = Standing::Fails;
+                finding.blocks = Some(rule.otherwise.ruling(judge.upstream, false));
+                finding.next = rule.next.as_ref().map(pair);
+            }
+        }
+    }
+    judge.findings.push(finding);
+}
+
+pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {
+    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let truth = judge.truth(&rule.when);
+    if truth != Truth::False {
+        finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
+        finding.reason = Some(reason(&rule.at, &rule.reason));
+        finding.standing = Standing::Fails;
+    }
+    // A warning that can not be ruled out is given.
+    if let Truth::Unknown(missing) = truth {
+        finding.standing = Standing::Unknown;
+        finding.missing = described(&missing);
+        let detail = format!("It can not be ruled out: {}.", finding.missing.join(", "));
+        finding.reason = finding.reason.map(|reason| Reason { cause: Some("unknown"), detail: Some(detail), ..reason });
+    }
+    judge.findings.push(finding);
+}
+
+pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Require) {
+    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let met = match &rule.demand {
+        Demand::Fact(condition) => fact(judge, &mut finding, condition),
+        Demand::Receipt(demand) => receipt(judge, &mut finding, demand),
+        Demand::Approval(demand) => match approved(judge, &mut finding, demand) {
+            true => Met::Yes,
+            false => not_approved(&finding, demand),
+        },
+        Demand::ToolCall(demand) => tool_call(judge, &mut finding, demand),
+    };
+    let from_upstream = matches!(rule.demand, Demand::Fact(_) | Demand::Approval(_));
+    let ruling = rule.otherwise.ruling(judge.upstream, from_upstream);
+    let wording = rule.reason.clone().unwrap_or_else(|| default_wording(&rule.demand));
+    let (standing, cause, detail) = match met {
+        Met::Yes => {
+            judge.findings.push(finding);
+            return;
+        }
+        Met::No { cause, detail } => (Standing::Fails, cause, detail),
+        Met::Unknown(missing) => {
+            let detail = format!("It can not be told: {}.", missing.join(", "));
+            finding.missing = missing;
+            (Standing::Unknown, "unknown", Some(detail))
+        }
+        Met::Broken(what) => {
+            judge.findings.push(broken(finding, &what));
+            return;
+        }
+    };
+    finding.standing = standing;
+    finding.blocks = Some(ruling);
+    finding.reason = Some(Reason { cause: Some(cause), detail, ..reason(&rule.at, &wording) });
+    finding.next = rule.next.as_ref().map(pair);
+    judge.findings.push(finding);
+}
+
+/// A finding that a rule can not be decided for want of facts.
+pub(super) fn unknown(
+    judge: &Judge<'_>,
+    source: RuleRef,
+    boundary: &Boundary,
+    rule: &Shared,
+    missing: &[Missing],
+) -> Finding {
+    let described = described(missing);
+    match gave_up(missing) {
+        true => broken(Finding::holds(source, rule, &boundary.id), &described.join(", ")),
+        false => undecided(judge, source, boundary, rule, described),
+    }
+}
+
+/// As [`unknown`], with what is missing in words.
+pub(super) fn undecided(
+    judge: &Judge<'_>,
+    source: RuleRef,
+    boundary: &Boundary,
+    rule: &Shared,
+    missing: Vec<String>,
+) -> Finding {
+    let mut finding = Finding::holds(source, rule, &boundary.id);
+    let message = format!("Whether `{rule}` ({}) applies can not be told: {}.", boundary.id, missing.join(", "));
+    finding.standing = Standing::Unknown;
+    finding.blocks = Some(Otherwise::ReplanRequired.ruling(judge.upstream, true));
+    finding.reason = Some(Reason {
+        code: Shared::from("missing_facts"),
+        message: Shared::from(message),
+        rule: rule.clone(),
+        cause: Some("unknown"),
+        detail: None,
+    });
+    finding.missing = missing;
+    finding
+}
+
+/// A finding that something went wrong while deciding.
+fn broken(mut finding: Finding, what: &str) -> Finding {
+    let message = format!("`{}` could not be decided: {what}.", finding.rule);
+    finding.standing = Standing::Unknown;
+    finding.blocks = Some(Ruling::LocalReplan);
+    finding.hard = true;
+    finding.reason = Some(Reason {
+        code: Shared::from("policy_error"),
+        message: Shared::from(message),
+        rule: finding.rule.clone(),
+        cause: None,
+        detail: None,
+    });
+    finding
+}
+
+fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> Met {
+    let truth = judge.truth(condition);
+    finding.evidence.push(fact_item(&finding.rule, condition, &truth));
+    match truth {
+        Truth::True => Met::Yes,
+        Truth::False => Met::No { cause: "false", detail: None },
+        Truth::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
+        Truth::Unknown(missing) => Met::Unknown(described(&missing)),
+    }
+}
+
+fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, rule: &ReceiptRule) -> Met {
+    let digests = match evidence::digests(rule, &judge.facts, judge.world.budget) {
+        Ok(digests) => digests,
+        Err((expression, none)) => return no_digest(expression, none),
+    };
+    let world = judge.world;
+    if let Err(failure) = world.budget.charge(evidence::looking_at(world.evidence)) {
+        return Met::Broken(failure.to_string());
+    }
+    let place = match rule.demand.single_use {
+        true => judge.assigned.get(&finding.source).copied(),
+        false => digests.candidates(rule, world).first().copied(),
+    };
+    let any_suite = rule.demand.accepts == Accepts::AnySuite;
+    match place.and_then(|place| world.evidence.documents().get(place)) {
+        Some(document) => {
+            let item = document_item(&finding.rule, None, document, None, rule.demand.single_use);
+            finding.evidence.push(marked(item, any_suite));
+            Met::Yes
+        }
+        None => {
+            let refused = evidence::refused(rule, &digests, world);
+            name_refused(finding, None, &refused, any_suite);
+            refusal_met(refused.first().copied(), format!("No receipt over {} was presented.", digests.output))
+        }
+    }
+}
+
+/// Whether enough approvals count; puts them among the evidence.
+fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -> bool {
+    let world = judge.world;
+    let action = world.request.action_hash();
+    let keys = world.policy.role_keys(&demand.role);
+    let found = demand.approvals(keys, action, world.evidence, &world.moment.now);
+    let role = Shared::from(demand.role.as_str());
+    let enough = found.counted.len() >= demand.count;
+    for document in &found.counted {
+        finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
+    }
+    if !enough {
+        name_refused(finding, Some(&role), &found.refused, false);
+    }
+    enough
+}
+
+fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
+    let documents = || finding.evidence.iter();
+    let counted = documents().filter(|item| matches!(item, Item::Document { refusal: None, .. })).count();
+    let refused = documents().find_map(|item| match item {
+        Item::Document { document, refusal: Some(refusal), .. } => Some((&**document, *refusal)),
+        _ => None,
+    });
+    let needed = format!("{counted} of {} approvals as `{}` are there.", demand.count, demand.role);
+    match refusal_met(refused, String::new()) {
+        Met::No { cause, detail } => {
+            let detail = detail.filter(|detail| !detail.is_empty());
+            let detail = detail.map_or_else(|| needed.clone(), |detail| format!("{needed} {detail}"));
+            Met::No { cause, detail: Some(detail) }
+        }
+        met => met,
+    }
+}
+
+fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
+    let calls = judge.world.request.calls().unwrap_or_default();
+    if let Err(failure) = judge.world.budget.charge(calls.len() as u64 * STEPS_PER_CALL) {
+        return Met::Broken(failure.to_string());
+    }
+    let found = evidence::call(demand, judge.world.request);
+    let index = if let FoundCall::Met(index) = found { Some(index) } else { None };
+    finding.evidence.push(Item::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });
+    match found {
+        FoundCall::Met(_) => Met::Yes,
+        FoundCall::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
+        FoundCall::Unknown(missing) => Met::Unknown(missing.into_iter().take(MAX_MISSING).collect()),
+    }
+}
+
+/// The call a demand asks for, in words.
+pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
+    let mut words = format!("call of {}", demand.name.shown());
+    if let Some(status) = demand.status {
+        let which = match status {
+            CallStatus::Pending => "is pending",
+            CallStatus::Doubtful => "is doubtful",
+            CallStatus::Blocked => "was blocked",
+            CallStatus::Succeeded | CallStatus::Failed => status.as_str(),
+        };
+        words.push_str(&format!(" that {which}"));
+    }
+    if let Some(after) = &demand.after {
+        words.push_str(&format!(" after the last {}", after.shown()));
+    }
+    if let Some(before) = &demand.before {
+        words.push_str(&format!(" before the first {}", before.shown()));
+    }
+    words
+}
+
+fn no_digest(expression: &TextExpression, none: NoText) -> Met {
+    match none {
+        NoText::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
+        NoText::Unknown(missing) => Met::Unknown(described(&missing)),
+        NoText::Type(found) => Met::Broken(format!("`{}` comes to a {found}, not to a digest", expression.source())),
+    }
+}
+
+fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
+    match nearest {
+        Some((fact, refusal)) => {
+            let detail = format!("The document {} {}.", fact.receipt_id, refusal.words());
+            Met::No { cause: refusal.code(), detail: Some(detail) }
+        }
+        None => Met::No { cause: "absent", detail: Some(none) },
+    }
+}
+
+fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&ReceiptFact, Refusal)], any_suite: bool) {
+    if refused.is_empty() {
+        finding.evidence.push(Item::NoDocument { rule: finding.rule.clone(), role: role.cloned() });
+    }
+    for (document, refusal) in refused {
+        let item = document_item(&finding.rule, role, document, Some(*refusal), false);
+        finding.evidence.push(marked(item, any_suite));
+    }
+}
+
+fn document_item(
+    rule: &Shared,
+    role: Option<&Shared>,
+    document: &ReceiptFact,
+    refusal: Option<Refusal>,
+    single_use: bool,
+) -> Item {
+    Item::Document {
+        rule: rule.clone(),
+        role: role.cloned(),
+        document: Box::new(document.clone()),
+        refusal,
+        single_use,
+        any_suite: false,
+    }
+}
+
+/// The item with a mark where the rule accepts it whatever the work was held to.
+fn marked(item: Item, accepts_any: bool) -> Item {
+    match item {
+        Item::Document { rule, role, document, refusal, single_use, any_suite: _ } => {
+            Item::Document { rule, role, document, refusal, single_use, any_suite: accepts_any }
+        }
+        other => other,
+    }
+}
+
+fn default_wording(demand: &Demand) -> Wording {
+    let (code, message) = match demand {
+        Demand::Fact(_) => ("requirement_not_met", "A fact this action requires is not there."),
+        Demand::Receipt(_) => ("missing_receipt", "No receipt shows that these very bytes were verified."),
+        Demand::Approval(_) => ("missing_approval", "The approvals this action requires are not there."),
+        Demand::ToolCall(_) => ("missing_tool_call", "A step this action requires was not taken."),
+    };
+    Wording { code: Shared::from(code), message: Shared::from(message) }
+}
+
+fn reason(rule: &Shared, wording: &Wording) -> Reason {
+    Reason {
+        code: wording.code.clone(),
+        message: wording.message.clone(),
+        rule: rule.clone(),
+        cause: None,
+        detail: None,
+    }
+}
+
+fn pair(wording: &Wording) -> (Shared, Shared) {
+    (wording.code.clone(), wording.message.clone())
+}

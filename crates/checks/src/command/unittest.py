@@ -1,0 +1,73 @@
+# Runs unittest as `python3 -m unittest` does, and writes each test to a report in TAP.
+import sys
+
+# The runner is Python's own, whatever the project has of that name.
+path = sys.path[:]
+sys.path[:] = [folder for folder in path if folder]
+import os
+import unittest
+
+sys.path[:] = path
+
+REPORT = os.path.abspath(".proofmark-report.tap")
+
+
+def line(text):
+    return " ".join(str(text).split())
+
+
+class Result(unittest.TextTestResult):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.report = []
+
+    def add(self, ok, test, directive="", error=None):
+        name = line(test.id()).replace("\\", "\\\\").replace("#", "\\#")
+        text = "%s %d - %s%s" % ("ok" if ok else "not ok", len(self.report) + 1, name, directive)
+        if error is not None:
+            said = "%s: %s" % (error[0].__name__, str(error[1])[:4000])
+            text += "\n  ---\n  message: |-\n    %s\n  ..." % "\n    ".join(said.splitlines())
+        self.report.append(text)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.add(True, test)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.add(False, test, error=error)
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.add(False, test, error=error)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.add(True, test, " # SKIP " + line(reason))
+
+    def addExpectedFailure(self, test, error):
+        super().addExpectedFailure(test, error)
+        self.add(True, test, " # TODO expected failure")
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self.add(False, test)
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self.add(False, subtest, error=error)
+
+
+class Runner(unittest.TextTestRunner):
+    resultclass = Result
+
+    def run(self, tests):
+        result = super().run(tests)
+        with open(REPORT, "w", encoding="utf-8", errors="replace") as report:
+            report.write("TAP version 14\n1..%d\n" % len(result.report))
+            report.writelines(text + "\n" for text in result.report)
+        return result
+
+
+unittest.main(module=None, argv=["python3 -m unittest", *sys.argv[1:]], testRunner=Runner)

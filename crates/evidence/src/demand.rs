@@ -1,0 +1,239 @@
+//! What a rule asks of a receipt, and whether one meets it.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
+
+use crate::receipt::{Comparison, Evidence, ReceiptFact, ReceiptKind};
+use crate::refusal::{Refusal, refuse};
+use crate::span;
+
+/// The deepest tier of VRF 1.0.
+const MAX_TIER: u8 = 3;
+
+/// What a rule asks of a receipt. The bytes and the specification it has to be over are the rule's own expressions
+/// ([`Wanted`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceiptDemand {
+    /// What it has to be about.
+    pub kind: ReceiptKind,
+    /// What it has to have been held to.
+    pub accepts: Accepts,
+    /// The digest of the tests it has to have run; any where there is none.
+    pub tests: Option<Sha256Digest>,
+    /// How far outside of the submission the answers have to be compared, at least.
+    pub comparison: Comparison,
+    /// The verdict it has to have.
+    pub verdict: Verdict,
+    /// The tiers it may have.
+    pub tiers: Vec<u8>,
+    /// Who has to have signed it.
+    pub signer: SignerDemand,
+    /// How old it may be, in milliseconds.
+    pub max_age_millis: Option<i64>,
+    /// Whether the rule uses it up.
+    pub single_use: bool,
+}
+
+/// What the work has to have been held to. A verdict alone proves nothing where the agent chose the tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepts {
+    /// The specification and tests with this digest ([`crate::suite_digest`]).
+    Suite(Sha256Digest),
+    /// The specification the rule names, whatever the tests.
+    Specification,
+    /// Anything: the author of the rule said so.
+    AnySuite,
+}
+
+/// Who has to have signed a receipt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SignerDemand {
+    /// One the caller trusts.
+    Trusted,
+    /// Anyone, as long as the signature is valid.
+    Any,
+    /// One of these keys, which the rule pins.
+    Keys(Vec<SignerId>),
+}
+
+/// What a receipt has to be over, as the rule's expressions come to. A text that is not a digest matches no receipt.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// `hashes.output`; any where there is none.
+    pub output: Option<&'a str>,
+    /// `hashes.specification`; any where there is none.
+    pub specification: Option<&'a str>,
+}
+
+impl ReceiptDemand {
+    /// The fields of a receipt rule that are read here; the rule's own come beside them. `specification` and `output` are
+    /// the rule's own.
+    pub const FIELDS: [&'static str; 10] =
+        ["kind", "suite", "any_suite", "tests", "comparison", "verdict", "tier", "signer", "max_age", "single_use"];
+
+    /// Reads the shared fields of a receipt rule. Whether there is a `specification` is looked at, its value is not.
+    ///
+    /// # Errors
+    /// [`DocumentError`] names the field and what to write; also for a rule that does not say what it accepts.
+    pub fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        let kind = fields.get("kind").map_or(Ok(ReceiptKind::Verification), |field| read_kind(&field))?;
+        let comparison = fields.get("comparison").map(|field| {
+            let word = |comparison: Comparison| (comparison.as_str(), comparison);
+            field.choice(&[word(Comparison::External), word(Comparison::InProcess)])
+        });
+        Ok(Self {
+            accepts: read_accepts(fields, kind)?,
+            tests: fields.get("tests").map(|field| read_digest(&field)).transpose()?,
+            comparison: comparison.transpose()?.unwrap_or(Comparison::External),
+            verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
+            tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
+            signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
+            max_age_millis: fields.get("max_age").map(|field| span::read(&field)).transpose()?,
+            single_use: fields.get("single_use").map_or(Ok(false), |field| field.boolean())?,
+            kind,
+        })
+    }
+
+    /// Whether a receipt is what the rule asks for at `now`.
+    ///
+    /// # Errors
+    /// [`Refusal`], the first in its order.
+    pub fn meets(&self, wanted: &Wanted<'_>, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
+        let trusted = match &self.signer {
+            SignerDemand::Trusted => fact.trust == Trust::Trusted,
+            SignerDemand::Any => true,
+            SignerDemand::Keys(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
+        };
+        let suite = match &self.accepts {
+            Accepts::Suite(digest) => fact.suite == Some(*digest),
+            // Without the specification the rule names there is nothing to accept.
+            Accepts::Specification => wanted.specification.is_some(),
+            Accepts::AnySuite => true,
+        };
+        let other = |wanted: Option<&str>, found: &Sha256Digest| wanted.is_some_and(|text| text != found.to_string());
+        let compared = match self.kind {
+            ReceiptKind::Verification => fact.comparison.is_some_and(|comparison| comparison >= self.comparison),
+            ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => true,
+        };
+        refuse(other(wanted.output, &fact.output), Refusal::OtherOutput)?;
+        refuse(!fact.valid, Refusal::NotValid)?;
+        refuse(fact.kind != Some(self.kind), Refusal::OtherKind)?;
+        refuse(!trusted, Refusal::Signer)?;
+        refuse(other(wanted.specification, &fact.specification), Refusal::OtherSpecification)?;
+        refuse(!suite, Refusal::OtherSuite)?;
+        refuse(self.tests.is_some() && fact.tests != self.tests, Refusal::OtherTests)?;
+        refuse(!compared, Refusal::Comparison)?;
+        refuse(fact.verdict != self.verdict, Refusal::Verdict)?;
+        refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
+        refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
+        refuse(fact.older_than(self.max_age_millis, now), Refusal::TooOld)?;
+        refuse(self.single_use && fact.spent, Refusal::Spent)
+    }
+
+    /// The places in the evidence of the receipts that meet the demand, the newest first.
+    #[must_use]
+    pub fn candidates(&self, wanted: &Wanted<'_>, evidence: &Evidence, now: &Timestamp) -> Vec<usize> {
+        let documents = evidence.documents().iter().enumerate();
+        let mut met: Vec<_> = documents.filter(|(_, fact)| self.meets(wanted, fact, now).is_ok()).collect();
+        met.sort_by_key(|(_, fact)| std::cmp::Reverse((fact.verified_at.unix_millis(), fact.content)));
+        met.into_iter().map(|(place, _)| place).collect()
+    }
+}
+
+fn read_kind(field: &Field<'_>) -> Result<ReceiptKind, DocumentError> {
+    // An approval has a role, an action and an end, which only an `approval` rule looks at.
+    let kinds = [ReceiptKind::Verification, ReceiptKind::StepAcceptance, ReceiptKind::Quorum];
+    field.choice(&kinds.map(|kind| (kind.as_str(), kind)))
+}
+
+fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, DocumentError> {
+    let (suite, specification, any) = (fields.get("suite"), fields.get("specification"), fields.get("any_suite"));
+    if let Some(any) = &any
+        && !any.boolean()?
+    {
+        return Err(any.error(Cause::InvalidValue, "write `true`, or name a `suite` or a `specification` instead"));
+    }
+    match (suite, specification, any) {
+        (Some(suite), None, None) if kind == ReceiptKind::Verification => Ok(Accepts::Suite(read_suite(&suite)?)),
+        (Some(suite), None, None) => {
+            let message = "only a verification has a suite; write the digest of the contract as `specification`";
+            Err(suite.error(Cause::ConflictingFields, message))
+        }
+        (None, Some(_), None) => Ok(Accepts::Specification),
+        (None, None, Some(_)) => Ok(Accepts::AnySuite),
+        (None, None, None) => Err(fields.missing(
+            "suite",
+            "say what the work has to be held to: `suite` with a file or the digest that \
+             `proofmark verify --suite-digest FILE` prints, `specification` with a digest, or `any_suite: true` where \
+             whoever asks may choose the tests",
+        )),
+        (Some(field), Some(_), _) | (Some(field), None, Some(_)) | (None, Some(field), Some(_)) => {
+            let message = "write one of `suite`, `specification` and `any_suite`";
+            Err(field.error(Cause::ConflictingFields, message))
+        }
+    }
+}
+
+fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let text = field.text()?;
+    text.parse().map_err(|_| {
+        let message = format!(
+            "`{}` is not a digest, and no file is read here; write what `proofmark verify --suite-digest FILE` prints",
+            shown(text)
+        );
+        field.error(Cause::InvalidValue, message)
+    })
+}
+
+/// A digest, as in `sha256:…`.
+fn read_digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
+    let text = field.text()?;
+    text.parse().map_err(|_| {
+        let message = format!("`{}` is not a digest; write `sha256:` and 64 lower-case hex digits", shown(text));
+        field.error(Cause::InvalidValue, message)
+    })
+}
+
+fn read_verdict(field: &Field<'_>) -> Result<Verdict, DocumentError> {
+    let verdicts = [Verdict::Pass, Verdict::Partial, Verdict::Fail, Verdict::Error];
+    field.choice(&verdicts.map(|verdict| (verdict.as_str(), verdict)))
+}
+
+fn read_tiers(field: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
+    let tier = |field: &Field<'_>| {
+        let number = field.json.as_number().ok_or_else(|| field.wrong_type("a tier from 0 to 3"))?;
+        let tier = number.as_u64().and_then(|tier| u8::try_from(tier).ok()).filter(|tier| *tier <= MAX_TIER);
+        tier.ok_or_else(|| field.error(Cause::InvalidValue, "a tier is 0, 1, 2 or 3"))
+    };
+    let tiers: Vec<u8> = match field.json.as_array() {
+        Some(_) => field.items()?.iter().map(tier).collect::<Result<_, _>>()?,
+        None => vec![tier(field)?],
+    };
+    match tiers.is_empty() {
+        true => Err(field.error(Cause::Empty, "the list has no tiers; write one from 0 to 3, or leave the field out")),
+        false => Ok(tiers),
+    }
+}
+
+fn read_signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
+    let key = |field: &Field<'_>| {
+        let text = field.text()?;
+        text.parse().map_err(|_| {
+            let message =
+                format!("`{}` is not a signer; write `trusted`, a public key, or a list of them", shown(text));
+            field.error(Cause::InvalidValue, message)
+        })
+    };
+    match field.json.as_str() {
+        Some("trusted") => Ok(SignerDemand::Trusted),
+        Some("any") => Ok(SignerDemand::Any),
+        Some(_) => Ok(SignerDemand::Keys(vec![key(field)?])),
+        None => {
+            let keys: Vec<SignerId> = field.items()?.iter().map(key).collect::<Result<_, _>>()?;
+            match keys.is_empty() {
+                true => Err(field.error(Cause::Empty, "the list has no keys; write one")),
+                false => Ok(SignerDemand::Keys(keys)),
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Globs: `*` is any run of characters, `?` any one; everything else stands for itself.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+
+/// The longest glob, in bytes: with it and the limit on names a match is bounded.
+const MAX_GLOB_BYTES: usize = 256;
+/// The most globs one field may list.
+const MAX_GLOBS: usize = 64;
+
+/// Whether `text` is one that `glob` stands for: `*` is any run of characters, `?` any one.
+#[must_use]
+pub fn matches(glob: &str, text: &str) -> bool {
+    matches_bytes(glob.as_bytes(), text.as_bytes())
+}
+
+/// Whether every text `narrow` stands for is one of `wide`'s. Says no where it is not plain to see.
+#[must_use]
+pub fn covers(wide: &str, narrow: &str) -> bool {
+    let unclear = wide.contains('?') && narrow.contains('*');
+    wide == narrow || wide == "*" || (!unclear && matches(wide, narrow))
+}
+
+/// One or several globs; the text has to match one of them, whole and case by case.
+#[derive(Clone, Debug)]
+pub struct Globs(Vec<String>);
+
+impl Globs {
+    /// A glob, or a list of them.
+    ///
+    /// # Errors
+    /// [`DocumentError`] when there is none, too many of them, or one is too long.
+    pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
+        let fields = match field.json.as_array() {
+            Some(_) => field.items()?,
+            None => vec![field.clone()],
+        };
+        if fields.is_empty() {
+            return Err(field.error(Cause::Empty, "the list has no globs; write one, or leave the field out"));
+        }
+        if fields.len() > MAX_GLOBS {
+            return Err(field.error(Cause::TooMany, format!("more than {MAX_GLOBS} globs; use `*` to join some")));
+        }
+        Ok(Self(fields.iter().map(read_one).collect::<Result<_, _>>()?))
+    }
+
+    /// Whether one of the globs matches the text.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.iter().any(|glob| matches(glob, text))
+    }
+
+    /// Whether a glob matches whatever the text is, so that even an absent one does.
+    #[must_use]
+    pub fn match_all(&self) -> bool {
+        self.0.iter().any(|glob| glob.bytes().all(|byte| byte == b'*'))
+    }
+
+    /// The globs without `*` and `?`.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str).filter(|glob| !glob.contains(['*', '?']))
+    }
+
+    /// The globs, for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.0.join(" or ")
+    }
+
+    /// The globs as one regular expression that matches the whole text.
+    #[must_use]
+    pub fn pattern(&self) -> String {
+        let alternatives: Vec<_> = self.0.iter().map(|glob| escaped(glob)).collect();
+        format!("^(?s:{})$", alternatives.join("|"))
+    }
+
+    /// A text that matches.
+    #[must_use]
+    pub fn sample(&self) -> String {
+        self.0.first().map(|glob| glob.replace('*', "").replace('?', "x")).unwrap_or_default()
+    }
+}
+
+fn read_one(field: &Field<'_>) -> Result<String, DocumentError> {
+    let glob = field.text()?;
+    if glob.is_empty() {
+        return Err(field.error(Cause::Empty, "an empty glob matches nothing; write `*` for anything"));
+    }
+    if glob.len() > MAX_GLOB_BYTES {
+        return Err(field.error(Cause::TooLarge, format!("the glob is longer than {MAX_GLOB_BYTES} bytes; shorten it")));
+    }
+    Ok(glob.to_owned())
+}
+
+fn escaped(glob: &str) -> String {
+    let mut pattern = String::new();
+    for letter in glob.chars() {
+        match letter {
+            '*' => pattern.push_str(".*"),
+            '?' => pattern.push('.'),
+            letter if letter.is_alphanumeric() || letter == '_' => pattern.push(letter),
+            letter if letter.is_ascii() => {
+                pattern.push('\\');
+                pattern.push(letter);
+            }
+            letter => pattern.push(letter),
+        }
+    }
+    pattern
+}
+
+/// Matches greedily and goes back to the last `*` only: at most glob × text steps.
+fn matches_bytes(glob: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(byte) = text.get(read) {
+        match (glob.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at + 1, read));
+                at += 1;
+            }
+            (Some(b'?'), _) => {
+                at += 1;
+                read += character_len(*byte);
+            }
+            (Some(letter), _) if letter == byte => {
+                at += 1;
+                read += 1;
+            }
+            (_, Some((after, from))) => {
+                let from = from + text.get(from).map_or(1, |byte| character_len(*byte));
+                star = Some((after, from));
+                (at, read) = (after, from);
+            }
+            (_, None) => return false,
+        }
+    }
+    glob.get(at..).is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
+}
+
+/// The length in bytes of the UTF-8 character that begins with `byte`.
+fn character_len(byte: u8) -> usize {
+    match byte {
+        0xF0.. => 4,
+        0xE0..=0xEF => 3,
+        0xC0..=0xDF => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_whole_texts() {
+        for (glob, text, expected) in [
+            ("update_ticket", "update_ticket", true),
+            ("update_ticket", "update_ticket2", false),
+            ("update_*", "update_", true),
+            ("*_ticket", "my_ticket", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-b-b-d", false),
+            ("a?c", "aéc", true),
+            ("a?c", "ac", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("**x", "yyx", true),
+            ("Ab", "ab", false),
+        ] {
+            assert_eq!(matches(glob, text), expected, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_glob_covers_what_it_stands_for() {
+        for (wide, narrow, expected) in [
+            ("*", "get_?", true),
+            ("get_*", "get_a", true),
+            ("get_*", "get_*", true),
+            ("get_*", "get_a*", true),
+            ("get_?", "get_*", false),
+            ("get_?", "get_a", true),
+            ("get_a", "get_*", false),
+        ] {
+            assert_eq!(covers(wide, narrow), expected, "{wide} {narrow}");
+        }
+    }
+
+    #[test]
+    fn hostile_globs_end() {
+        let glob = "a*".repeat(128);
+        assert!(!matches(&glob, &"a".repeat(4000)) || glob.len() == 256);
+        assert!(!matches(&format!("{}b", "*a".repeat(100)), &"a".repeat(4000)));
+    }
+}

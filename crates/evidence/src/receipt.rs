@@ -1,0 +1,260 @@
+//! Receipts as facts: what was found out about each document.
+
+use proofmark_receipt::{Answer, Json, Receipt, Sha256Digest, SignerId, Timestamp, Trust, Verdict, Verification};
+
+use crate::approval::ApprovalFact;
+use crate::status::EvidenceStatus;
+use crate::suite::suite_digest;
+
+/// How far ahead of the present a document may be dated, in milliseconds: clocks differ.
+pub const MAX_AHEAD_MILLIS: i64 = 60_000;
+
+/// What a receipt is about. One kind never stands for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReceiptKind {
+    /// Work was held to a specification and tests.
+    Verification,
+    /// A step of a workflow was judged by its contract.
+    StepAcceptance,
+    /// A human approved one action.
+    Approval,
+    /// Several verifiers came to one answer.
+    Quorum,
+}
+
+/// Where answers were compared with what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Comparison {
+    /// Inside the submission's process, which could forge the answer.
+    InProcess,
+    /// Outside of it.
+    External,
+}
+
+/// What was found out about one receipt. All of it, `valid`, `trust` and `spent` too, is the caller's word.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceiptFact {
+    /// Its id.
+    pub receipt_id: String,
+    /// SHA-256 of the document without its signature, however the signature is spelt.
+    pub content: Sha256Digest,
+    /// What it is about; `None` when its signed content says two things, or one that is not known.
+    pub kind: Option<ReceiptKind>,
+    /// Where answers were compared; `None` when it says something that is not known.
+    pub comparison: Option<Comparison>,
+    /// What the verification came to.
+    pub verdict: Verdict,
+    /// How deep it went.
+    pub tier: u8,
+    /// `hashes.output`.
+    pub output: Sha256Digest,
+    /// `hashes.specification`.
+    pub specification: Sha256Digest,
+    /// `hashes.tests`, where there are tests.
+    pub tests: Option<Sha256Digest>,
+    /// The suite it proves, where it says which tests ran ([`crate::suite_digest`]).
+    pub suite: Option<Sha256Digest>,
+    /// When the work was verified, by the issuer's clock.
+    pub verified_at: Timestamp,
+    /// Who signed it, when valid.
+    pub signer: Option<SignerId>,
+    /// Whether the signature is valid.
+    pub valid: bool,
+    /// Whether the signer is trusted.
+    pub trust: Trust,
+    /// Whether it was used up before.
+    pub spent: bool,
+    /// What it says as an approval, if it is one.
+    pub approval: Option<ApprovalFact>,
+}
+
+/// A document that is used up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spend {
+    /// Its id.
+    pub receipt_id: String,
+    /// SHA-256 of its content ([`Receipt::content`]).
+    pub content: Sha256Digest,
+}
+
+/// All documents that were presented: each once, in an order that does not depend on how they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    documents: Vec<ReceiptFact>,
+}
+
+impl ReceiptKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum];
+
+    /// The word: `verification`, `step_acceptance`, `approval` or `quorum`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verification => "verification",
+            Self::StepAcceptance => "step_acceptance",
+            Self::Approval => "approval",
+            Self::Quorum => "quorum",
+        }
+    }
+
+    /// The kind with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// The kind a receipt says it is of, in what its signature covers: `metadata.kind`, `metadata.approval` and
+    /// `task.task_type`. A receipt that says none of it is a verification. One that says two things, a kind that is not
+    /// known, or half of what makes an approval counts as none.
+    #[must_use]
+    pub fn of(receipt: &Receipt) -> Option<Self> {
+        let metadata = receipt.metadata();
+        let named = match metadata.get("kind") {
+            Some(word) => Some(Self::from_word(word.as_str()?)?),
+            None => None,
+        };
+        let typed = receipt.task().and_then(|task| task.task_type.as_deref()).and_then(Self::from_word);
+        let approval = match metadata.get("approval") {
+            Some(approval) => ApprovalFact::read(approval).map(|_| Self::Approval).map(Some)?,
+            None => None,
+        };
+        let mut said = [named, typed, approval].into_iter().flatten();
+        let kind = said.next().unwrap_or(Self::Verification);
+        let whole = match kind {
+            Self::Verification => true,
+            // The task's type is the client's own text; the metadata is the issuer's.
+            Self::StepAcceptance | Self::Quorum => named.is_some(),
+            Self::Approval => approval.is_some(),
+        };
+        (said.all(|other| other == kind) && whole).then_some(kind)
+    }
+}
+
+impl Comparison {
+    /// The word in a rule: `in_process` or `external`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InProcess => "in_process",
+            Self::External => "external",
+        }
+    }
+
+    /// The comparison with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::InProcess, Self::External].into_iter().find(|comparison| comparison.as_str() == word)
+    }
+
+    /// What a receipt says (`metadata.comparison`); `None` when that is not known.
+    fn of(receipt: &Receipt) -> Option<Self> {
+        match receipt.metadata().get("comparison").map(Json::as_str) {
+            None => Some(Self::External),
+            Some(Some("in-process")) => Some(Self::InProcess),
+            Some(_) => None,
+        }
+    }
+}
+
+impl ReceiptFact {
+    /// What is found out about a receipt from the document and its verification.
+    #[must_use]
+    pub fn new(receipt: &Receipt, verification: &Verification, spent: bool) -> Self {
+        let kind = ReceiptKind::of(receipt);
+        let approval = receipt.metadata().get("approval").and_then(ApprovalFact::read);
+        Self {
+            receipt_id: receipt.receipt_id().to_string(),
+            content: receipt.content(),
+            kind,
+            comparison: Comparison::of(receipt),
+            verdict: receipt.verdict(),
+            tier: receipt.tier(),
+            output: receipt.hashes().output,
+            specification: receipt.hashes().specification,
+            tests: receipt.hashes().tests,
+            suite: receipt.hashes().tests.map(|tests| suite_digest(&receipt.hashes().specification, &tests)),
+            verified_at: receipt.verified_at().clone(),
+            signer: verification.signer,
+            valid: verification.answer == Answer::Valid,
+            trust: verification.trust,
+            spent,
+            approval: approval.filter(|_| kind == Some(ReceiptKind::Approval)),
+        }
+    }
+
+    /// A document of no content, valid, trusted and not used up: what cases and suppositions fill in.
+    #[must_use]
+    pub fn blank(name: &str, now: &Timestamp) -> Self {
+        Self {
+            receipt_id: name.to_owned(),
+            content: Sha256Digest::of(name.as_bytes()),
+            kind: Some(ReceiptKind::Verification),
+            comparison: Some(Comparison::External),
+            verdict: Verdict::Pass,
+            tier: 0,
+            output: Sha256Digest::of(b""),
+            specification: Sha256Digest::of(b""),
+            tests: None,
+            suite: None,
+            verified_at: now.clone(),
+            signer: None,
+            valid: true,
+            trust: Trust::Trusted,
+            spent: false,
+            approval: None,
+        }
+    }
+
+    /// Whether it is dated further ahead than clocks may differ.
+    pub(crate) fn ahead_of(&self, now: &Timestamp) -> bool {
+        self.verified_at.unix_millis() > now.unix_millis().saturating_add(MAX_AHEAD_MILLIS)
+    }
+
+    /// Whether it is older than this.
+    pub(crate) fn older_than(&self, max_age_millis: Option<i64>, now: &Timestamp) -> bool {
+        let age = now.unix_millis().saturating_sub(self.verified_at.unix_millis());
+        max_age_millis.is_some_and(|max| age > max)
+    }
+
+    /// What it is worth by itself: a valid one verifies, unless its signer is known not to be trusted.
+    #[must_use]
+    pub fn status(&self) -> EvidenceStatus {
+        match self.valid && self.trust != Trust::Untrusted {
+            true => EvidenceStatus::Verified,
+            false => EvidenceStatus::SelfReported,
+        }
+    }
+
+    /// The document as it is used up.
+    #[must_use]
+    pub fn spend(&self) -> Spend {
+        Spend { receipt_id: self.receipt_id.clone(), content: self.content }
+    }
+}
+
+impl Evidence {
+    /// The evidence these documents are. Of several spellings of one document a valid one stays, and it is spent if any
+    /// of them was.
+    #[must_use]
+    pub fn new(mut documents: Vec<ReceiptFact>) -> Self {
+        documents.sort_by(|left, right| {
+            let key = |fact: &ReceiptFact| (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer);
+            key(left).cmp(&key(right))
+        });
+        documents.dedup_by(|other, kept| {
+            let same = other.content == kept.content;
+            if same {
+                kept.spent |= other.spent;
+            }
+            same
+        });
+        Self { documents }
+    }
+
+    /// The documents.
+    #[must_use]
+    pub fn documents(&self) -> &[ReceiptFact] {
+        &self.documents
+    }
+}

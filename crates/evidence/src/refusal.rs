@@ -1,0 +1,102 @@
+//! Why a document does not meet a demand: one set of codes and words for every rule.
+
+use crate::receipt::ReceiptFact;
+
+/// The most refused documents that are named for one rule.
+pub const MAX_REFUSED: usize = 4;
+
+/// Why a document does not meet a demand, in the order in which it is checked: the later one fails, the nearer it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// It is over other bytes, or approves another action.
+    OtherOutput,
+    /// It does not verify.
+    NotValid,
+    /// It is about something else: a step for a verification, or a document that claims to be two things.
+    OtherKind,
+    /// Its signer is not trusted for this.
+    Signer,
+    /// It is for another specification.
+    OtherSpecification,
+    /// It is for another suite: another specification, or other tests.
+    OtherSuite,
+    /// It ran other tests.
+    OtherTests,
+    /// Its answers were compared in the submission's own process.
+    Comparison,
+    /// It has another verdict.
+    Verdict,
+    /// It is of another tier.
+    Tier,
+    /// It is dated in the future.
+    InTheFuture,
+    /// It is too old.
+    TooOld,
+    /// It is no longer good.
+    Expired,
+    /// It was used up before.
+    Spent,
+    /// Another rule of the same question uses it up.
+    UsedByAnotherRule,
+}
+
+impl Refusal {
+    /// A short stable name.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::OtherOutput => "other_output",
+            Self::NotValid => "not_valid",
+            Self::OtherKind => "other_kind",
+            Self::Signer => "signer_not_trusted",
+            Self::OtherSpecification => "other_specification",
+            Self::OtherSuite => "other_suite",
+            Self::OtherTests => "other_tests",
+            Self::Comparison => "compared_in_process",
+            Self::Verdict => "other_verdict",
+            Self::Tier => "other_tier",
+            Self::InTheFuture => "dated_in_the_future",
+            Self::TooOld => "too_old",
+            Self::Expired => "expired",
+            Self::Spent => "spent",
+            Self::UsedByAnotherRule => "used_by_another_rule",
+        }
+    }
+
+    /// What is the matter, completing "receipt … ".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::OtherOutput => "is over other bytes than asked for",
+            Self::NotValid => "does not verify",
+            Self::OtherKind => "is of another kind",
+            Self::Signer => "is signed by a key that is not trusted for this",
+            Self::OtherSpecification => "is for another specification",
+            Self::OtherSuite => "is for another suite",
+            Self::OtherTests => "ran other tests",
+            Self::Comparison => "had its answers compared in the submission's process",
+            Self::Verdict => "has another verdict",
+            Self::Tier => "is of another tier",
+            Self::InTheFuture => "is dated in the future",
+            Self::TooOld => "is too old",
+            Self::Expired => "has expired",
+            Self::Spent => "was used up before",
+            Self::UsedByAnotherRule => "is used up by another rule",
+        }
+    }
+}
+
+/// Refuses when the condition holds.
+pub(crate) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
+    if condition { Err(refusal) } else { Ok(()) }
+}
+
+/// The refused documents that got furthest, at most [`MAX_REFUSED`].
+#[must_use]
+pub fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
+    let mut refused: Vec<_> =
+        judged.into_iter().filter_map(|(fact, refusal)| refusal.map(|refusal| (fact, refusal))).collect();
+    refused.sort_by(|left, right| (right.1, left.0.content).cmp(&(left.1, right.0.content)));
+    refused.truncate(MAX_REFUSED);
+    refused
+}

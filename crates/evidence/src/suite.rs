@@ -1,0 +1,81 @@
+//! What a receipt proved: a specification and the tests it was held to, under one digest.
+
+use proofmark_receipt::{Json, Object, Sha256Digest};
+
+/// SHA-256 of `{"specification": "sha256:…", "tests": "sha256:…"}` in canonical form: the name of a suite.
+///
+/// The members are `hashes.specification` and `hashes.tests` of every receipt that the suite gives. Neither alone says
+/// what was proven: an agent can put a trivial test under the right specification.
+#[must_use]
+pub fn suite_digest(specification: &Sha256Digest, tests: &Sha256Digest) -> Sha256Digest {
+    let mut object = Object::new();
+    object.insert("specification", specification.to_string());
+    object.insert("tests", tests.to_string());
+    Sha256Digest::of(&Json::Object(object).canonical_vrf())
+}
+
+/// Writes the digests of suites in place of the names of their files, so that what is hashed and judged by is the suite
+/// and not what its file is called. `way` leads to the objects that may have a `suite`; `*` is every item of a list.
+/// `find` answers the digest of a file, and is told the place in the document.
+///
+/// # Errors
+/// What `find` answers for the first file that has no digest.
+pub fn resolve_suites<E>(
+    document: &mut Json,
+    way: &[&str],
+    find: &mut dyn FnMut(&str, &str) -> Result<Sha256Digest, E>,
+) -> Result<(), E> {
+    descend(document, way, "", find)
+}
+
+fn descend<E>(
+    json: &mut Json,
+    way: &[&str],
+    at: &str,
+    find: &mut dyn FnMut(&str, &str) -> Result<Sha256Digest, E>,
+) -> Result<(), E> {
+    match (way.split_first(), json) {
+        (Some((&"*", rest)), Json::Array(items)) => items
+            .iter_mut()
+            .enumerate()
+            .try_for_each(|(index, item)| descend(item, rest, &format!("{at}[{index}]"), find)),
+        (Some((name, rest)), Json::Object(object)) => {
+            let place = if at.is_empty() { (*name).to_owned() } else { format!("{at}.{name}") };
+            object.get_mut(name).map_or(Ok(()), |member| descend(member, rest, &place, find))
+        }
+        (None, Json::Object(object)) => match object.get_mut("suite") {
+            Some(Json::String(text)) if text.parse::<Sha256Digest>().is_err() => {
+                *text = find(text, &format!("{at}.suite"))?.to_string();
+                Ok(())
+            }
+            Some(_) | None => Ok(()),
+        },
+        // What has another shape is refused by whoever reads the document.
+        (_, _) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_digests_where_rules_are() {
+        let digest = Sha256Digest::of(b"suite");
+        let text = format!(
+            r#"{{"suite":"a","rules":[{{"receipt":{{"suite":"b.yaml"}}}},{{"receipt":{{"suite":"{digest}"}}}},{{"receipt":{{"suite":1}}}},7]}}"#
+        );
+        let mut document = Json::parse(text.as_bytes()).unwrap();
+        let mut asked = Vec::new();
+        let mut find = |name: &str, at: &str| -> Result<Sha256Digest, ()> {
+            asked.push((name.to_owned(), at.to_owned()));
+            Ok(digest)
+        };
+        resolve_suites(&mut document, &["rules", "*", "receipt"], &mut find).unwrap();
+        assert_eq!(asked, [("b.yaml".to_owned(), "rules[0].receipt.suite".to_owned())]);
+        assert_eq!(document.to_text(), text.replace("b.yaml", &digest.to_string()));
+        let mut refuse = |_: &str, _: &str| Err("no");
+        let mut document = Json::parse(br#"{"rules":[{"receipt":{"suite":"b.yaml"}}]}"#).unwrap();
+        assert_eq!(resolve_suites(&mut document, &["rules", "*", "receipt"], &mut refuse), Err("no"));
+    }
+}

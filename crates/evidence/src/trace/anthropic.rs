@@ -1,0 +1,73 @@
+//! Anthropic messages: `tool_use` blocks and their `tool_result`s, and the tools the service runs itself.
+
+use proofmark_receipt::{Json, Object};
+
+use super::collect::{Answer, Calls, Made};
+use super::error::TraceError;
+use super::outcome::{self, Mark};
+use super::records::Record;
+use crate::call::Call;
+
+pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+    let mut calls = Calls::default();
+    for (position, record) in records.iter().enumerate() {
+        message(&mut calls, record, position, record.object()?, None)?;
+    }
+    Ok(calls.finish())
+}
+
+/// Reads the content blocks of one message.
+pub(super) fn message(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    message: &Object,
+    at: Option<&str>,
+) -> Result<(), TraceError> {
+    if message.get("role").and_then(Json::as_str).is_none() {
+        return Err(record.malformed("this message has no `role`"));
+    }
+    match message.get("content") {
+        Some(Json::Array(blocks)) => {
+            blocks.iter().try_for_each(|block| self::block(calls, record, position, block, at))
+        }
+        Some(Json::String(_)) => Ok(()),
+        Some(_) | None => Err(record.malformed("the `content` of this message is neither text nor a list")),
+    }
+}
+
+fn block(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    block: &Json,
+    at: Option<&str>,
+) -> Result<(), TraceError> {
+    let block = block.as_object().ok_or_else(|| record.malformed("a block of this message is no object"))?;
+    let kind = block.get("type").and_then(Json::as_str);
+    let kind = kind.ok_or_else(|| record.malformed("a block of this message has no `type`"))?;
+    let text = |name: &str| {
+        let missing = || record.malformed(format!("a `{kind}` block has no `{name}`"));
+        block.get(name).and_then(Json::as_str).ok_or_else(missing)
+    };
+    if kind == "tool_use" || kind.ends_with("_tool_use") {
+        let input = block.get("input").ok_or_else(|| record.malformed(format!("a `{kind}` block has no `input`")))?;
+        let made = Made { id: Some(text("id")?), name: text("name")?, arguments: input.clone(), at };
+        return calls.made(record, position, made).map(|_| ());
+    }
+    if kind == "tool_result" || kind.ends_with("_tool_result") {
+        let content = block.get("content").unwrap_or(&Json::Null);
+        let answer = Answer { result: Some(outcome::result(content)), mark: mark(block, content) };
+        return calls.answered(record, position, text("tool_use_id")?, answer);
+    }
+    Ok(())
+}
+
+/// Results of tools the service runs say in their content that they are errors.
+fn mark(block: &Object, content: &Json) -> Mark {
+    let kind = content.as_object().and_then(|content| content.get("type")).and_then(Json::as_str);
+    match kind.is_some_and(|kind| kind.ends_with("_error")) {
+        true => Mark::Error,
+        false => Mark::from_flag(block.get("is_error")),
+    }
+}

@@ -1,0 +1,93 @@
+//! Puts calls and their results together.
+
+use std::collections::HashMap;
+
+use proofmark_receipt::Json;
+
+use super::MAX_CALLS;
+use super::error::{TraceError, TraceFault};
+use super::outcome::{self, Mark};
+use super::records::Record;
+use crate::call::{Call, CallStatus};
+
+/// The calls read so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    /// Calls without a result, by id.
+    open: HashMap<String, usize>,
+}
+
+/// A call as it was made.
+pub(super) struct Made<'a> {
+    pub(super) id: Option<&'a str>,
+    pub(super) name: &'a str,
+    pub(super) arguments: Json,
+    pub(super) at: Option<&'a str>,
+}
+
+/// What came of a call.
+pub(super) struct Answer {
+    pub(super) result: Option<Json>,
+    pub(super) mark: Mark,
+}
+
+impl Calls {
+    /// Notes that a call was made, in the record at `position`; its place among the calls.
+    pub(super) fn made(&mut self, record: &Record, position: usize, made: Made<'_>) -> Result<usize, TraceError> {
+        let index = self.calls.len();
+        if index >= MAX_CALLS {
+            return Err(TraceError::whole(TraceFault::TooManyCalls));
+        }
+        if made.name.is_empty() {
+            return Err(record.malformed("this call names no tool"));
+        }
+        if let Some(id) = made.id
+            && self.open.insert(id.to_owned(), index).is_some()
+        {
+            return Err(record.error(TraceFault::DuplicateCall(id.to_owned())));
+        }
+        self.calls.push(Call {
+            tool: made.name.to_owned(),
+            arguments: made.arguments,
+            result: None,
+            status: CallStatus::Pending,
+            at: made.at.map(str::to_owned),
+            index,
+            began: position,
+            ended: None,
+        });
+        Ok(index)
+    }
+
+    /// Notes the result of the call with this id.
+    pub(super) fn answered(
+        &mut self,
+        record: &Record,
+        position: usize,
+        id: &str,
+        answer: Answer,
+    ) -> Result<(), TraceError> {
+        let index = self.open.remove(id).ok_or_else(|| record.error(TraceFault::ResultWithoutCall(id.to_owned())))?;
+        self.end(index, position, answer);
+        Ok(())
+    }
+
+    /// Notes the result of a call at a known place.
+    pub(super) fn end(&mut self, index: usize, position: usize, answer: Answer) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.status = outcome::status(answer.mark, answer.result.as_ref());
+            call.result = answer.result;
+            call.ended = Some(position);
+        }
+    }
+
+    /// Whether a call with this id waits for its result.
+    pub(super) fn is_open(&self, id: &str) -> bool {
+        self.open.contains_key(id)
+    }
+
+    pub(super) fn finish(self) -> Vec<Call> {
+        self.calls
+    }
+}

@@ -1,0 +1,69 @@
+//! OpenAI chat completions: `tool_calls` of assistant messages and `tool` messages; also the older `function_call`.
+
+use proofmark_receipt::{Json, Object};
+
+use super::collect::{Answer, Calls, Made};
+use super::error::TraceError;
+use super::outcome::{self, Mark};
+use super::records::Record;
+use crate::call::Call;
+
+pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+    let mut calls = Calls::default();
+    for (position, record) in records.iter().enumerate() {
+        message(&mut calls, record, position, record.object()?)?;
+    }
+    Ok(calls.finish())
+}
+
+fn message(calls: &mut Calls, record: &Record, position: usize, message: &Object) -> Result<(), TraceError> {
+    let role = message.get("role").and_then(Json::as_str);
+    match role.ok_or_else(|| record.malformed("this message has no `role`"))? {
+        "assistant" => made(calls, record, position, message),
+        "tool" | "function" => answered(calls, record, position, message),
+        _ => Ok(()),
+    }
+}
+
+fn made(calls: &mut Calls, record: &Record, position: usize, message: &Object) -> Result<(), TraceError> {
+    if let Some(function) = message.get("function_call").and_then(Json::as_object) {
+        // The older form has no ids: the next message of the function is the answer.
+        let name = name_of(record, function)?;
+        make(calls, record, position, Some(name), function)?;
+    }
+    let Some(listed) = message.get("tool_calls").filter(|listed| !listed.is_null()) else {
+        return Ok(());
+    };
+    for call in listed.as_array().ok_or_else(|| record.malformed("`tool_calls` is no list"))? {
+        let call = call.as_object().ok_or_else(|| record.malformed("a tool call is no object"))?;
+        let id = call.get("id").and_then(Json::as_str).ok_or_else(|| record.malformed("a tool call has no `id`"))?;
+        let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
+        let function = function.ok_or_else(|| record.malformed("a tool call has no `function`"))?;
+        make(calls, record, position, Some(id), function)?;
+    }
+    Ok(())
+}
+
+fn make(
+    calls: &mut Calls,
+    record: &Record,
+    position: usize,
+    id: Option<&str>,
+    function: &Object,
+) -> Result<(), TraceError> {
+    let written = function.get("arguments").or_else(|| function.get("input"));
+    let made = Made { id, name: name_of(record, function)?, arguments: outcome::arguments(written), at: None };
+    calls.made(record, position, made).map(|_| ())
+}
+
+fn answered(calls: &mut Calls, record: &Record, position: usize, message: &Object) -> Result<(), TraceError> {
+    let id = message.get("tool_call_id").or_else(|| message.get("name")).and_then(Json::as_str);
+    let id = id.ok_or_else(|| record.malformed("this tool message has no `tool_call_id`"))?;
+    let content = message.get("content").ok_or_else(|| record.malformed("this tool message has no `content`"))?;
+    let answer = Answer { result: Some(outcome::result(content)), mark: Mark::Unknown };
+    calls.answered(record, position, id, answer)
+}
+
+fn name_of<'a>(record: &Record, function: &'a Object) -> Result<&'a str, TraceError> {
+    function.get("name").and_then(Json::as_str).ok_or_else(|| record.malformed("a tool call has no `name`"))
+}

@@ -1,0 +1,70 @@
+//! OpenAI responses: `function_call` items and their outputs, and the calls of tools the service runs itself.
+
+use proofmark_receipt::{Json, Object};
+
+use super::collect::{Answer, Calls, Made};
+use super::error::TraceError;
+use super::outcome::{self, Mark};
+use super::records::Record;
+use crate::call::Call;
+
+pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+    let mut calls = Calls::default();
+    for (position, record) in records.iter().enumerate() {
+        item(&mut calls, record, position, record.object()?)?;
+    }
+    Ok(calls.finish())
+}
+
+fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> Result<(), TraceError> {
+    let text = |name: &str| item.get(name).and_then(Json::as_str);
+    let Some(kind) = text("type") else {
+        // The messages of the input may leave their type out.
+        return text("role").map(|_| ()).ok_or_else(|| record.malformed("this item has no `type`"));
+    };
+    if let Some(call) = kind.strip_suffix("_output").filter(|kind| kind.ends_with("_call")) {
+        let id =
+            text("call_id").ok_or_else(|| record.malformed(format!("this output of a `{call}` has no `call_id`")))?;
+        let output = item.get("output").ok_or_else(|| record.malformed("this item has no `output`"))?;
+        let mark = if text("status") == Some("incomplete") { Mark::Error } else { Mark::Unknown };
+        return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
+    }
+    match kind.ends_with("_call") {
+        true => made(calls, record, position, item, kind),
+        false => Ok(()),
+    }
+}
+
+fn made(calls: &mut Calls, record: &Record, position: usize, item: &Object, kind: &str) -> Result<(), TraceError> {
+    let text = |name: &str| item.get(name).and_then(Json::as_str);
+    let by_us = matches!(kind, "function_call" | "custom_tool_call");
+    let name = match text("name") {
+        Some(name) => name,
+        None if by_us => return Err(record.malformed("this call has no `name`")),
+        None => kind.strip_suffix("_call").unwrap_or(kind),
+    };
+    let id = text("call_id");
+    if by_us && id.is_none() {
+        return Err(record.malformed("this call has no `call_id`"));
+    }
+    let written = ["arguments", "input", "action", "code"].iter().find_map(|name| item.get(name));
+    let made = Made { id, name, arguments: outcome::arguments(written), at: None };
+    let index = calls.made(record, position, made)?;
+    // Tools the service runs itself have their call and their result in one item.
+    if id.is_none() {
+        served(calls, position, item, index);
+    }
+    Ok(())
+}
+
+fn served(calls: &mut Calls, position: usize, item: &Object, index: usize) {
+    let result = ["output", "result", "results", "outputs"].iter().find_map(|name| item.get(name));
+    let failed = item.get("error").is_some_and(|error| !error.is_null());
+    let status = item.get("status").and_then(Json::as_str);
+    let mark = match (failed, status) {
+        (true, _) | (false, Some("failed" | "incomplete")) => Mark::Error,
+        (false, Some("in_progress" | "searching" | "interpreting" | "calling")) => return,
+        (false, _) => Mark::Clear,
+    };
+    calls.end(index, position, Answer { result: result.map(outcome::result), mark });
+}

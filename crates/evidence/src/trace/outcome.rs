@@ -1,0 +1,136 @@
+//! What a recorded result says of its call.
+
+use proofmark_receipt::Json;
+use proofmark_receipt::json::Limits;
+
+use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use crate::call::CallStatus;
+
+/// How texts begin that say a call went wrong, in lower case.
+const ERROR_BEGINNINGS: [&str; 7] = [
+    "error:",
+    "error -",
+    "error executing",
+    "exception:",
+    "failure:",
+    "traceback (most recent call last)",
+    "<tool_use_error>",
+];
+
+/// Whether the form of the trace has a mark for errors, and whether it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The form has none: the result is all there is to go by.
+    Unknown,
+    /// It is not set.
+    Clear,
+    /// It is set.
+    Error,
+}
+
+impl Mark {
+    pub(super) fn from_flag(flag: Option<&Json>) -> Self {
+        match flag.and_then(Json::as_bool) {
+            Some(true) => Self::Error,
+            Some(false) | None => Self::Clear,
+        }
+    }
+}
+
+/// How a call ended that has this result.
+pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
+    match (mark, result.is_some_and(reads_like_an_error)) {
+        (Mark::Error, true | false) | (Mark::Unknown, true) => CallStatus::Failed,
+        (Mark::Clear, true) => CallStatus::Doubtful,
+        (Mark::Clear | Mark::Unknown, false) => CallStatus::Succeeded,
+    }
+}
+
+/// A result as conditions read it: blocks of text are one text, and a text that is a JSON object or array is that.
+pub(super) fn result(content: &Json) -> Json {
+    match content {
+        Json::String(text) => structured(text).unwrap_or_else(|| content.clone()),
+        Json::Array(blocks) => match text_of(blocks) {
+            Some(text) => structured(&text).unwrap_or(Json::String(text)),
+            None => content.clone(),
+        },
+        _ => content.clone(),
+    }
+}
+
+/// Arguments as conditions read them; texts that are no JSON stay texts.
+pub(super) fn arguments(written: Option<&Json>) -> Json {
+    match written {
+        Some(Json::String(text)) => structured(text).unwrap_or_else(|| Json::from(text.as_str())),
+        Some(other) => other.clone(),
+        None => Json::Null,
+    }
+}
+
+fn structured(text: &str) -> Option<Json> {
+    let limits = Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH };
+    text.trim_start().starts_with(['{', '[']).then(|| Json::parse_with(text.as_bytes(), limits).ok())?
+}
+
+/// The texts of content blocks together, if they are all text.
+fn text_of(blocks: &[Json]) -> Option<String> {
+    let text = |block: &Json| match block {
+        Json::Object(object) => object.get("text").and_then(Json::as_str).map(str::to_owned),
+        _ => None,
+    };
+    let texts: Option<Vec<_>> = blocks.iter().map(text).collect();
+    texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
+}
+
+fn reads_like_an_error(result: &Json) -> bool {
+    match result {
+        Json::String(text) => text_reads_like_an_error(text),
+        Json::Object(object) => {
+            let is = |name: &str, wanted: bool| object.get(name).and_then(Json::as_bool) == Some(wanted);
+            object.get("error").is_some_and(says_something)
+                || object.get("errors").and_then(Json::as_array).is_some_and(|errors| !errors.is_empty())
+                || object.get("status").and_then(Json::as_str) == Some("error")
+                || is("isError", true)
+                || is("is_error", true)
+                || is("ok", false)
+                || is("success", false)
+        }
+        _ => false,
+    }
+}
+
+fn says_something(error: &Json) -> bool {
+    match error {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => !text.is_empty(),
+        _ => true,
+    }
+}
+
+fn text_reads_like_an_error(text: &str) -> bool {
+    let beginning: String = text.trim_start().chars().take(40).collect::<String>().to_lowercase();
+    beginning.trim_end() == "error" || ERROR_BEGINNINGS.iter().any(|error| beginning.starts_with(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_by_mark_or_by_text() {
+        let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+        let table = [
+            (Mark::Unknown, r#""Error: no seats""#, CallStatus::Failed),
+            (Mark::Unknown, r#""Errors: none found""#, CallStatus::Succeeded),
+            (Mark::Unknown, r#"{"error": null, "id": 1}"#, CallStatus::Succeeded),
+            (Mark::Unknown, r#"{"error": "no"}"#, CallStatus::Failed),
+            (Mark::Unknown, r#"{"success": false}"#, CallStatus::Failed),
+            (Mark::Clear, r#""Error: no seats""#, CallStatus::Doubtful),
+            (Mark::Clear, r#""booked""#, CallStatus::Succeeded),
+            (Mark::Error, r#""booked""#, CallStatus::Failed),
+        ];
+        for (mark, text, expected) in table {
+            assert_eq!(status(mark, Some(&json(text))), expected, "{mark:?} {text}");
+        }
+    }
+}

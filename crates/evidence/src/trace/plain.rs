@@ -1,0 +1,61 @@
+//! Plain JSON Lines: one call per record, `{"name", "args", "result"}`.
+
+use proofmark_receipt::{Json, Object};
+
+use super::collect::{Answer, Calls, Made};
+use super::error::TraceError;
+use super::outcome::{self, Mark};
+use super::records::Record;
+use crate::call::{Call, CallStatus};
+
+pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+    let mut calls = Calls::default();
+    let mut said = Vec::new();
+    for (position, record) in records.iter().enumerate() {
+        said.push(call(&mut calls, record, position, record.object()?)?);
+    }
+    let mut calls = calls.finish();
+    for (call, status) in calls.iter_mut().zip(said) {
+        call.status = status.unwrap_or(call.status);
+    }
+    Ok(calls)
+}
+
+/// Notes the call of a record; the status it says itself.
+fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> Result<Option<CallStatus>, TraceError> {
+    let field = |one: &str, other: &str| entry.get(one).or_else(|| entry.get(other));
+    let name = field("name", "tool").and_then(Json::as_str);
+    let name = name.ok_or_else(|| record.malformed("this call has no `name`"))?;
+    let at = field("at", "timestamp").and_then(Json::as_str);
+    let arguments = outcome::arguments(field("args", "arguments").or_else(|| entry.get("input")));
+    let index = calls.made(record, position, Made { id: None, name, arguments, at })?;
+    let said = status(record, entry)?;
+    let error = entry.get("error").filter(|error| !matches!(error, Json::Null | Json::Bool(false)));
+    if let Some(error) = error {
+        calls.end(index, position, Answer { result: Some(error.clone()), mark: Mark::Error });
+        // An error that is recorded outweighs a status that says otherwise.
+        return Ok(None);
+    }
+    if let Some(result) = field("result", "output") {
+        calls.end(index, position, Answer { result: Some(outcome::result(result)), mark: Mark::Unknown });
+    } else if said == Some(CallStatus::Succeeded) {
+        calls.end(index, position, Answer { result: None, mark: Mark::Clear });
+    }
+    Ok(said)
+}
+
+fn status(record: &Record, entry: &Object) -> Result<Option<CallStatus>, TraceError> {
+    let Some(status) = entry.get("status") else {
+        return Ok(None);
+    };
+    match status.as_str() {
+        Some("succeeded" | "success" | "ok" | "completed") => Ok(Some(CallStatus::Succeeded)),
+        Some("failed" | "error") => Ok(Some(CallStatus::Failed)),
+        Some("pending" | "running") => Ok(Some(CallStatus::Pending)),
+        Some("blocked") => Ok(Some(CallStatus::Blocked)),
+        Some("doubtful") => Ok(Some(CallStatus::Doubtful)),
+        Some(_) | None => Err(record.malformed(
+            "the `status` of this call is not one of `succeeded`, `failed`, `doubtful`, `blocked`, `pending`",
+        )),
+    }
+}

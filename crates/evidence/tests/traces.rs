@@ -1,0 +1,258 @@
+//! Every form of a trace is told apart and read alike; damaged ones are refused by name.
+
+use proofmark_evidence::CallStatus;
+use proofmark_evidence::trace::{self, Form};
+use proptest::prelude::*;
+
+const SAMPLES: [(&str, Form, &[u8]); 8] = [
+    ("openai_chat", Form::OpenAiChat, include_bytes!("traces/openai_chat.json")),
+    ("openai_responses", Form::OpenAiResponses, include_bytes!("traces/openai_responses.json")),
+    ("anthropic", Form::Anthropic, include_bytes!("traces/anthropic.json")),
+    ("otlp", Form::OpenTelemetry, include_bytes!("traces/otel.json")),
+    ("otel sdk", Form::OpenTelemetry, include_bytes!("traces/otel.jsonl")),
+    ("mcp", Form::Mcp, include_bytes!("traces/mcp.jsonl")),
+    ("claude_code", Form::ClaudeCode, include_bytes!("traces/claude_code.jsonl")),
+    ("plain", Form::Plain, include_bytes!("traces/plain.jsonl")),
+];
+
+#[test]
+fn every_form_is_detected_and_says_the_same() {
+    for (name, form, bytes) in SAMPLES {
+        let read = trace::read(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(read.form, form, "{name}");
+        assert_eq!(trace::detect(bytes).unwrap(), form, "{name}");
+        assert_eq!(trace::read_as(bytes, form).unwrap(), read, "{name}");
+        let calls: Vec<_> = read.calls.iter().map(|call| (call.tool.as_str(), call.status)).collect();
+        let expected = [
+            ("get_order", CallStatus::Succeeded),
+            ("issue_refund", CallStatus::Failed),
+            ("issue_refund", CallStatus::Succeeded),
+        ];
+        assert_eq!(calls, expected, "{name}");
+        assert!(read.calls.iter().enumerate().all(|(index, call)| call.index == index), "{name}");
+        assert_eq!(read.calls[2].arguments.to_text(), r#"{"order_id":"o-17","amount":25}"#, "{name}");
+        assert_eq!(read.calls[2].result.as_ref().unwrap().to_text(), r#"{"refund_id":"r-9"}"#, "{name}");
+        assert!(read.calls[0].ended.unwrap() < read.calls[1].began || form == Form::Plain, "{name}");
+        assert!(read.summary().contains(form.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn a_trace_cut_off_anywhere_is_refused_or_has_fewer_calls() {
+    for (name, _, bytes) in SAMPLES {
+        let whole = trace::read(bytes).unwrap();
+        for end in 0..bytes.len() - 1 {
+            match trace::read(&bytes[..end]) {
+                Ok(cut) => {
+                    // Whole lines are whole records: only what follows them is missing.
+                    assert!(name.ends_with("sdk") || !bytes.starts_with(b"["), "{name} at {end}");
+                    assert!(cut.calls.len() <= whole.calls.len(), "{name} at {end}");
+                }
+                Err(error) => assert!(!error.code().is_empty(), "{name} at {end}"),
+            }
+        }
+        let middle = bytes.len() / 2;
+        let error = trace::read(&bytes[..middle]).unwrap_err();
+        assert_eq!(error.code(), "trace_cut_off", "{name}: {error}");
+        assert!(error.line_and_column().is_some(), "{name}: {error}");
+    }
+}
+
+#[test]
+fn damaged_traces_are_refused_by_name() {
+    let table: [(&str, &str, &str); 27] = [
+        ("nothing", "", "trace_empty"),
+        ("white space", " \n\n", "trace_empty"),
+        ("no JSON", "calls: none", "trace_not_json"),
+        ("a word", "\"done\"", "trace_malformed"),
+        ("no objects", "[1, 2]", "trace_malformed"),
+        ("an unknown record", "{\"hello\": 1}", "trace_unknown_form"),
+        ("a key twice", r#"{"name": "a", "name": "b"}"#, "trace_not_json"),
+        (
+            "two forms",
+            r#"[{"role": "tool", "tool_call_id": "1", "content": ""}, {"type": "function_call", "call_id": "1", "name": "a"}]"#,
+            "trace_mixed_forms",
+        ),
+        (
+            "messages among calls",
+            r#"[{"name": "a", "result": 1}, {"role": "user", "content": "hi"}]"#,
+            "trace_mixed_forms",
+        ),
+        (
+            "chat: result without call",
+            r#"[{"role": "tool", "tool_call_id": "x", "content": "ok"}]"#,
+            "trace_result_without_call",
+        ),
+        (
+            "chat: call without id",
+            r#"[{"role": "assistant", "tool_calls": [{"function": {"name": "a"}}]}]"#,
+            "trace_malformed",
+        ),
+        (
+            "chat: calls of one id",
+            r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a"}}, {"id": "1", "function": {"name": "b"}}]}]"#,
+            "trace_duplicate_call",
+        ),
+        (
+            "chat: second result",
+            r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a"}}]}, {"role": "tool", "tool_call_id": "1", "content": "error"}, {"role": "tool", "tool_call_id": "1", "content": "ok"}]"#,
+            "trace_result_without_call",
+        ),
+        ("chat: calls in no list", r#"[{"role": "assistant", "tool_calls": {"id": "1"}}]"#, "trace_malformed"),
+        (
+            "responses: output without call",
+            r#"[{"type": "function_call_output", "call_id": "x", "output": ""}]"#,
+            "trace_result_without_call",
+        ),
+        ("responses: call without name", r#"[{"type": "function_call", "call_id": "x"}]"#, "trace_malformed"),
+        (
+            "responses: no output",
+            r#"[{"type": "function_call", "call_id": "x", "name": "a"}, {"type": "function_call_output", "call_id": "x"}]"#,
+            "trace_malformed",
+        ),
+        (
+            "anthropic: result without call",
+            r#"[{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}]"#,
+            "trace_result_without_call",
+        ),
+        (
+            "anthropic: no input",
+            r#"[{"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "a"}]}]"#,
+            "trace_malformed",
+        ),
+        (
+            "otel: no name",
+            r#"[{"spanId": "1", "attributes": {"gen_ai.operation.name": "execute_tool"}, "startTimeUnixNano": "1"}]"#,
+            "trace_malformed",
+        ),
+        ("otel: no start", r#"[{"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}}]"#, "trace_malformed"),
+        (
+            "otel: a span twice",
+            r#"[{"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}, "start_time": "2026-01-01T00:00:00Z"}, {"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}, "start_time": "2026-01-01T00:00:00Z"}]"#,
+            "trace_malformed",
+        ),
+        (
+            "mcp: response without request",
+            r#"[{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}]"#,
+            "trace_result_without_call",
+        ),
+        ("mcp: no name", r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}]"#, "trace_malformed"),
+        ("mcp: old version", r#"[{"jsonrpc": "1.0", "id": 1, "method": "tools/call"}]"#, "trace_malformed"),
+        ("claude code: no message", r#"[{"type": "user", "uuid": "1"}]"#, "trace_malformed"),
+        ("plain: strange status", r#"[{"name": "a", "status": "maybe"}]"#, "trace_malformed"),
+    ];
+    for (name, text, code) in table {
+        let error = trace::read(text.as_bytes()).expect_err(name);
+        assert_eq!(error.code(), code, "{name}: {error}");
+    }
+}
+
+#[test]
+fn traces_too_large_or_too_long_are_refused() {
+    let large = vec![b' '; trace::MAX_TRACE_BYTES + 1];
+    assert_eq!(trace::read(&large).unwrap_err().code(), "trace_too_large");
+    let long = "{\"name\": \"a\", \"result\": 1}\n".repeat(trace::MAX_CALLS + 1);
+    assert_eq!(trace::read(long.as_bytes()).unwrap_err().code(), "trace_too_long");
+    let deep = "[".repeat(100_000);
+    assert_eq!(trace::read(deep.as_bytes()).unwrap_err().code(), "trace_not_json");
+}
+
+#[test]
+fn an_id_may_be_used_again_once_its_result_came() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"role": "assistant", "tool_calls": [{{"id": "{id}", "function": {{"name": "a", "arguments": "{{}}"}}}}]}}"#
+        )
+    };
+    let result = |text: &str| format!(r#"{{"role": "tool", "tool_call_id": "1", "content": "{text}"}}"#);
+    let text = format!("[{}, {}, {}, {}]", call("1"), result("Error: no"), call("1"), result("yes"));
+    let calls = trace::read(text.as_bytes()).unwrap().calls;
+    assert_eq!([calls[0].status, calls[1].status], [CallStatus::Failed, CallStatus::Succeeded]);
+}
+
+#[test]
+fn calls_end_as_their_form_says() {
+    let table = [
+        (
+            r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": "{}"}}]}]"#,
+            CallStatus::Pending,
+        ),
+        (
+            r#"[{"role": "assistant", "function_call": {"name": "a", "arguments": "{}"}}, {"role": "function", "name": "a", "content": "ok"}]"#,
+            CallStatus::Succeeded,
+        ),
+        (
+            r#"[{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "a", "input": {}}]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "Error: no"}]}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"role": "assistant", "content": [{"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}}, {"type": "web_search_tool_result", "tool_use_id": "1", "content": {"type": "web_search_tool_result_error"}}]}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"type": "mcp_call", "id": "1", "name": "a", "arguments": "{}", "output": "x", "error": null}]"#,
+            CallStatus::Succeeded,
+        ),
+        (r#"[{"type": "mcp_call", "id": "1", "name": "a", "arguments": "{}", "error": "no"}]"#, CallStatus::Failed),
+        (r#"[{"type": "web_search_call", "id": "1", "status": "completed"}]"#, CallStatus::Succeeded),
+        (
+            r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}]"#,
+            CallStatus::Failed,
+        ),
+        (r#"[{"name": "a"}]"#, CallStatus::Pending),
+        (r#"[{"name": "a", "status": "succeeded"}]"#, CallStatus::Succeeded),
+        (r#"[{"tool": "a", "status": "ok", "error": "no"}]"#, CallStatus::Failed),
+        (
+            r#"[{"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}, "startTimeUnixNano": "5", "endTimeUnixNano": "0"}]"#,
+            CallStatus::Pending,
+        ),
+    ];
+    for (text, status) in table {
+        let calls = trace::read(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}")).calls;
+        assert_eq!(calls.len(), 1, "{text}");
+        assert_eq!(calls[0].status, status, "{text}");
+    }
+}
+
+#[test]
+fn both_sides_of_an_mcp_session_number_their_requests() {
+    let text = concat!(
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}"#,
+        "\n",
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}"#,
+        "\n",
+        r#"{"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m"}}"#,
+        "\n",
+        r#"{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "x"}]}}"#,
+    );
+    let calls = trace::read(text.as_bytes()).unwrap().calls;
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].status, CallStatus::Succeeded);
+}
+
+#[test]
+fn a_resumed_transcript_counts_its_calls_once() {
+    let line = r#"{"type": "assistant", "uuid": "u1", "sessionId": "s", "message": {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "a", "input": {}}]}}"#;
+    let text = format!("{line}\n{line}\n");
+    assert_eq!(trace::read(text.as_bytes()).unwrap().calls.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn damaged_bytes_are_read_or_refused(
+        sample in 0usize..SAMPLES.len(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = SAMPLES[sample].2.to_vec();
+        let place = at.index(bytes.len());
+        bytes[place] = byte;
+        bytes.drain(..cut.index(place + 1));
+        for form in Form::ALL {
+            if let Err(error) = trace::read_as(&bytes, form) {
+                prop_assert!(!error.code().is_empty() && !error.to_string().is_empty());
+            }
+        }
+        if let Ok(read) = trace::read(&bytes) {
+            prop_assert!(read.calls.iter().all(|call| !call.tool.is_empty()));
+        }
+    }
+}

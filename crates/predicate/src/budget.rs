@@ -1,0 +1,162 @@
+//! What evaluations may take: one of them, and all those of a request together.
+
+use std::cell::Cell;
+use std::fmt;
+
+use crate::error::Failure;
+use crate::limits::MAX_STEPS;
+
+/// Bytes of text that count as one step.
+const BYTES_PER_STEP: usize = 16;
+/// How many steps are taken between two looks at whether to stop.
+const STEPS_BETWEEN_LOOKS: u64 = 8_192;
+
+/// The steps all evaluations of one request may take together, and whether somebody still waits for them.
+///
+/// The count is the same on every machine. `stop` is not, so what was stopped is not an answer to keep.
+pub struct Budget<'s> {
+    limit: u64,
+    taken: Cell<u64>,
+    /// The count at which the limit and `stop` are looked at next.
+    look_at: Cell<u64>,
+    failure: Cell<Option<Failure>>,
+    stop: &'s dyn Fn() -> bool,
+}
+
+impl Budget<'static> {
+    /// A budget of `limit` steps that nobody stops.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self::stopping(limit, &|| false)
+    }
+}
+
+impl<'s> Budget<'s> {
+    /// A budget of `limit` steps that ends early when `stop` says so. `stop` is asked every few thousand steps, and once
+    /// before the first; it should be as cheap as reading a flag.
+    #[must_use]
+    pub fn stopping(limit: u64, stop: &'s dyn Fn() -> bool) -> Self {
+        Self { limit, taken: Cell::new(0), look_at: Cell::new(0), failure: Cell::new(None), stop }
+    }
+
+    /// Steps taken so far.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// Why nothing more is evaluated: [`Failure::BudgetLimit`] or [`Failure::Stopped`]; `None` while there are steps left.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure.get()
+    }
+
+    /// Takes steps for work that is not an evaluation, such as reading a document.
+    ///
+    /// # Errors
+    /// The [`Failure`] that ends the budget; once it is there, it stays.
+    pub fn charge(&self, steps: u64) -> Result<(), Failure> {
+        let taken = self.taken.get().saturating_add(steps);
+        self.taken.set(taken);
+        if taken < self.look_at.get() { Ok(()) } else { self.look(taken) }
+    }
+
+    /// Takes the steps that this many bytes of text count as.
+    ///
+    /// # Errors
+    /// As [`Budget::charge`].
+    pub fn charge_bytes(&self, bytes: usize) -> Result<(), Failure> {
+        self.charge(steps(bytes / BYTES_PER_STEP))
+    }
+
+    /// Ends the work that was done within it.
+    ///
+    /// # Errors
+    /// [`StoppedError`] when some of the work was not done because it was stopped.
+    pub fn finish(&self) -> Result<(), StoppedError> {
+        if self.failure.get() == Some(Failure::Stopped) { Err(StoppedError) } else { Ok(()) }
+    }
+
+    fn look(&self, taken: u64) -> Result<(), Failure> {
+        if self.failure.get().is_none() {
+            if taken > self.limit {
+                self.end(Failure::BudgetLimit(self.limit));
+            } else if (self.stop)() {
+                self.end(Failure::Stopped);
+            }
+        }
+        let next = taken.saturating_add(STEPS_BETWEEN_LOOKS).min(self.limit.saturating_add(1));
+        self.look_at.set(next);
+        match self.failure.get() {
+            Some(failure) => {
+                self.taken.set(taken.min(self.limit.saturating_add(1)));
+                self.look_at.set(0);
+                Err(failure)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(&self, failure: Failure) {
+        self.failure.set(Some(failure));
+        self.look_at.set(0);
+    }
+}
+
+impl fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (taken, failure) = (self.taken.get(), self.failure.get());
+        f.debug_struct("Budget").field("limit", &self.limit).field("taken", &taken).field("failure", &failure).finish()
+    }
+}
+
+/// Work was stopped before it had an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the evaluation was stopped before it had an answer; ask again")]
+pub struct StoppedError;
+
+/// Counts the steps of one evaluation. Once they are gone they stay gone.
+#[derive(Debug)]
+pub(crate) struct Steps<'b> {
+    taken: u64,
+    budget: &'b Budget<'b>,
+}
+
+impl<'b> Steps<'b> {
+    /// The steps of one evaluation, at most [`MAX_STEPS`].
+    pub(crate) fn of_evaluation(budget: &'b Budget<'b>) -> Self {
+        Self { taken: 0, budget }
+    }
+
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Why nothing more is evaluated.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        if self.taken > MAX_STEPS { Some(Failure::StepLimit) } else { self.budget.failure() }
+    }
+
+    pub(crate) fn exhausted(&self) -> bool {
+        self.failure().is_some()
+    }
+
+    pub(crate) fn charge(&mut self, steps: u64) -> Result<(), Failure> {
+        let taken = self.taken.saturating_add(steps).min(MAX_STEPS + 1);
+        let charged = self.budget.charge(taken - self.taken);
+        self.taken = taken;
+        if taken > MAX_STEPS { Err(Failure::StepLimit) } else { charged }
+    }
+
+    pub(crate) fn charge_bytes(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.charge_items(bytes / BYTES_PER_STEP)
+    }
+
+    pub(crate) fn charge_items(&mut self, items: usize) -> Result<(), Failure> {
+        self.charge(steps(items))
+    }
+}
+
+fn steps(items: usize) -> u64 {
+    u64::try_from(items).unwrap_or(u64::MAX)
+}

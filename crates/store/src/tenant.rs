@@ -1,0 +1,173 @@
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// The longest name of a tenant, in bytes.
+pub const MAX_TENANT: usize = 64;
+
+/// The name of the tenant that the command line works for.
+const LOCAL: &str = "local";
+
+/// Whose rows are meant: 1 to [`MAX_TENANT`] ASCII letters, digits, `-`, `_` and `.`, the first a letter or a digit.
+///
+/// `Acme` and `acme` are two tenants. `local`, in any case, is the command line's alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tenant(Option<Arc<str>>);
+
+/// Why a text does not name a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TenantError {
+    /// It is empty.
+    #[error("the name of the tenant is empty; write 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`")]
+    Empty,
+    /// It is reserved for the command line.
+    #[error("`{0}` is the tenant of the command line; choose another name")]
+    Reserved(String),
+    /// It is too long or has other characters.
+    #[error(
+        "invalid tenant `{given}`: write 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`, the first a letter or a \
+         digit, for instance `{instead}`"
+    )]
+    Invalid {
+        /// The beginning of what was given, with control characters replaced.
+        given: String,
+        /// A valid name like it: the one under which an older store's rows of this tenant are kept.
+        instead: String,
+    },
+}
+
+impl Tenant {
+    /// The command line, and a server without API keys.
+    pub const LOCAL: Self = Self(None);
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or(LOCAL)
+    }
+
+    /// A tenant of an API key: any but the command line's.
+    ///
+    /// # Errors
+    /// [`TenantError`] names what is wrong and what to write.
+    pub fn of_key(name: &str) -> Result<Self, TenantError> {
+        match name.parse()? {
+            Self(None) => Err(TenantError::Reserved(LOCAL.to_owned())),
+            tenant => Ok(tenant),
+        }
+    }
+
+    /// The tenant a row names.
+    pub(crate) fn kept(name: &str) -> Self {
+        Self((name != LOCAL).then(|| name.into()))
+    }
+
+    /// The names that tenants of an older store have here, by their old names: empty was the command line, and any other
+    /// text a tenant. Two tenants stay two.
+    pub(crate) fn renamed(olds: &[String]) -> Vec<(String, String)> {
+        let is_valid = |name: &str| name.parse::<Self>().is_ok_and(|tenant| tenant != Self::LOCAL);
+        let mut taken: HashSet<String> = olds.iter().filter(|old| is_valid(old)).cloned().collect();
+        let changed = olds.iter().filter(|old| !old.is_empty() && !is_valid(old));
+        let mut names: Vec<(String, String)> = changed
+            .map(|old| {
+                let like = like(old);
+                let numbered = (2..).map(|number| format!("{like}-{number}"));
+                let free = std::iter::once(like.clone())
+                    .chain(numbered)
+                    .find(|name| is_valid(name) && taken.insert(name.clone()));
+                (old.clone(), free.unwrap_or(like))
+            })
+            .collect();
+        // The last, so that no older tenant is called `local` any more.
+        names.push((String::new(), LOCAL.to_owned()));
+        names
+    }
+}
+
+impl FromStr for Tenant {
+    type Err = TenantError;
+
+    fn from_str(name: &str) -> Result<Self, TenantError> {
+        if name.is_empty() {
+            return Err(TenantError::Empty);
+        }
+        if name == LOCAL {
+            return Ok(Self::LOCAL);
+        }
+        if name.eq_ignore_ascii_case(LOCAL) {
+            return Err(TenantError::Reserved(name.to_owned()));
+        }
+        let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        match begins && name.len() <= MAX_TENANT && name.chars().all(is_plain) {
+            true => Ok(Self(Some(name.into()))),
+            false => {
+                let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+                let given = name.chars().take(MAX_TENANT).map(shown).collect();
+                Err(TenantError::Invalid { given, instead: like(name) })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tenant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// A name of plain characters that is like this one, with room for a number behind it.
+fn like(name: &str) -> String {
+    let plain = name.chars().map(|c| if is_plain(c) { c } else { '.' });
+    let begun: String = plain.skip_while(|c| !c.is_ascii_alphanumeric()).take(MAX_TENANT - 12).collect();
+    if begun.is_empty() { "tenant".to_owned() } else { begun }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        for good in ["a", "acme.shop", "Acme-2_x", "local2", "9", &"a".repeat(MAX_TENANT)] {
+            assert_eq!(Tenant::of_key(good).map(|tenant| tenant.to_string()), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "local",
+            "LOCAL",
+            "Local",
+            "acme/shop",
+            "/",
+            ".",
+            "..",
+            "-a",
+            "a b",
+            "a\0",
+            "a\nb",
+            "ä",
+            &"a".repeat(65),
+        ] {
+            assert!(Tenant::of_key(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!("local".parse(), Ok(Tenant::LOCAL));
+        let refused = Tenant::of_key("acme/shop").map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|message| message.contains("`acme.shop`")));
+    }
+
+    #[test]
+    fn older_names_stay_apart() {
+        let olds = ["", "local", "a/b", "a.b", "a b", "plain"].map(str::to_owned);
+        let names = Tenant::renamed(&olds);
+        let of = |old: &str| names.iter().find(|(from, _)| from == old).map(|(_, to)| to.as_str());
+        assert_eq!((of(""), of("local"), of("plain"), of("a.b")), (Some("local"), Some("local-2"), None, None));
+        assert_eq!((of("a/b"), of("a b")), (Some("a.b-2"), Some("a.b-3")));
+        assert_eq!(names.last().map(|(old, _)| old.as_str()), Some(""));
+    }
+}

@@ -28,7 +28,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(home: &Path, more: &[&str]) -> Self {
-        let mut child = serve(home, more).stderr(Stdio::piped()).spawn().unwrap();
+        Self::begin(serve(home, more))
+    }
+
+    pub(crate) fn begin(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let log = Arc::new(Mutex::new(String::new()));
         let note = |log: &Mutex<String>, line: &str| log.lock().unwrap().push_str(&format!("{line}\n"));
@@ -38,6 +42,12 @@ impl Server {
         let reader = Some(std::thread::spawn(move || said.for_each(|line| note(&kept, &line))));
         let address = begun.split_whitespace().nth(2).unwrap().trim_start_matches("http://").to_owned();
         Self { child, address, log, reader }
+    }
+
+    /// A server that listens at this address, and whose log nobody reads.
+    pub(crate) fn of(child: Child, address: &str) -> Self {
+        let address = address.trim_start_matches("http://").to_owned();
+        Self { child, address, log: Arc::default(), reader: None }
     }
 
     pub(crate) fn base(&self) -> String {
@@ -61,6 +71,14 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// The CPU time it has used, in user mode and in the kernel (proc_pid_stat(5)); a tick is 10 ms.
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let ticks = fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap());
+        Duration::from_millis(10 * ticks.sum::<u64>())
     }
 
     pub(crate) fn signal(&self, signal: &str) {
@@ -124,8 +142,13 @@ impl Drop for Server {
 
 /// The command that serves.
 pub(crate) fn serve(home: &Path, more: &[&str]) -> Command {
+    serve_by(Path::new(POLICY), home, more)
+}
+
+/// The command that serves and decides by this policy.
+pub(crate) fn serve_by(policy: &Path, home: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(PROOFMARK);
-    command.args(["serve", "--policy", POLICY, "--listen", "127.0.0.1:0"]).args(more).env("PROOFMARK_HOME", home);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--policy"]).arg(policy).args(more).env("PROOFMARK_HOME", home);
     command
 }
 

@@ -1,12 +1,13 @@
 //! Work that nobody waits for, and a server that is told to stop in the middle of it.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use proofmark_receipt::{Json, Object};
 use tempfile::TempDir;
 
-use crate::server::{Server, text};
+use crate::server::{DECISIONS, Server, listed, serve_by, text};
 use crate::verifications::suite;
 
 /// How long a server may take to end.
@@ -28,11 +29,80 @@ fn attempt(rules: usize) -> String {
     Json::from(body).to_text()
 }
 
-fn begin(server: &Server, run: &str, body: &str) -> std::net::TcpStream {
+/// A server whose policy looks at every fact of a request again and again.
+fn deciding(home: &TempDir) -> Server {
+    let rule = |number: usize| format!("      - fact: 'memory.exists(m, m.n == {})'\n", 50_000 + number);
+    let rules: String = (0..60).map(rule).collect();
+    let policy = home.path().join("heavy.yaml");
+    std::fs::write(&policy, format!("version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require:\n{rules}"))
+        .unwrap();
+    Server::begin(serve_by(&policy, home.path(), &[]))
+}
+
+/// A request with 10,000 facts. Those on one action would go one after the other.
+fn decision(number: usize) -> String {
+    let memory: Vec<_> = (0..10_000).map(|number| format!(r#"{{"n": {number}}}"#)).collect();
+    let action = format!(r#"{{"tool": "t", "class": "upload", "args": {{"number": {number}}}}}"#);
+    format!(r#"{{"action": {action}, "memory": [{}]}}"#, memory.join(","))
+}
+
+fn begin(server: &Server, run: &str, body: &str) -> TcpStream {
+    ask(server, &attempts(run), body)
+}
+
+fn attempts(run: &str) -> String {
+    format!("POST /v1/steps/{run}/s/attempts HTTP/1.1\r\ncontent-type: application/json")
+}
+
+fn ask(server: &Server, head: &str, body: &str) -> TcpStream {
     let mut stream = server.connect();
-    let head = format!("POST /v1/steps/{run}/s/attempts HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json");
-    write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    write!(stream, "{head}\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
     stream
+}
+
+/// How much CPU time is used for requests whose clients leave, compared with one whose client waits. Time on the clock
+/// would say how busy this host is.
+fn cost_of_leaving(server: &Server, waited: (&str, &str), left: &[(String, String)]) -> f64 {
+    let before = server.cpu();
+    let (status, answer) = server.send(waited.0, waited.1);
+    assert_eq!(status, 200, "{answer}");
+    let one = server.cpu() - before;
+    let streams: Vec<TcpStream> = left.iter().map(|(head, body)| ask(server, head, body)).collect();
+    let begun = server.cpu();
+    while server.cpu() - begun < one / 4 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(streams);
+    let left = server.cpu();
+    loop {
+        let before = server.cpu();
+        std::thread::sleep(Duration::from_secs(1));
+        if server.cpu() - before < Duration::from_millis(50) {
+            return (server.cpu() - left).as_secs_f64() / one.as_secs_f64();
+        }
+    }
+}
+
+#[test]
+fn attempts_nobody_waits_for_stop() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path(), &[]);
+    let body = attempt(200);
+    let left: Vec<_> = (0..8).map(|number| (attempts(&format!("left{number}")), body.clone())).collect();
+    let cost = cost_of_leaving(&server, (&attempts("waited"), &body), &left);
+    assert!(cost < 3.0, "8 that nobody waits for cost as much as {cost}");
+    assert_eq!(server.get("/v1/steps/waited/s", "").0, 200);
+    assert!((0..8).all(|number| server.get(&format!("/v1/steps/left{number}/s"), "").0 == 404));
+}
+
+#[test]
+fn decisions_nobody_waits_for_stop() {
+    let home = TempDir::new().unwrap();
+    let server = deciding(&home);
+    let left: Vec<_> = (1..9).map(|number| (DECISIONS.to_owned(), decision(number))).collect();
+    let cost = cost_of_leaving(&server, (DECISIONS, &decision(0)), &left);
+    assert!(cost < 3.0, "8 that nobody waits for cost as much as {cost}");
+    assert_eq!(listed(&server.get("/v1/decisions", "").1, "decisions").len(), 1, "only the first was waited for");
 }
 
 #[test]
@@ -51,16 +121,22 @@ fn an_attempt_nobody_waits_for_is_not_kept() {
 }
 
 #[test]
-fn a_server_ends_while_an_attempt_is_judged() {
+fn a_server_ends_while_attempts_are_judged_and_actions_decided_on() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
-    let _judged = begin(&server, "long", &attempt(200));
+    let server = deciding(&home);
+    let body = attempt(200);
+    let judged: Vec<TcpStream> = (0..8).map(|number| begin(&server, &format!("long{number}"), &body)).collect();
+    let decided: Vec<TcpStream> = (0..8).map(|number| ask(&server, DECISIONS, &decision(number))).collect();
     std::thread::sleep(Duration::from_secs(1));
     server.signal("-TERM");
     assert_eq!(server.ended_within(PATIENCE), Some(0));
-    // What was being judged is not half kept.
+    drop((judged, decided));
+    // An attempt is kept with its receipt, or not at all: here 8 cores judge all of them in time, and 2 do not.
     let server = Server::start(home.path(), &[]);
-    assert_eq!(server.get("/v1/steps/long/s", "").0, 404);
+    for number in 0..8 {
+        let (status, step) = server.get(&format!("/v1/steps/long{number}/s"), "");
+        assert!(status == 404 || listed(&step, "receipts").len() == 1, "{status}: {}", step.to_text());
+    }
 }
 
 #[test]

@@ -84,7 +84,8 @@ fn the_official_client_asks_everything_over_http() {
 fn inspected(home: &Path, target: &[&str], method: &[&str]) -> Option<Object> {
     let mut command = Command::new("npx");
     command.args(["--yes", INSPECTOR, "--cli"]).args(target).args(["--method"]).args(method);
-    let done = command.env("PROOFMARK_HOME", home).output().ok();
+    // Its own settings are not the user's either.
+    let done = command.env("MCP_CATALOG_PATH", home.join("catalog.json")).output().ok();
     let fetched = || Command::new("npx").args(["--yes", INSPECTOR, "--help"]).output();
     match done {
         Some(done) if done.status.success() => Some(Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()),
@@ -105,7 +106,10 @@ fn the_inspector_lists_and_calls_tools_over_both_doors() {
     let home = TempDir::new().unwrap();
     let (_server, address) = served(home.path(), &[]);
     let url = format!("http://{address}/mcp");
-    for target in [&[BINARY, "mcp"][..], &[&url, "--transport", "http"][..]] {
+    // The inspector starts a program with few variables of its own environment.
+    let other = TempDir::new().unwrap();
+    let variable = format!("PROOFMARK_HOME={}", other.path().display());
+    for target in [&["-e", &variable, BINARY, "mcp"][..], &[&url, "--transport", "http"][..]] {
         let Some(listed) = inspected(home.path(), target, &["tools/list"]) else { return };
         assert!(listed.get("tools").unwrap().as_array().unwrap().len() >= 4);
         let call = ["tools/call", "--tool-name", "verify_receipt", "--tool-arg", "receipt=no receipt"];
@@ -113,6 +117,7 @@ fn the_inspector_lists_and_calls_tools_over_both_doors() {
         let answer = called.get("structuredContent").unwrap().as_object().unwrap();
         assert_eq!(answer.get("answer").unwrap().as_str(), Some("undecidable"));
     }
+    assert!(other.path().join("proofmark.db").exists(), "the program had another home");
 }
 
 /// A session on standard streams, line by line.
@@ -203,6 +208,70 @@ fn numbers_reach_the_checks_as_they_were_written() {
     session.send(call.replace('\n', " "));
     let answer = Json::from(session.answer()).to_text();
     assert!(answer.contains(r#"\"verdict\":\"pass\""#) && answer.contains(big), "{answer}");
+}
+
+/// A call that takes some seconds.
+const SLOW: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cb_verify_work","arguments":{"output":{"content":"import time\ndef f(x):\n    time.sleep(3)\n    return x"},"verification":{"kind":"test_suite","language":"python","entrypoint":"f","limits":{"timeout_ms":30000},"tests":[{"name":"a","input":[1],"expected_output":1}]}}}}"#;
+
+#[test]
+fn a_call_with_the_id_of_another_is_refused_on_standard_streams() {
+    let home = TempDir::new().unwrap();
+    let mut session = Session::begin(home.path());
+    session.send(GREETING);
+    session.answer();
+    session.send(SLOW);
+    assert_eq!(session.refused(SLOW), "-32600");
+    assert!(Json::from(session.answer()).to_text().contains(r#"\"verdict\":\"pass\""#));
+    // Of a call that is answered the id is free again.
+    session.send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
+    assert!(session.answer().contains("result"));
+}
+
+#[test]
+fn a_call_with_the_id_of_another_is_refused_over_http() {
+    let home = TempDir::new().unwrap();
+    let (_server, address) = served(home.path(), &[]);
+    let session = || {
+        let (_, greeted) = post(&address, "host: localhost", GREETING);
+        let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+        format!("host: localhost\r\n{session}")
+    };
+    let (ours, other) = (session(), session());
+    let list = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| post(&address, &ours, SLOW));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let (status, refused) = post(&address, &ours, SLOW);
+        assert!(status == 200 && refused.contains(r#""id":7,"error":{"code":-32600,"#), "{refused}");
+        assert!(post(&address, &other, list).1.contains(r#""result""#), "sessions number their own calls");
+        let (status, answer) = first.join().unwrap();
+        assert!(status == 200 && answer.contains(r#"\"verdict\":\"pass\""#), "{answer}");
+    });
+    assert!(post(&address, &ours, list).1.contains(r#""result""#), "of a call that is answered the id is free again");
+}
+
+#[test]
+fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
+    let home = TempDir::new().unwrap();
+    let (_server, address) = served(home.path(), &[]);
+    let (_, greeted) = post(&address, "host: localhost", GREETING);
+    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+    let head = format!("host: localhost\r\n{session}");
+    let mut left = TcpStream::connect(&address).unwrap();
+    let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json";
+    write!(left, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{SLOW}", SLOW.len()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    drop(left);
+    let list = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+    let again = || post(&address, &head, list).1.contains(r#""result""#);
+    let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(
+        (0..150).any(|_| again() || {
+            wait();
+            false
+        }),
+        "the id is held for ever"
+    );
 }
 
 fn post(address: &str, head: &str, body: &str) -> (u16, String) {

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use crate::door::Doorkeeper;
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::work;
 
 /// How long what a probe found is answered again: anybody may ask, and a probe writes.
 const READY_FOR: Duration = Duration::from_secs(3);
@@ -24,35 +25,30 @@ pub(crate) async fn live() -> Response {
 /// What became of the last probe of the store, and when that was. Who asks while it is probed waits for this probe.
 #[derive(Default)]
 pub(crate) struct Readiness {
-    last: Mutex<Option<(Instant, Result<i64, Problem>)>>,
+    last: Mutex<Option<(Instant, Result<(), Problem>)>>,
 }
 
 /// Whether the store can be written (a decision that cannot be kept is not given), and whether the clock is behind what it
 /// has recorded.
-pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Response {
-    let mut last = keeper.ready.last.lock().await;
-    let ready = match last.take().filter(|(at, _)| at.elapsed() < READY_FOR) {
-        Some(known) => last.insert(known),
-        None => {
-            let bench = Arc::clone(&keeper.bench);
-            let probed = tokio::task::spawn_blocking(move || {
-                bench.desk.store().probe()?;
-                clock_behind(bench.desk.store())
-            });
-            let ready = probed.await.map_or_else(|_| Err(Problem::internal()), |probed| probed.map_err(Problem::from));
-            last.insert((Instant::now(), ready))
-        }
-    };
-    match &ready.1 {
-        Ok(behind) => {
-            let mut document = status("ready");
-            if let (Json::Object(document), true) = (&mut document, *behind > MAX_CLOCK_SKEW) {
-                document.insert("clock_behind_ms", *behind);
-            }
-            Reply::from(document).into_response()
-        }
-        Err(problem) => problem.clone().into_response(),
+pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Result<Reply, Problem> {
+    probe(&keeper).await?;
+    let behind = work::inside(&keeper.bench, |bench| clock_behind(bench.desk.store())).await??;
+    let mut document = status("ready");
+    if let (Json::Object(document), true) = (&mut document, behind > MAX_CLOCK_SKEW) {
+        document.insert("clock_behind_ms", behind);
     }
+    Ok(document.into())
+}
+
+async fn probe(keeper: &Doorkeeper) -> Result<(), Problem> {
+    let mut last = keeper.ready.last.lock().await;
+    if let Some((_, found)) = last.as_ref().filter(|(at, _)| at.elapsed() < READY_FOR) {
+        return found.clone();
+    }
+    let probed = work::inside(&keeper.bench, |bench| bench.desk.store().probe()).await;
+    let found = probed.and_then(|probed| probed.map_err(Problem::from));
+    *last = Some((Instant::now(), found.clone()));
+    found
 }
 
 /// The public key decisions are signed with, as a set of JWKs (RFC 7517).

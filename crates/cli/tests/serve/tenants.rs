@@ -52,7 +52,7 @@ fn without_keys_it_listens_on_the_loopback_only() {
 #[test]
 fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
     let home = TempDir::new().unwrap();
-    let (agent, entry) = new_key("bot", "agent", "acme/shop");
+    let (agent, entry) = new_key("bot", "agent", "acme.shop");
     let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
     let ask = |headers: &str| server.send(&format!("GET /v1/decisions HTTP/1.1{headers}"), "").0;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
@@ -69,7 +69,7 @@ fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
 #[test]
 fn everything_but_what_is_open_asks_who_calls() {
     let home = TempDir::new().unwrap();
-    let (_, entry) = new_key("bot", "agent", "acme/shop");
+    let (_, entry) = new_key("bot", "agent", "acme.shop");
     let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
     let (_, document) = server.get("/openapi.json", "");
     let paths = document.as_object().unwrap().get("paths").unwrap().as_object().unwrap();

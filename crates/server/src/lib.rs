@@ -11,6 +11,7 @@ mod door;
 mod health;
 mod keys;
 mod listen;
+mod log;
 mod mcp;
 mod metrics;
 mod openapi;

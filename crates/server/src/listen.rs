@@ -20,6 +20,7 @@ use crate::body;
 use crate::connections::{Connection, Connections};
 use crate::door::{Doorkeeper, doors};
 use crate::keys::ApiKeys;
+use crate::log;
 use crate::workbench::Workbench;
 
 /// How long a client may take for the head of a request, and stay silent between two.
@@ -186,7 +187,7 @@ async fn sweep(keeper: Arc<Doorkeeper>) {
         every.tick().await;
         let keeper = Arc::clone(&keeper);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || keeper.bench.desk.find_unreported()).await {
-            eprintln!("proofmark serve: {error}");
+            log::say(error);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! answers is the text of the document, byte for byte, and the same again as structured content.
 
 mod call;
+mod calls;
 mod http;
 mod raw;
 mod resource;

@@ -10,6 +10,7 @@ use proofmark_verifier::{
     AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
 };
 
+use crate::log;
 use crate::sent::SentError;
 
 /// An answer that is none.
@@ -63,7 +64,7 @@ impl Problem {
 
     pub(crate) fn failed(why: &str) -> Self {
         // Where the store is, is nothing a client has to know.
-        eprintln!("proofmark serve: a verification has no receipt: {why}");
+        log::say(format_args!("a verification has no receipt: {why}"));
         let message = "the work has no receipt: it could not be kept; send it again";
         Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", message) }
     }
@@ -115,7 +116,7 @@ impl From<StoreError> for Problem {
             StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
             error => {
                 // Where the store is, is nothing a client has to know.
-                eprintln!("proofmark serve: {error}");
+                log::say(&error);
                 let message =
                     "the store can not be used at present; whoever runs this server finds the cause in its log";
                 Self {

@@ -1,12 +1,12 @@
 //! Disks and databases that fail.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::server::{MAIL, NOTE, Server, code, listed, serve, text};
+use crate::server::{MAIL, NOTE, Server, code, listed, serve, sql, text};
 
 /// A small file system of its own, unmounted when it is dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -139,5 +139,24 @@ fn a_damaged_database_is_not_served_and_not_touched() {
         assert_eq!(done.status.code(), Some(2), "{said}");
         assert!(said.contains("damaged") || said.contains("not a Proofmark database"), "{said}");
         assert!(std::fs::read(&store).unwrap() == damaged, "the file was changed: {said}");
+    }
+}
+
+#[test]
+fn a_log_nobody_reads_changes_no_answer() {
+    let home = TempDir::new().unwrap();
+    let mut child = serve(home.path(), &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("serving on ") {
+        line.clear();
+        assert!(log.read_line(&mut line).unwrap() > 0, "it did not begin to serve");
+    }
+    drop(log);
+    let server = Server::of(child, line.split_whitespace().nth(2).unwrap());
+    sql(&home.path().join("proofmark.db"), "ALTER TABLE decisions RENAME TO elsewhere");
+    for _ in 0..2 {
+        let (status, problem) = server.post("/v1/decisions", "", NOTE);
+        assert_eq!((status, code(&problem).as_str()), (503, "store_unavailable"));
     }
 }

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use proofmark_receipt::Json;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::calls::Calls;
 use super::raw::{self, MAX_MESSAGE};
 use super::{Handler, Held};
 use crate::body;
@@ -23,6 +24,7 @@ use crate::call::Head;
 use crate::door::Doorkeeper;
 use crate::keys::Caller;
 use crate::problem::Problem;
+use crate::reply;
 use crate::share::Limits;
 use crate::stop::Stops;
 use crate::workbench::Workbench;
@@ -40,6 +42,7 @@ pub(crate) struct Conversations {
     sessions: Arc<LocalSessionManager>,
     /// Who began each session, by its id.
     owners: Mutex<HashMap<String, Caller>>,
+    calls: Arc<Calls>,
     limits: Arc<Limits>,
 }
 
@@ -56,7 +59,7 @@ impl Conversations {
         sessions.session_config.completed_cache_ttl = Duration::ZERO;
         let (sessions, handler) = (Arc::new(sessions), Handler::new(bench, limits, stops));
         let service = StreamableHttpService::new(move || Ok(handler.for_another()), Arc::clone(&sessions), config);
-        Conversations { service, sessions, owners: Mutex::default(), limits: Arc::clone(limits) }
+        Conversations { service, sessions, owners: Mutex::default(), calls: Arc::default(), limits: Arc::clone(limits) }
     }
 
     /// Ends all sessions, once the calls that were begun are answered.
@@ -93,10 +96,18 @@ pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Resu
     keeper.mcp.check_owner(&parts.headers, &caller)?;
     let mut room = keeper.limits.bytes.take(&caller.tenant, 0)?;
     let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut room).await?;
+    let mut begun = None;
     if !bytes.is_empty() {
         let message = kept(&bytes)?;
         if is_greeting(&message) && !parts.headers.contains_key(SESSION) {
             parts.extensions.insert(Arc::new(keeper.limits.sessions.take(&caller.tenant, 1)?));
+        }
+        if let Some(session) = parts.headers.get(SESSION).and_then(|session| session.to_str().ok()) {
+            match keeper.mcp.calls.begin(session, &message) {
+                // Its id is free again when nothing is worked on for it, and nothing of its answer is left to be written.
+                Ok(call) => begun = call.map(Arc::new),
+                Err(refusal) => return Ok(json_rpc(refusal)),
+            }
         }
         bytes = message.to_text().into_bytes();
         room.grow(bytes.len())?;
@@ -108,9 +119,18 @@ pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Resu
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.extensions.insert(caller.clone());
     parts.extensions.insert(Arc::clone(&held));
+    if let Some(call) = &begun {
+        parts.extensions.insert(Arc::clone(call));
+    }
     let response = keeper.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
     keeper.mcp.own(response.headers(), caller).await;
-    Ok(body::holding(response.map(Body::new), (held, listens)))
+    Ok(body::holding(response.map(Body::new), (held, listens, begun)))
+}
+
+fn json_rpc(answer: String) -> Response {
+    let mut response = Response::new(Body::from(answer));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(reply::JSON));
+    response
 }
 
 /// Whether a message begins a session.

@@ -3,8 +3,8 @@
 //! The protocol's library reads numbers as doubles and the last of two members of one name. What is hashed and signed
 //! must not pass through that: the arguments travel through it as one text, which is read strictly on the other side.
 
-use proofmark_receipt::Json;
 use proofmark_receipt::json::{JsonError, Limits, MAX_DEPTH};
+use proofmark_receipt::{Json, Object};
 use rmcp::model::JsonObject;
 
 /// The longest message that is read, in bytes.
@@ -26,7 +26,7 @@ pub(super) fn kept(message: &[u8]) -> Result<Json, JsonError> {
         && let Some(arguments) = parameters.get_mut("arguments")
         && arguments.as_object().is_some()
     {
-        let mut text = proofmark_receipt::Object::new();
+        let mut text = Object::new();
         text.insert(TEXT, arguments.to_text());
         *arguments = text.into();
     }
@@ -38,11 +38,24 @@ pub(super) fn kept(message: &[u8]) -> Result<Json, JsonError> {
 /// # Errors
 /// When they did not pass [`kept`].
 pub(super) fn arguments(seen: Option<&JsonObject>) -> Result<Json, String> {
-    let Some(seen) = seen.filter(|seen| !seen.is_empty()) else { return Ok(proofmark_receipt::Object::new().into()) };
+    let Some(seen) = seen.filter(|seen| !seen.is_empty()) else { return Ok(Object::new().into()) };
     let text =
         seen.get(TEXT).and_then(|text| text.as_str()).ok_or("read the arguments: they are not as they were sent")?;
     let limits = Limits { max_bytes: MAX_MESSAGE, max_depth: MAX_DEPTH };
     Json::parse_with(text.as_bytes(), limits).map_err(|error| format!("read the arguments: {error}"))
+}
+
+/// An error in answer to the message with this id, as JSON-RPC has it.
+pub(super) fn refusal(code: i64, message: &str, id: Option<&Json>) -> String {
+    let mut error = Object::new();
+    error.insert("code", code);
+    error.insert("message", message);
+    let mut answer = Object::new();
+    answer.insert("jsonrpc", "2.0");
+    answer
+        .insert("id", id.cloned().filter(|id| id.as_str().is_some() || id.as_number().is_some()).unwrap_or(Json::Null));
+    answer.insert("error", error);
+    Json::from(answer).to_text()
 }
 
 #[cfg(test)]

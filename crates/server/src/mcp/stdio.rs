@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use proofmark_receipt::{Json, Object};
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, mpsc};
 
 use super::Handler;
+use super::calls::{Calls, INVALID_REQUEST};
 use super::raw::{self, MAX_MESSAGE};
 use crate::share::Limits;
 use crate::stop::Stops;
@@ -24,7 +24,6 @@ const AHEAD: usize = 16;
 
 /// JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR: i64 = -32_700;
-const INVALID_REQUEST: i64 = -32_600;
 
 /// Why the standard streams are not served.
 #[derive(Debug, thiserror::Error)]
@@ -109,15 +108,15 @@ impl Transport<RoleServer> for Lines {
 
 /// Reads lines until there are no more, or nobody takes them.
 async fn read(mut lines: impl AsyncBufRead + Unpin, out: Out, send: mpsc::Sender<ClientJsonRpcMessage>) {
-    let mut line = Vec::new();
+    let (mut line, calls) = (Vec::new(), Arc::default());
     while let Ok(read) = next(&mut lines, &mut line).await {
         let message = match read {
             Read::End => return,
             Read::TooLong => {
-                Err(refusal(PARSE_ERROR, &format!("a line has at most {MAX_MESSAGE} bytes; send less"), None))
+                Err(raw::refusal(PARSE_ERROR, &format!("a line has at most {MAX_MESSAGE} bytes; send less"), None))
             }
             Read::Line if line.trim_ascii().is_empty() => continue,
-            Read::Line => message(line.trim_ascii()),
+            Read::Line => message(line.trim_ascii(), &calls),
         };
         let passed = match message {
             Ok(message) => send.send(message).await.is_ok(),
@@ -156,26 +155,18 @@ async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io
     }
 }
 
-/// The message a line is, or what to answer to it.
-fn message(line: &[u8]) -> Result<ClientJsonRpcMessage, String> {
-    let json =
-        raw::kept(line).map_err(|error| refusal(PARSE_ERROR, &format!("the line is no message: {error}"), None))?;
-    serde_json::from_str(&json.to_text()).map_err(|_| {
+/// The message a line is, or what to answer to it. A call is worked on for as long as the message lives.
+fn message(line: &[u8], calls: &Arc<Calls>) -> Result<ClientJsonRpcMessage, String> {
+    let json = raw::kept(line)
+        .map_err(|error| raw::refusal(PARSE_ERROR, &format!("the line is no message: {error}"), None))?;
+    let mut message = serde_json::from_str(&json.to_text()).map_err(|_| {
         let id = json.as_object().and_then(|object| object.get("id"));
-        refusal(INVALID_REQUEST, "the message is none of this protocol; look at its version and its fields", id)
-    })
-}
-
-fn refusal(code: i64, message: &str, id: Option<&Json>) -> String {
-    let mut error = Object::new();
-    error.insert("code", code);
-    error.insert("message", message);
-    let mut answer = Object::new();
-    answer.insert("jsonrpc", "2.0");
-    answer
-        .insert("id", id.cloned().filter(|id| id.as_str().is_some() || id.as_number().is_some()).unwrap_or(Json::Null));
-    answer.insert("error", error);
-    Json::from(answer).to_text()
+        raw::refusal(INVALID_REQUEST, "the message is none of this protocol; look at its version and its fields", id)
+    })?;
+    if let (ClientJsonRpcMessage::Request(call), Some(begun)) = (&mut message, calls.begin("", &json)?) {
+        call.request.extensions_mut().insert(Arc::new(begun));
+    }
+    Ok(message)
 }
 
 async fn write(out: &Out, mut message: Vec<u8>) -> io::Result<()> {

@@ -243,8 +243,10 @@ pub fn accept(
     let evaluating = kept.state.apply(&submitted).map_err(refused)?;
     let evidence =
         Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, now: &now, context: attempt.context };
-    let judgment = evaluate_until(&contract, &evidence, &|| attempt.stop.load(Ordering::Relaxed))
-        .map_err(|_| AcceptError::Stopped(attempt.step.to_owned()))?;
+    let stopped = || attempt.stop.load(Ordering::Relaxed);
+    let judgment = evaluate_until(&contract, &evidence, &stopped);
+    // What takes few steps is judged before it is asked whether to stop.
+    let judgment = judgment.ok().filter(|_| !stopped()).ok_or_else(|| AcceptError::Stopped(attempt.step.to_owned()))?;
     let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
     let judged = Event::Judged { attempt: number, decision: judgment.decision, plan, now_ms };
     let state = evaluating.apply(&judged).map_err(refused)?;

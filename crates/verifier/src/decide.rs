@@ -175,9 +175,10 @@ pub fn approve(
 pub(crate) fn ask(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Decision, DecideError> {
     let evidence = evidence(question, store, now)?;
     let history = history(question, store)?;
-    let (moment, stop) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
-    proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stop)
-        .map_err(|_| DecideError::Stopped)
+    let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
+    let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
+    // What takes few steps is decided before it is asked whether to stop.
+    decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)
 }
 
 /// What is kept of a decision that was made `now`, together with what it spends.

@@ -11,17 +11,27 @@ use crate::policy::{ReceiptRule, ToolCallDemand};
 
 /// The longest predicate that is quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
+/// The most different demands for receipts that are used up whose receipts are told apart.
+const MAX_EXCLUSIVE: usize = 4;
 
 /// The changes the ops are, each once: two rules may ask for the same.
 pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) -> Option<Vec<Change>> {
     let mut named = HashSet::new();
     let mut changes: Vec<Change> = Vec::new();
+    let mut exclusive: Vec<Exclusive> = Vec::new();
     for op in ops {
         let change = match op {
             Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
             Op::Receipt { source } => {
                 let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-                plain("receipt", receipt_words(world, rule, supposed), receipt_predicate(rule))
+                let (words, test) = (receipt_words(world, rule, supposed), receipt_test(rule));
+                if rule.demand.single_use {
+                    match exclusive.iter_mut().find(|known| known.test == test) {
+                        Some(known) => known.rules += 1,
+                        None => exclusive.push(Exclusive { test: test.clone(), words: words.clone(), rules: 1 }),
+                    }
+                }
+                plain("receipt", words, format!("receipts.exists(r, {test})"))
             }
             Op::Approval { source } => {
                 let demand = suppose::approval_demand(world.policy, *source)?;
@@ -35,6 +45,40 @@ pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) ->
         if named.insert(change.predicate.clone()) {
             changes.push(change);
         }
+    }
+    changes.extend(each_its_own(&exclusive)?);
+    Some(changes)
+}
+
+/// A demand for a receipt that is used up.
+struct Exclusive {
+    /// What it asks of a receipt `r`, as a predicate.
+    test: String,
+    words: String,
+    /// How many rules ask for it.
+    rules: usize,
+}
+
+/// What it takes beside one receipt for each demand: whichever rules are taken together, there are as many receipts for
+/// them as rules, so that each can have one of its own (Hall's theorem). Nothing where the demands are too many.
+fn each_its_own(demands: &[Exclusive]) -> Option<Vec<Change>> {
+    if demands.len() > MAX_EXCLUSIVE {
+        return None;
+    }
+    let mut changes = Vec::new();
+    for taken in 1..1_usize << demands.len() {
+        let chosen = || demands.iter().enumerate().filter(|(at, _)| taken & (1 << at) != 0).map(|(_, demand)| demand);
+        let rules: usize = chosen().map(|demand| demand.rules).sum();
+        if rules < 2 {
+            continue;
+        }
+        let tests: Vec<_> = chosen().map(|demand| format!("({})", demand.test)).collect();
+        let words: Vec<_> = chosen().map(|demand| demand.words.as_str()).collect();
+        changes.push(plain(
+            "receipt",
+            format!("There are {rules} different receipts, one for each rule that uses one up: {}", words.join(" ")),
+            format!("receipts.filter(r, {}).size() >= {rules}", tests.join(" || ")),
+        ));
     }
     Some(changes)
 }
@@ -123,7 +167,8 @@ fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>)
     words
 }
 
-fn receipt_predicate(rule: &ReceiptRule) -> String {
+/// What a rule asks of a receipt `r`.
+fn receipt_test(rule: &ReceiptRule) -> String {
     let demand = &rule.demand;
     let signer = match &demand.signer {
         SignerDemand::Trusted => "r.trusted".to_owned(),
@@ -166,7 +211,7 @@ fn receipt_predicate(rule: &ReceiptRule) -> String {
     if demand.single_use {
         parts.push("!r.spent".to_owned());
     }
-    format!("receipts.exists(r, {})", parts.join(" && "))
+    parts.join(" && ")
 }
 
 fn approval_words(demand: &ApprovalDemand) -> String {
@@ -193,7 +238,9 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     }
     if let Some(after) = &demand.after {
         let after = named("d", &after.pattern());
-        parts.push(format!("calls.exists(d, {after}) && calls.all(j, d, j < i || !{after})"));
+        let acted = "(!has(d.status) || !(d.status in [\"failed\", \"blocked\"]))";
+        let settled = "(!has(d.status) || !(d.status in [\"pending\", \"doubtful\"]))";
+        parts.push(format!("calls.exists(d, {after} && {acted}) && calls.all(j, d, (j < i && {settled}) || !{after})"));
     }
     if let Some(before) = &demand.before {
         parts.push(format!("calls.all(j, d, j > i || !{})", named("d", &before.pattern())));

@@ -50,6 +50,13 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
                            tests; name the `suite`";
             warn(&rule.at, "any_suite", message.to_owned());
         }
+        if let Demand::Receipt(ReceiptRule { specification: Some(expression), .. }) = &rule.demand
+            && expression.names().iter().any(|name| &**name == "action")
+        {
+            let message = "the agent writes `action`, so it chooses the specification; write the digest, or take it \
+                           from facts that the runtime observes";
+            warn(&rule.at, "specification_of_agent", message.to_owned());
+        }
         match &rule.demand {
             Demand::Receipt(ReceiptRule { demand, .. }) if !demand.single_use && demand.max_age_millis.is_none() => {
                 let message =

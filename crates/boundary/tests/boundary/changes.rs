@@ -44,8 +44,10 @@ fn rule() -> impl Strategy<Value = (bool, String)> {
             (true, format!("{{when: '{condition}', unless: {{approval: {{role: lead}}}}, {}}}", worded(code)))
         }),
         1 => Just((false, "{receipt: {any_suite: true, output: 'sha256(action.args.patch)', single_use: true}}".to_owned())),
+        1 => Just((false, "{receipt: {any_suite: true, output: 'sha256(action.args.patch)', tier: 0, single_use: true}}".to_owned())),
         1 => Just((false, "{approval: {role: lead, count: 2}}".to_owned())),
         1 => Just((false, "{tool_call: {name: test, status: succeeded}}".to_owned())),
+        1 => Just((false, "{tool_call: {name: test, status: succeeded, after: edit}}".to_owned())),
     ]
 }
 

@@ -110,7 +110,9 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     assert_eq!(replay(&blocked, &[]).code, 0);
     let stranger = replay(&blocked, &["--trust", reviewer]);
     assert!(stranger.code == 1 && stranger.stdout.starts_with("untrusted"), "{stranger:?}");
-    let tampered = replay(&blocked.replace("\"decision_id\":\"", "\"decision_id\":\"x"), &["--trust", issuer]);
+    let id = blocked.split_once("\"decision_id\":\"").and_then(|(_, rest)| rest.get(..8)).unwrap();
+    let other = if id == "00000000" { "11111111" } else { "00000000" };
+    let tampered = replay(&blocked.replacen(id, other, 1), &["--trust", issuer]);
     assert!(tampered.code == 1 && tampered.stdout.starts_with("invalid"), "{tampered:?}");
     let Json::Object(mut document) = Json::parse(blocked.as_bytes()).unwrap() else { panic!("{blocked}") };
     document.remove("signature");

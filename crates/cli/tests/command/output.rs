@@ -63,6 +63,7 @@ fn no_answer_is_better_for_being_unread() {
         "reasons: [not_approved]",
         1,
     );
+    let cases = cases.replace("../sort.json", &project_file("examples/sort.json"));
     let cases = place.file("cases.yaml", cases);
     let job = std::fs::read_to_string(project_file("examples/commerce/job.json")).unwrap();
     let job = place.file("job.json", job.replace("return sorted(xs)", "return xs"));

@@ -2,9 +2,8 @@
 
 use super::demands::{Demand, Demands};
 use super::{Exemption, Policy};
-use crate::workflow::{Action, Class, OnFailure, OnMissing, Step, Verification, Workflow};
-use proofmark_evidence::EvidenceStatus;
-use proofmark_evidence::glob;
+use crate::workflow::{Action, Class, OnFailure, OnMissing, ReceiptRule, Step, Verification, Workflow};
+use proofmark_evidence::{Accepts, EvidenceStatus, glob};
 
 /// A demand a step does not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,13 +103,15 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
         message: format!("the policy demands a call of `{tool}`, and no rule of step `{}` asks for one", step.id),
         mend: format!("add a rule for `{tool}` under `toolCalls`"),
     }));
-    if demands.receipts && verification.receipts.is_empty() {
+    // A receipt of any suite proves what the agent chose to have proven.
+    let held = |rule: &ReceiptRule| rule.demand.accepts != Accepts::AnySuite;
+    if demands.receipts && !verification.receipts.iter().any(held) {
         found.push(Violation {
             code: "receipt-required",
             demand: Demand::Receipts,
             path: at.to_owned(),
             message: format!("the policy demands a receipt, and no rule of step `{}` asks for one", step.id),
-            mend: "add a rule under `receipts`".to_owned(),
+            mend: "add a rule under `receipts` that names a `suite` or a `specification`".to_owned(),
         });
     }
     found

@@ -67,6 +67,18 @@ fn a_policy_tightens_by_class_step_and_agent() {
 }
 
 #[test]
+fn a_receipt_of_any_suite_is_not_the_receipt_a_policy_demands() {
+    let policy = "name: p\nrequirements: [{scope: {}, receipts: true}]";
+    let step = |accepts: &str| {
+        let receipts = format!("receipts: [{{id: r, {accepts}, output: payload.digest}}], toolCalls: [");
+        STEP.replacen("toolCalls: [", &receipts, 1)
+    };
+    assert_eq!(codes("mutating", &step("any_suite: true"), policy), ["receipt-required"]);
+    let pinned = format!("specification: 'sha256:{}'", "0".repeat(64));
+    assert_eq!(codes("mutating", &step(&pinned), policy), [""; 0]);
+}
+
+#[test]
 fn a_policy_can_call_a_step_mutating_but_not_readonly() {
     let weak = STEP.replace(", toolCalls: [{name: book_flight}]", "");
     let stricter = "name: p\nrequirements: [{scope: {step: s}, class: mutating}]";

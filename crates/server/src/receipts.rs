@@ -165,7 +165,8 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
             let mut answer = Object::new();
-            answer.insert("supersedes", id.to_string());
+            let superseded = new.verdict() != Verdict::Error;
+            answer.insert("supersedes", if superseded { Json::from(id.to_string()) } else { Json::Null });
             answer.insert("same", differences.is_empty());
             answer.insert("differences", differences.into_iter().map(Json::from).collect::<Vec<_>>());
             answer.insert("receipt", new.document().clone());

@@ -522,4 +522,12 @@ fn a_new_receipt_supersedes_an_older_one() {
     assert_eq!((tally.pass, tally.fail), (1, 0));
     let of_other = jobs.submit(Work { supersedes: Some(older), ..work("b", suite(DOUBLE)) });
     assert!(matches!(of_other, Err(SubmitError::Store(_))));
+    // What says nothing about the work takes no receipt's place.
+    let missing =
+        suite(DOUBLE).replacen(r#""language": "python""#, r#""language": "python", "runtime": "python2.1""#, 1);
+    let nothing = new(jobs.submit(Work { supersedes: Some(newer), ..work("a", missing) }));
+    let receipt = wait_end(&jobs, "a", &nothing).receipt.unwrap();
+    assert_eq!(receipt.verdict(), Verdict::Error);
+    assert!(!receipt.metadata().contains("supersedes"));
+    assert_eq!(a(&place.store).receipt(&newer).unwrap().unwrap().superseded_by, None);
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
+use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey, Verdict};
 use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::{Answer, Bundle, JobState as Kept, Lease, NewJob, Store, StoreError, Tenant};
 
@@ -117,7 +117,10 @@ impl Room {
         let watch = Watch { cancelled: &job.cancelled, ran: &|done| job.ran(done) };
         let judged = run::verify(worker, &self.caps, request, job.id, &watch);
         let mut judged = judged.map_err(|error| error.to_string())?;
-        if let Some(older) = &job.work.supersedes {
+        // What says nothing about the work takes no receipt's place.
+        if let Some(older) = &job.work.supersedes
+            && judged.draft.verdict != Verdict::Error
+        {
             judged.draft.metadata.insert("supersedes", older.to_string());
         }
         Ok(judged)

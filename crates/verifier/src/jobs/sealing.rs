@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, MutexGuard};
 
-use proofmark_receipt::{ChainTip, Receipt};
+use proofmark_receipt::{ChainTip, Receipt, Verdict};
 use proofmark_store::{Bundle, JobEnd, JobState as Kept, MAX_GROUP, NewReceipt, Pending, StoreError, Tenant};
 
 use super::JobState;
@@ -97,7 +97,7 @@ impl Room {
         let pending = store.submit_bundle(Bundle {
             receipt: Some(NewReceipt { chain: Some(work.chain.clone()), ..NewReceipt::of(receipt.clone()) }),
             request: Some(done.content.text.clone()),
-            supersedes: work.supersedes,
+            supersedes: work.supersedes.filter(|_| receipt.verdict() != Verdict::Error),
             // The row of a job was kept together with its answer.
             answer: if kept { None } else { answer(job) },
             job: kept.then(|| self.job_end(job, Kept::Done)),

@@ -66,8 +66,11 @@ pub(crate) fn fact(
     trusted: &[SignerId],
     store: Option<&TenantStore<'_>>,
 ) -> Result<ReceiptFact, StoreError> {
-    let spent = store.map(|store| store.is_spent(&Spend::of(receipt))).transpose()?.unwrap_or(false);
-    Ok(ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent))
+    let spend = Spend::of(receipt);
+    let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
+    let by = store.filter(|_| spent).map(|store| store.spent_by(&spend)).transpose()?.flatten();
+    let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent);
+    Ok(ReceiptFact { spent_by: by, ..fact })
 }
 
 /// The receipts of the store over one of these digests that may count for its tenant: its own, and those of the command

@@ -90,8 +90,18 @@ fn places_of(world: &World<'_>, op: &Op) -> Vec<Vec<Segment>> {
             let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
             expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
         }
-        // An approval is of the whole action.
-        Op::Approval { .. } => ["args", "target"].map(|member| [name("action"), name(member)].concat()).to_vec(),
+        // An approval is of the whole action, and of what else binds it.
+        Op::Approval { source } => {
+            let binds = super::suppose::approval_demand(world.policy, *source).map(|demand| demand.binds);
+            let bound = [
+                ("action", "args", true),
+                ("action", "target", true),
+                ("agent", "environment", binds.is_none_or(|binds| binds.environment)),
+                ("agent", "id", binds.is_none_or(|binds| binds.agent)),
+            ];
+            let bound = bound.into_iter().filter(|(_, _, binds)| *binds);
+            bound.map(|(object, member, _)| [name(object), name(member)].concat()).collect()
+        }
         Op::Call { .. } => vec![name("calls")],
     };
     all.retain(|place| is_changeable(place));

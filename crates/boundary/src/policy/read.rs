@@ -4,10 +4,10 @@ mod rule;
 
 use std::sync::Arc;
 
-use proofmark_evidence::span;
+use proofmark_evidence::{Person, PersonError, Roles, span};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
-use proofmark_receipt::{Json, Sha256Digest, SignerId};
+use proofmark_receipt::{Json, Sha256Digest};
 
 use super::{Boundary, Exemption, Matcher, Mode, Otherwise, Policy, PolicyError, Repeat, Unmatched};
 use crate::facts;
@@ -233,20 +233,22 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     field.items()?.into_iter().map(path).collect()
 }
 
-fn roles(field: &Field<'_>) -> Result<Vec<(String, Vec<SignerId>)>, DocumentError> {
+fn roles(field: &Field<'_>) -> Result<Roles, DocumentError> {
     let fields = field.fields()?;
-    fields.iter().map(|(name, field)| Ok((name.to_owned(), keys(&field)?))).collect()
+    let pinned = fields.iter().map(|(name, field)| Ok((name.to_owned(), members(&field)?)));
+    Ok(Roles { pinned: pinned.collect::<Result<_, DocumentError>>()? })
 }
 
-/// One or more public keys.
-fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
+/// One or more people, by their keys or as callers of a server.
+fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
-    let key =
-        |field: Field<'_>| field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")));
-    items.into_iter().map(key).collect()
+    let person = |field: Field<'_>| {
+        field.text()?.parse().map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()))
+    };
+    items.into_iter().map(person).collect()
 }
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {

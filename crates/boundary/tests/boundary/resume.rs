@@ -1,8 +1,8 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Ruling, admits, decide,
-    explain_decision, explain_policy, replay,
+    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Reviewer, Ruling, admits,
+    decide, explain_decision, explain_policy, replay,
 };
 use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
 
@@ -26,6 +26,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
 
     assert_eq!(Approval::roles_asked(first.document()), ["release-manager"]);
     let said = Approval {
+        reviewer: Reviewer::of_key(reviewer.signer()),
         role: "release-manager".to_owned(),
         note: "checked".to_owned(),
         expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
@@ -249,6 +250,7 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
     let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
     let receipt = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
     let said = |role: &str, note: &str, until: &str| Approval {
+        reviewer: Reviewer::of_key(crate::support::reviewer(2)),
         role: role.to_owned(),
         note: note.to_owned(),
         expires_at: until.parse().unwrap(),

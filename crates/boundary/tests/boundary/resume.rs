@@ -86,7 +86,7 @@ fn a_replay_says_where_it_differs() {
         other => panic!("{other:?}"),
     };
     let changed = crate::support::request(&REQUEST.replace("id: a1", "id: a2"));
-    assert_eq!(differences(replay(&receipt_of, &changed, &policy, &[])), ["binding.facts_hash"]);
+    assert_eq!(differences(replay(&receipt_of, &changed, &policy, &[])), ["binding.agent", "binding.facts_hash"]);
     let stricter = crate::support::policy(&POLICY.replace("max_age: 1h", "max_age: 10m"));
     assert!(differences(replay(&receipt_of, &request, &stricter, &[])).contains(&"binding.policy_hash".to_owned()));
     let forged = ReceiptFact { tier: 1, ..receipt("r", "diff") };

@@ -10,6 +10,7 @@ mod example;
 mod findings;
 mod receipts;
 mod requests;
+mod reviews;
 mod sdk;
 mod secrets;
 mod server;

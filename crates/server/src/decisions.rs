@@ -14,6 +14,8 @@ use crate::problem::Problem;
 
 /// How many a page has when nothing is said.
 const PAGE: usize = 50;
+/// The most facts one page shows, in bytes; those that are left out are shown by `GET /v1/decisions/{id}`.
+const MAX_FACTS: usize = 8 << 20;
 
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
 pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
@@ -42,7 +44,8 @@ pub(crate) fn reviews(call: &Call<'_>) -> Result<Json, Problem> {
 /// `GET /v1/decisions/{id}`.
 pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
     let kept = call.store().decision(call.variable("id"))?;
-    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?)
+    let mut room = usize::MAX;
+    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?, &mut room)
 }
 
 /// `GET /v1/findings`, newest first.
@@ -123,14 +126,17 @@ fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
 
 fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
     let found = call.store().decisions(&wanted)?;
-    let decisions: Vec<Json> = found.decisions.iter().map(|kept| shown(call, kept)).collect::<Result<_, _>>()?;
+    let mut room = MAX_FACTS;
+    let decisions: Vec<Json> =
+        found.decisions.iter().map(|kept| shown(call, kept, &mut room)).collect::<Result<_, _>>()?;
     let mut answer = Object::new();
     answer.insert("decisions", decisions);
     answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
     Ok(answer.into())
 }
 
-fn shown(call: &Call<'_>, kept: &KeptDecision) -> Result<Json, Problem> {
+/// A decision, with its facts where there is room for so many bytes.
+fn shown(call: &Call<'_>, kept: &KeptDecision, room: &mut usize) -> Result<Json, Problem> {
     let parsed = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
     let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
     let reviews = call.store().reviews(&kept.decision_id)?;
@@ -139,6 +145,8 @@ fn shown(call: &Call<'_>, kept: &KeptDecision) -> Result<Json, Problem> {
         true => call.store().facts(&kept.decision_id)?,
         false => None,
     };
+    let facts = facts.filter(|facts| facts.len() <= *room);
+    *room = room.saturating_sub(facts.as_ref().map_or(0, String::len));
     let mut shown = Object::new();
     shown.insert("decision_id", kept.decision_id.as_str());
     shown.insert("decided_at", Timestamp::from_unix_millis(kept.decided_at).as_str());

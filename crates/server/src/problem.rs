@@ -104,6 +104,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Reviewed(_) => Self::new(StatusCode::CONFLICT, "already_reviewed", error.to_string()),
+            StoreError::AllowedSince(..) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
             StoreError::Superseded(_) => Self::new(StatusCode::CONFLICT, "already_superseded", error.to_string()),
             StoreError::NoReceipt(_) => Self::not_found("such receipt"),
             StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
@@ -155,9 +156,7 @@ impl From<ReviewError> for Problem {
     fn from(error: ReviewError) -> Self {
         match error {
             ReviewError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
-            ReviewError::Allowed(_) | ReviewError::AllowedSince(..) => {
-                Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string())
-            }
+            ReviewError::Allowed(_) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
             ReviewError::Enough(_) => Self::new(StatusCode::CONFLICT, "enough_approvals", error.to_string()),
             ReviewError::Denied { .. } => Self::new(StatusCode::CONFLICT, "denied", error.to_string()),
             ReviewError::NoFacts(_) => Self::new(StatusCode::CONFLICT, "no_facts", error.to_string()),

@@ -142,6 +142,11 @@ pub enum StoreError {
         "review the decision `{0}`: this reviewer has reviewed it before, and a review stands; let somebody else review it"
     )]
     Reviewed(String),
+    /// The action was allowed when it was asked for again.
+    #[error(
+        "review the decision `{0}`: the decision `{1}` has allowed the action since, so there is nothing to review"
+    )]
+    AllowedSince(String, String),
     /// The text is not the beginning of a receipt's id.
     #[error("find receipts by `{0}`: write 4 to 32 hex digits of the receipt's id")]
     Prefix(String),

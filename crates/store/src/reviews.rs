@@ -63,14 +63,18 @@ pub(crate) const WAITS: &str = "review
          AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
          AND reviews.reviewed_at >= decisions.decided_at) < wanted";
 
-/// Why a review cannot be kept, if so: who has reviewed the decision says nothing more, but for approvals in other roles,
+/// Why a review cannot be kept, if so: there is nothing to review any more, or who has reviewed the decision says nothing more, but for approvals in other roles,
 /// and a denial after them.
 pub(crate) fn refusal(connection: &Connection, tenant: &Tenant, new: &Review) -> rusqlite::Result<Option<StoreError>> {
     let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
                AND (role = ?4 OR role = '')";
     let values = [tenant.as_str(), &new.decision_id, &new.person, &new.role];
-    let reviewed = connection.prepare_cached(sql)?.exists(values)?;
-    Ok(reviewed.then(|| StoreError::Reviewed(new.decision_id.clone())))
+    if connection.prepare_cached(sql)?.exists(values)? {
+        return Ok(Some(StoreError::Reviewed(new.decision_id.clone())));
+    }
+    // An approval that comes late would allow the action once more.
+    let by = allowed_since(connection, tenant, &new.decision_id)?;
+    Ok(by.map(|by| StoreError::AllowedSince(new.decision_id.clone(), by)))
 }
 
 /// Keeps a review.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use proofmark_boundary::{
-    Admission, Approval, Decision, DecisionReceipt, Denial, Evidence, History, Moment, NotADecision, Policy,
-    ReceiptFact, Replay, Request, Ruling, Subject, admits, outputs_wanted,
+    Admission, Decision, DecisionReceipt, Denial, Evidence, History, Moment, NotADecision, Policy, ReceiptFact, Replay,
+    Request, Ruling, Subject, admits, outputs_wanted,
 };
 use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
 use proofmark_store::{About, Bundle, Decision as Kept, Spend, Store, StoreError, Tenant, TenantStore};
@@ -142,7 +142,8 @@ pub(crate) fn bundle(
     let now = now.unix_millis();
     let decision_id = receipt.decision_id().to_string();
     let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
-    let asked = !Approval::roles_asked(receipt.document()).is_empty() || decision.ruling() == Ruling::HumanReview;
+    let missing = decision.approvals_missing();
+    let asked = missing > 0 || decision.ruling() == Ruling::HumanReview;
     // What was denied waits for nobody until the denial ends.
     let review = asked && !decision.allows() && decision.denial().is_none();
     let about = About {
@@ -153,7 +154,7 @@ pub(crate) fn bundle(
         candidate: None,
         action: request.facts().get("action").map(Json::to_text),
         review,
-        wanted: decision.approvals_missing().max(1),
+        wanted: missing.max(1),
         subject: subject_key(&decision.fingerprint(), decision.subject()),
         facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
     };

@@ -49,11 +49,6 @@ pub enum ReviewError {
     /// An allowed action waits for nobody.
     #[error("review the decision `{0}`: the action was allowed, so there is nothing to review")]
     Allowed(String),
-    /// The action was allowed when it was asked for again.
-    #[error(
-        "review the decision `{0}`: the decision `{1}` has allowed the action since, so there is nothing to review"
-    )]
-    AllowedSince(String, String),
     /// A denial stands until it ends.
     #[error(
         "approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}; ask for it again after that"
@@ -339,7 +334,7 @@ fn open_to_review(store: &TenantStore<'_>, kept: &Decision) -> Result<(), Review
         return Err(ReviewError::Allowed(id));
     }
     match store.allowed_since(&id)? {
-        Some(by) => Err(ReviewError::AllowedSince(id, by)),
+        Some(by) => Err(StoreError::AllowedSince(id, by).into()),
         None => Ok(()),
     }
 }

@@ -60,7 +60,9 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     Ok(all)
 }
 
-/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up.
+/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up. An approval
+/// is, too, once the action was allowed after the decision it is of: one decision is approved for one execution, however
+/// many approve it.
 pub(crate) fn fact(
     receipt: &Receipt,
     trusted: &[SignerId],
@@ -68,8 +70,12 @@ pub(crate) fn fact(
 ) -> Result<ReceiptFact, StoreError> {
     let spend = Spend::of(receipt);
     let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
-    let by = store.filter(|_| spent).map(|store| store.spent_by(&spend)).transpose()?.flatten();
-    let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent);
+    let by = match (store, spent) {
+        (Some(store), true) => store.spent_by(&spend)?,
+        (Some(store), false) => of_decision(receipt).map(|id| store.allowed_since(id)).transpose()?.flatten(),
+        (None, _) => None,
+    };
+    let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent || by.is_some());
     Ok(ReceiptFact { spent_by: by, ..fact })
 }
 
@@ -97,9 +103,13 @@ fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool
     if *store.tenant() == Tenant::LOCAL {
         return Ok(false);
     }
-    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
-    let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
+    let Some(decision) = of_decision(receipt) else { return Ok(false) };
     Ok(store.decision(decision)?.is_none())
+}
+
+/// The decision an approval is of.
+fn of_decision(receipt: &Receipt) -> Option<&str> {
+    receipt.metadata().get("approval")?.as_object()?.get("decision_id")?.as_str()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {

@@ -67,6 +67,16 @@ fn a_decision_is_approved_once_by_one_person_and_never_when_it_allowed() {
 }
 
 #[test]
+fn a_decision_two_people_approved_is_allowed_once() {
+    let finance = Finance::new();
+    let blocked = finance.decide(POLICY, REFUND);
+    assert_eq!((finance.approve(&blocked, "ann").code, finance.approve(&blocked, "bob").code), (0, 0));
+    assert_eq!(finance.decide(POLICY, REFUND).code, 0);
+    let again = finance.decide(POLICY, REFUND);
+    assert!(again.code == 1 && again.stdout.contains("was used up before, by "), "{again:?}");
+}
+
+#[test]
 fn what_was_approved_in_staging_is_not_allowed_in_production() {
     let finance = Finance::new();
     assert_eq!(finance.approve(&finance.decide(POLICY, REFUND), "ann").code, 0);

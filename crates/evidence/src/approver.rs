@@ -47,6 +47,8 @@ pub struct PersonError;
 pub struct Roles {
     /// The roles, each with those who hold it.
     pub pinned: Vec<(String, Vec<Person>)>,
+    /// The roles that rules ask for: what is said in another one counts for nothing, and against nothing.
+    pub asked: Vec<String>,
 }
 
 impl Reviewer {
@@ -151,7 +153,8 @@ impl Roles {
     pub(crate) fn exclude(&self, one: &ReceiptFact, other: &ReceiptFact) -> bool {
         let (Some(first), Some(second)) = (&one.approval, &other.approval) else { return false };
         let held = [&first.role, &second.role].into_iter().all(|role| self.holds(one, role) || self.holds(other, role));
-        first.role != second.role && !held && self.person(one) == self.person(other)
+        let asked = [&first.role, &second.role].into_iter().all(|role| self.asked.contains(role));
+        asked && first.role != second.role && !held && self.person(one) == self.person(other)
     }
 
     /// Whether who gave an approval was given this role, by the policy or by the server that vouches for them.

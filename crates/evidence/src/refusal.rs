@@ -109,7 +109,7 @@ pub(crate) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
 
 /// The refused documents that got furthest, at most [`MAX_REFUSED`].
 #[must_use]
-pub fn nearest<'e>(judged: Vec<(&'e ReceiptFact, Option<Refusal>)>) -> Vec<(&'e ReceiptFact, Refusal)> {
+pub fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
     let mut refused: Vec<_> =
         judged.into_iter().filter_map(|(fact, refusal)| refusal.map(|refusal| (fact, refusal))).collect();
     refused.sort_by(|left, right| (right.1, left.0.content).cmp(&(left.1, right.0.content)));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_evidence::ReceiptFact;
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Json, Profile, Receipt, ReceiptError, SignerId, verify_receipt};
+use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.

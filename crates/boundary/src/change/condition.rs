@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use proofmark_evidence::{Accepts, ApprovalDemand, Binds, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
 
-use super::Change;
 use super::suppose::{self, Op, Supposed, comes_to, condition_of};
+use super::{Change, guards};
 use crate::judge::{Kind, RuleRef, World, call_words};
 use crate::policy::{ReceiptRule, ToolCallDemand};
 
@@ -21,7 +21,8 @@ pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) ->
             Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
             Op::Receipt { source } => {
                 let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-                plain("receipt", receipt_words(world, rule, supposed), receipt_predicate(rule))
+                let count = guards::rules_like(world, rule, supposed);
+                plain("receipt", receipt_words(world, rule, supposed, count), receipt_predicate(rule, count))
             }
             Op::Approval { source } => {
                 let demand = suppose::approval_demand(world.policy, *source)?;
@@ -78,7 +79,7 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>) -> String {
+fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>, count: usize) -> String {
     let demand = &rule.demand;
     let digest = |request: &crate::Request| {
         rule.output.text(&request.value_at(world.moment.now.as_str()), world.budget).ok().map(|text| text.to_string())
@@ -119,11 +120,15 @@ fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>)
     if demand.single_use {
         words.push_str(", not used before");
     }
+    if count > 1 {
+        words.push_str(&format!(", for each of the {count} rules that use one up"));
+    }
     words.push('.');
     words
 }
 
-fn receipt_predicate(rule: &ReceiptRule) -> String {
+/// What `count` rules that are written alike ask for: each uses up a receipt of its own.
+pub(super) fn receipt_predicate(rule: &ReceiptRule, count: usize) -> String {
     let demand = &rule.demand;
     let signer = match &demand.signer {
         SignerDemand::Trusted => "r.trusted".to_owned(),
@@ -166,7 +171,10 @@ fn receipt_predicate(rule: &ReceiptRule) -> String {
     if demand.single_use {
         parts.push("!r.spent".to_owned());
     }
-    format!("receipts.exists(r, {})", parts.join(" && "))
+    match count {
+        0 | 1 => format!("receipts.exists(r, {})", parts.join(" && ")),
+        _ => format!("receipts.filter(r, {}).size() >= {count}", parts.join(" && ")),
+    }
 }
 
 fn approval_words(demand: &ApprovalDemand) -> String {

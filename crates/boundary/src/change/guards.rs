@@ -4,11 +4,12 @@
 use proofmark_evidence::{Condition, TextExpression};
 
 use super::MAX_CHANGES;
+use super::condition::receipt_predicate;
 use super::imply::implied;
 use super::solve::{Segment, is_changeable, places};
-use super::suppose::{Op, Supposed, comes_to, condition_of};
+use super::suppose::{Op, Supposed, approval_demand, comes_to, condition_of, demand, receipt_demand};
 use crate::judge::{Kind, RuleRef, World};
-use crate::policy::{Demand, Matching};
+use crate::policy::{Demand, Matching, ReceiptRule};
 
 /// A rule that is met in the witness.
 struct Guard {
@@ -42,6 +43,19 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
         }
     }
     Some(guards)
+}
+
+/// How many rules that are met in the witness use up a receipt as this one does; one, where it uses none up.
+pub(super) fn rules_like(world: &World<'_>, rule: &ReceiptRule, witness: &Supposed<'_>) -> usize {
+    let wanted = receipt_predicate(rule, 1);
+    let alike = |guard: &Guard| {
+        let other = demand(world.policy, guard.op.source(), receipt_demand);
+        other.is_some_and(|other| other.demand.single_use && receipt_predicate(other, 1) == wanted)
+    };
+    match rule.demand.single_use {
+        true => met(world, witness).iter().filter(|guard| alike(guard)).count(),
+        false => 1,
+    }
 }
 
 /// The rules that are met in the witness, in policy order.
@@ -86,13 +100,13 @@ fn places_of(world: &World<'_>, op: &Op) -> Vec<Vec<Segment>> {
             predicate.map_or_else(Vec::new, |predicate| places(predicate.tree()))
         }
         Op::Receipt { source } => {
-            let rule = super::suppose::demand(world.policy, *source, super::suppose::receipt_demand);
+            let rule = demand(world.policy, *source, receipt_demand);
             let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
             expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
         }
         // An approval is of the whole action, and of what else binds it.
         Op::Approval { source } => {
-            let binds = super::suppose::approval_demand(world.policy, *source).map(|demand| demand.binds);
+            let binds = approval_demand(world.policy, *source).map(|demand| demand.binds);
             let bound = [
                 ("action", "args", true),
                 ("action", "target", true),

@@ -28,7 +28,9 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
     let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(world, op)).collect();
     let (mut all, mut guards) = (ops.to_vec(), Vec::new());
     // A guard may be fulfilled by other facts too, which other rules are about.
-    while let Some(at) = met.iter().position(|guard| shares(&guard.places, &touched)) {
+    while let Some(at) =
+        met.iter().position(|guard| shares(&guard.places, &touched) || is_new(world, &guard.op, witness))
+    {
         let guard = met.remove(at);
         if is_implied(world, &guard.op, &all)? {
             continue;
@@ -43,6 +45,15 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
         }
     }
     Some(guards)
+}
+
+/// Whether a guard asks for approvals that are there in the witness alone: others than those may be given.
+fn is_new(world: &World<'_>, guard: &Op, witness: &Supposed<'_>) -> bool {
+    let Op::Approval { source } = guard else { return false };
+    approval_demand(world.policy, *source).is_some_and(|demand| {
+        let (subject, now) = (witness.request.subject(), &world.moment.now);
+        demand.approvals(&world.policy.roles, &subject, world.evidence, now).counted.len() < demand.count
+    })
 }
 
 /// How many rules that are met in the witness use up a receipt as this one does; one, where it uses none up.

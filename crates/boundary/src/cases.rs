@@ -1,7 +1,9 @@
 //! Cases for a policy: requests, what is presented with them, and what is expected.
 
 use proofmark_evidence::approval::HUMAN_TIER;
-use proofmark_evidence::{ApprovalFact, Comparison, Evidence, ReceiptFact, ReceiptKind, suite_digest};
+use proofmark_evidence::{
+    ApprovalFact, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Reviewer, suite_digest,
+};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
@@ -96,25 +98,35 @@ impl Case {
 
     /// The documents of the case; its approvals are of exactly its action.
     fn evidence(&self, policy: &Policy) -> Evidence {
-        let action = self.request.action_hash();
+        let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
-            let pinned = policy.role_keys(role).and_then(|keys| keys.get(usize::from(*reviewer)));
+            let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
+            let (signer, reviewer) = signs(pinned.unwrap_or(&Person::Key(SignerId::from_bytes([*reviewer; 32]))));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
             documents.push(ReceiptFact {
                 kind: Some(ReceiptKind::Approval),
                 tier: HUMAN_TIER,
-                output: action,
-                signer: Some(pinned.copied().unwrap_or_else(|| SignerId::from_bytes([*reviewer; 32]))),
+                output: subject.action,
+                signer: Some(signer),
                 approval: Some(ApprovalFact {
                     role: role.clone(),
-                    action_hash: action,
+                    subject: subject.clone(),
+                    reviewer: Some(reviewer),
                     expires_at: Timestamp::from_unix_millis(expires),
                 }),
                 ..ReceiptFact::blank(&format!("approval {number}"), &self.moment.now)
             });
         }
         Evidence::new(documents)
+    }
+}
+
+/// The key an approval of this person is signed with, and who it names.
+pub(crate) fn signs(person: &Person) -> (SignerId, Reviewer) {
+    match person {
+        Person::Key(key) => (*key, Reviewer::of_key(*key)),
+        Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
     }
 }
 
@@ -153,7 +165,10 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
         expect: expect(&fields.need("expect", "say what it comes to, as in `{outcome: allow}`")?)?,
         moment: Moment {
-            history: History { denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0) },
+            history: History {
+                denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0),
+                denial: None,
+            },
             now,
         },
     })

@@ -1,14 +1,14 @@
 //! Policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or goes wrong is
 //! never an allow.
 
-use proofmark_evidence::{Evidence, ReceiptFact, Spend};
+use proofmark_evidence::{Evidence, ReceiptFact, Spend, Subject};
 use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
 use crate::change::{self, Change, Changes, Witness};
 use crate::evidence::Item;
 use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
-use crate::moment::Moment;
+use crate::moment::{Denial, Moment};
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
 use crate::ruling::{Outcome, Ruling};
@@ -24,9 +24,10 @@ pub struct Decision {
     pub(crate) unread: Vec<ReceiptFact>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
+    pub(crate) denial: Option<Denial>,
     pub(crate) decided_at: Timestamp,
     pub(crate) expires_at: Timestamp,
-    pub(crate) action_hash: Sha256Digest,
+    pub(crate) subject: Subject,
     pub(crate) facts_hash: Sha256Digest,
     pub(crate) policy_hash: Sha256Digest,
     pub(crate) fingerprint: Sha256Digest,
@@ -58,6 +59,13 @@ pub fn decide_until(
     judging.finish().and(searching.finish()).map(|()| decision)
 }
 
+/// What is found for each rule, as [`decide`] finds it, without the search for what would change it.
+#[must_use]
+pub fn consider(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<Finding> {
+    let budget = Budget::new(MAX_DECISION_STEPS);
+    judge(&World { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
+}
+
 fn within(
     policy: &Policy,
     request: &Request,
@@ -84,10 +92,11 @@ fn within(
         unread,
         steps: judged.steps,
         denied_before: judged.denied_before,
+        denial: moment.history.denial.clone(),
         findings: judged.findings,
         decided_at: moment.now.clone(),
         expires_at,
-        action_hash: request.action_hash(),
+        subject: request.subject(),
         facts_hash: request.facts_hash(),
         policy_hash: policy.hash(),
         fingerprint: request.fingerprint(policy),
@@ -101,13 +110,10 @@ fn recorded(evidence: &Evidence, judged: &Judged) -> (Evidence, Vec<ReceiptFact>
     let read: Vec<_> = items
         .filter_map(|item| if let Item::Document { document, .. } = item { Some(&**document) } else { None })
         .collect();
-    let unread: Vec<_> = evidence
-        .documents()
-        .iter()
-        .filter(|fact| !read.iter().any(|read| read.content == fact.content))
-        .take(MAX_UNREAD)
-        .cloned()
-        .collect();
+    let documents = evidence.documents().iter().filter(|fact| !read.iter().any(|read| read.content == fact.content));
+    // An approval in another role may be why one does not count.
+    let (approvals, receipts): (Vec<_>, Vec<_>) = documents.partition(|fact| fact.approval.is_some());
+    let unread: Vec<_> = approvals.into_iter().chain(receipts).take(MAX_UNREAD).cloned().collect();
     (Evidence::new(read.into_iter().chain(&unread).cloned().collect()), unread)
 }
 
@@ -172,10 +178,36 @@ impl Decision {
         self.changes.witness.as_ref()
     }
 
-    /// The hash of the action, which approvals are bound to.
+    /// What an approval of it is of.
+    #[must_use]
+    pub fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// The denial it answers with, where a human denied the action.
+    #[must_use]
+    pub fn denial(&self) -> Option<&Denial> {
+        self.denial.as_ref()
+    }
+
+    /// How many more approvals the rules that block ask for, all roles together.
+    #[must_use]
+    pub fn approvals_missing(&self) -> u64 {
+        let mut missing: Vec<(&str, usize)> = Vec::new();
+        for (role, count) in self.findings.iter().filter_map(|finding| finding.missing_approvals.as_ref()) {
+            match missing.iter_mut().find(|(known, _)| *known == &**role) {
+                // An approval serves every rule of its role.
+                Some((_, most)) => *most = (*most).max(*count),
+                None => missing.push((role, *count)),
+            }
+        }
+        missing.iter().map(|(_, count)| *count as u64).sum()
+    }
+
+    /// The hash of the action.
     #[must_use]
     pub fn action_hash(&self) -> Sha256Digest {
-        self.action_hash
+        self.subject.action
     }
 
     /// The hash of the action without what only says how it is shown: what denials are counted under.

@@ -59,6 +59,7 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
         steps: 0,
         findings: Vec::new(),
     };
+    applies::review(&mut judge);
     applies::class(&mut judge);
     let boundaries = world.policy.boundaries.iter().enumerate();
     let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
@@ -72,7 +73,10 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
         applies::unmatched(&mut judge);
     }
     let denied_before = world.moment.history.denied.max(world.request.denies());
-    let ruling = judge.repeat(judge.ruling(), denied_before);
+    let ruling = match world.moment.history.denial {
+        Some(_) => judge.ruling(),
+        None => judge.repeat(judge.ruling(), denied_before),
+    };
     Judged { ruling, findings: judge.findings, steps: judge.steps, denied_before }
 }
 
@@ -84,7 +88,14 @@ pub(crate) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
             Demand::Receipt(rule) => rule.demand.max_age_millis,
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
-        Kind::Class | Kind::Match | Kind::When | Kind::Deny | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+        Kind::Review
+        | Kind::Class
+        | Kind::Match
+        | Kind::When
+        | Kind::Deny
+        | Kind::Warn
+        | Kind::Unmatched
+        | Kind::Repeat => None,
     }
 }
 

@@ -43,15 +43,15 @@ mod ruling;
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, decide, decide_until};
+pub use decide::{Decision, consider, decide, decide_until};
 pub use evidence::{Item, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
 pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
-pub use moment::{History, Moment};
+pub use moment::{Denial, History, Moment};
 pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
 pub use proofmark_evidence::{
-    Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Spend,
+    Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Reviewer, Spend, Subject,
 };
 pub use receipt::{DecisionReceipt, NotADecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};

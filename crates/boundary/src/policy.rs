@@ -8,8 +8,8 @@ mod rules;
 
 use std::sync::Arc;
 
-use proofmark_evidence::Condition;
-use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
+use proofmark_evidence::{Condition, Roles};
+use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
 pub use error::PolicyError;
 pub use lint::Warning;
@@ -28,7 +28,7 @@ pub struct Policy {
     pub(crate) mode: Mode,
     pub(crate) valid_for_millis: i64,
     pub(crate) presentation: Vec<Vec<String>>,
-    pub(crate) roles: Vec<(String, Vec<SignerId>)>,
+    pub(crate) roles: Roles,
     pub(crate) classes: Vec<String>,
     pub(crate) hash: Sha256Digest,
 }
@@ -154,10 +154,5 @@ impl Policy {
 
     pub(crate) fn knows_class(&self, class: &str) -> bool {
         crate::facts::ACTION_CLASSES.contains(&class) || self.classes.iter().any(|known| known == class)
-    }
-
-    /// The keys that may speak for a role, where the policy pins them.
-    pub(crate) fn role_keys(&self, role: &str) -> Option<&[SignerId]> {
-        self.roles.iter().find(|(name, _)| name == role).map(|(_, keys)| keys.as_slice())
     }
 }

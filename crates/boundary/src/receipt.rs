@@ -162,13 +162,16 @@ fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
 
 fn binding(decision: &Decision) -> Object {
     let mut binding = Object::new();
-    binding.insert("action_hash", decision.action_hash.to_string());
+    decision.subject.write(&mut binding);
     binding.insert("policy_hash", decision.policy_hash.to_string());
     binding.insert("facts_hash", decision.facts_hash.to_string());
     binding.insert("fingerprint", decision.fingerprint.to_string());
     binding.insert("engine", crate::ENGINE);
     binding.insert("steps", decision.steps);
     binding.insert("denied_before", decision.denied_before);
+    if let Some(denial) = &decision.denial {
+        binding.insert("denial", denial.to_json());
+    }
     binding.insert("decided_at", decision.decided_at.as_str());
     binding.insert("expires_at", decision.expires_at.as_str());
     binding

@@ -4,7 +4,7 @@ use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::{Answer, Json, Object, SignerId, Timestamp, Trust, Verification};
 
 use crate::decide::decide;
-use crate::moment::{History, Moment};
+use crate::moment::{Denial, History, Moment};
 use crate::policy::Policy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;
@@ -94,14 +94,20 @@ fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pres
     let Some(denied) = receipt.member("binding", "denied_before").and_then(|count| count.as_number()?.as_u64()) else {
         return Recomputed::Unreadable("binding.denied_before");
     };
+    let denial = receipt.member("binding", "denial").map(Denial::read);
+    let Some(denial) = denial.map_or(Some(None), |denial| denial.map(Some)) else {
+        return Recomputed::Unreadable("binding.denial");
+    };
     let mut differences: Vec<Difference> = Vec::new();
     for fact in &documents {
         let own = presented.iter().find(|other| other.content == fact.content);
-        if own.is_some_and(|own| ReceiptFact { spent: fact.spent, ..own.clone() } != *fact) {
+        if own.is_some_and(|own| {
+            ReceiptFact { spent: fact.spent, spent_by: fact.spent_by.clone(), ..own.clone() } != *fact
+        }) {
             note(&mut differences, format!("evidence of {}", fact.receipt_id), "as recorded", "as verified now");
         }
     }
-    let moment = Moment { now, history: History { denied } };
+    let moment = Moment { now, history: History { denied, denial } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
     let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
     compare(&compared(receipt.document()), &compared(again.document()), "", &mut differences);

@@ -5,6 +5,7 @@ mod wire;
 
 use std::sync::OnceLock;
 
+use proofmark_evidence::Subject;
 use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
@@ -63,7 +64,14 @@ impl Request {
         self.text("action", "class")
     }
 
-    /// SHA-256 of the action in canonical form: what approvals are bound to.
+    /// What an approval of it is of: the action, the environment and the agent.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        let named = |member| self.text("agent", member).map(str::to_owned);
+        Subject { action: self.action_hash(), environment: named("environment"), agent: named("id") }
+    }
+
+    /// SHA-256 of the action in canonical form.
     #[must_use]
     pub fn action_hash(&self) -> Sha256Digest {
         let action = || self.facts().get("action").map_or_else(|| Sha256Digest::of(b"null"), hash);

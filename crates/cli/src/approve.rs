@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::Args;
-use proofmark_receipt::Timestamp;
-use proofmark_verifier::evidence::{Approval, span};
-use proofmark_verifier::{Store, approve, now};
+use proofmark_verifier::evidence::span;
+use proofmark_verifier::{Store, approve};
 
 use crate::config::{self, Config};
 use crate::decide::{decision_receipt, genuine};
@@ -19,8 +18,8 @@ const MAX_EXPIRY: i64 = 30 * 86_400_000;
 
 /// Approve the action a decision receipt is about, as a human reviewer
 ///
-/// The approval is a signed receipt of tier 3, bound to exactly this action: it expires, and it is spent with the decision
-/// it allows.
+/// The approval is a signed receipt of tier 3, bound to exactly this action, asked for by this agent in this environment:
+/// it expires, and it is spent with the decision it allows. A key approves a decision once.
 #[derive(Args)]
 #[command(after_help = "Example:
   proofmark approve decision.json --key reviewer --note \"checked with the customer\" --expires 1h > approval.json")]
@@ -59,23 +58,9 @@ impl Approve {
             trusted.push(config.signing_key(None, passphrase.as_ref())?.signer());
         }
         genuine(&decision, &trusted, &self.decision)?;
-        let role = match (self.role, Approval::roles_asked(decision.document()).as_slice()) {
-            (Some(role), _) => role,
-            (None, [role]) => role.clone(),
-            (None, []) => bail!(
-                "approve `{}`: the decision asks for no approval; name the role with `--role`",
-                self.decision.display()
-            ),
-            (None, roles) => bail!(
-                "approve `{}`: it asks for several roles; choose one of {} with `--role`",
-                self.decision.display(),
-                roles.join(", ")
-            ),
-        };
         let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
-        let expires_at = Timestamp::from_unix_millis(now().unix_millis().saturating_add(self.expires));
-        let receipt = approve(Approval { role, note: self.note, expires_at }, &decision, &key, Some(&store))?;
+        let receipt = approve(self.role.as_deref(), self.note, self.expires, &decision, (&key, &store))?;
         writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }

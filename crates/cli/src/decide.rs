@@ -76,7 +76,8 @@ impl Decide {
         let folders: Vec<&Path> =
             [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
         let stop = &AtomicBool::new(false);
-        let question = Question { policy: &policy, request: &request, folders: &folders, trusted: &trusted, stop };
+        let folders = &folders;
+        let question = Question { policy: &policy, request: &request, folders, trusted: &trusted, own: None, stop };
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         if let Some(path) = &self.replay {
             let own = if trusted.is_empty() { self.own_signer(config, passphrase.as_ref())? } else { None };
@@ -84,6 +85,7 @@ impl Decide {
             return recompute(&Question { trusted: &trusted, ..question }, &decision_receipt(path)?);
         }
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
+        let question = Question { own: Some(key.signer()), ..question };
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
         if let Some(path) = &self.resume {
             let resumed = decision_receipt(path)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_server::{ApiKeys, Role, Settings, Workbench, new_key, serve};
+use proofmark_server::{ApiKeys, ReviewerEntry, Role, Settings, Workbench, new_key, serve};
 use proofmark_verifier::{Desk, Host, Language, Store, Verifications, allow_many_files};
 
 use crate::config::{self, Config};
@@ -111,6 +111,12 @@ pub(crate) struct ApiKey {
     /// For which org and project: letters, digits, `-`, `_` and `.`
     #[arg(long)]
     tenant: String,
+    /// As a reviewer, they hold this role of the policy [default: any one, where the policy pins none]
+    #[arg(long, value_name = "ROLE")]
+    holds: Vec<String>,
+    /// As a reviewer, they sign approvals of their own with this key: a signer id, or a public key file
+    #[arg(long, value_name = "KEY")]
+    signer: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -127,7 +133,9 @@ impl ApiKey {
             RoleName::Reviewer => Role::Reviewer,
             RoleName::Admin => Role::Admin,
         };
-        let (key, entry) = new_key(&self.id, role, &self.tenant)?;
+        let signers = config::trusted(self.signer.as_slice())?;
+        let reviewer = ReviewerEntry { roles: self.holds, signer: signers.first().copied() };
+        let (key, entry) = new_key(&self.id, role, &self.tenant, &reviewer)?;
         writeln!(io::stderr().lock(), "{key}")?;
         writeln!(out::stdout(), "{}", entry.to_text())?;
         Ok(Exit::Yes)

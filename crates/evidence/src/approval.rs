@@ -2,10 +2,10 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{
-    Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SignerId, Status, Task, Timestamp, Trust,
-    Verdict,
+    Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict,
 };
 
+use crate::approver::{Reviewer, Roles};
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
 
@@ -19,9 +19,31 @@ const MAX_ROLE_BYTES: usize = 1_024;
 /// The longest note of an approval, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
 
+/// What an approval is of: an action, asked for by an agent in an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// SHA-256 of the action in canonical form.
+    pub action: Sha256Digest,
+    /// The environment (`agent.environment`), where the request names one.
+    pub environment: Option<String>,
+    /// The agent (`agent.id`), where the request names one.
+    pub agent: Option<String>,
+}
+
+/// What of its subject binds an approval, beside the action, which always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binds {
+    /// It counts in the environment it was given for.
+    pub environment: bool,
+    /// It counts for the agent it was given to.
+    pub agent: bool,
+}
+
 /// What a reviewer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
+    /// Who approves.
+    pub reviewer: Reviewer,
     /// In which role.
     pub role: String,
     /// Why.
@@ -52,8 +74,10 @@ pub enum ApprovalError {
 pub struct ApprovalFact {
     /// In which role it was given.
     pub role: String,
-    /// The action it is of.
-    pub action_hash: Sha256Digest,
+    /// What it is of.
+    pub subject: Subject,
+    /// Who gave it, as its signer says; whether that counts is another matter ([`Roles::person`]).
+    pub reviewer: Option<Reviewer>,
     /// Until when it counts.
     pub expires_at: Timestamp,
 }
@@ -67,6 +91,8 @@ pub struct ApprovalDemand {
     pub count: usize,
     /// Whether they have to be of as many people.
     pub distinct: bool,
+    /// What binds them beside the action.
+    pub binds: Binds,
 }
 
 /// What was found for a demand.
@@ -77,53 +103,109 @@ pub struct Approvals<'e> {
     pub refused: Vec<(&'e ReceiptFact, Refusal)>,
 }
 
+impl Subject {
+    /// The subject as a document names it: `action_hash`, `environment` and `agent`, of which the last two may be `null`;
+    /// `None` when a part of it is missing, since what is bound to nothing is not bound.
+    fn read(object: &Object) -> Option<Self> {
+        let named = |name: &str| match object.get(name)? {
+            Json::Null => Some(None),
+            json => json.as_str().map(|text| Some(text.to_owned())),
+        };
+        Some(Self {
+            action: object.get("action_hash")?.as_str()?.parse().ok()?,
+            environment: named("environment")?,
+            agent: named("agent")?,
+        })
+    }
+
+    /// Writes the members that [`Subject::read`] reads.
+    pub fn write(&self, object: &mut Object) {
+        let named = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
+        object.insert("action_hash", self.action.to_string());
+        object.insert("environment", named(&self.environment));
+        object.insert("agent", named(&self.agent));
+    }
+}
+
+impl Binds {
+    /// Environment and agent: what a policy that does not say otherwise asks for.
+    pub const WHOLE: Self = Self { environment: true, agent: true };
+    /// All there are.
+    pub const ALL: [Self; 4] = [
+        Self::WHOLE,
+        Self { environment: true, agent: false },
+        Self { environment: false, agent: true },
+        Self { environment: false, agent: false },
+    ];
+
+    /// Reads `binds: [action, environment, agent]`; the action is always among them.
+    fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
+        let words = [("action", "action"), ("environment", "environment"), ("agent", "agent")];
+        let mut bound = Vec::new();
+        for item in field.items()? {
+            bound.push(item.choice(&words)?);
+        }
+        match bound.contains(&"action") {
+            true => Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent") }),
+            false => Err(field.error(Cause::MissingField, "an approval is always of one action; list `action`")),
+        }
+    }
+
+    /// Whether an approval of `given` counts for `asked`.
+    fn hold(self, given: &Subject, asked: &Subject) -> Result<(), Refusal> {
+        refuse(self.environment && given.environment != asked.environment, Refusal::OtherEnvironment)?;
+        refuse(self.agent && given.agent != asked.agent, Refusal::OtherAgent)
+    }
+}
+
 impl ApprovalFact {
     /// Reads `metadata.approval`; `None` when a part of it is missing.
     #[must_use]
     pub fn read(json: &Json) -> Option<Self> {
-        let text = |name: &str| json.as_object()?.get(name)?.as_str();
+        let object = json.as_object()?;
+        let text = |name: &str| object.get(name)?.as_str();
         Some(Self {
             role: text("role")?.to_owned(),
-            action_hash: text("action_hash")?.parse().ok()?,
+            subject: Subject::read(object)?,
+            reviewer: object.get("reviewer").map(Reviewer::read).map_or(Some(None), |read| read.map(Some))?,
             expires_at: text("expires_at")?.parse().ok()?,
         })
     }
 }
 
 impl ApprovalDemand {
-    /// Reads a demand: `{role, count, distinct}`.
+    /// Reads a demand: `{role, count, distinct, binds}`.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write.
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
-        fields.only(&["role", "count", "distinct"])?;
+        fields.only(&["role", "count", "distinct", "binds"])?;
         Ok(Self {
             role: read_role(&fields.need("role", "say whose approval it takes")?)?,
             count: fields.get("count").map_or(Ok(1), |field| read_count(&field))?,
             distinct: fields.get("distinct").map_or(Ok(true), |field| field.boolean())?,
+            binds: fields.get("binds").map_or(Ok(Binds::WHOLE), |field| Binds::read(&field))?,
         })
     }
 
-    /// The approvals of this action that count, the oldest first. `keys` are those that may speak for the role; without
-    /// them any trusted signer may.
+    /// The approvals of this subject that count, the oldest first.
     #[must_use]
     pub fn approvals<'e>(
         &self,
-        keys: Option<&[SignerId]>,
-        action: Sha256Digest,
+        roles: &Roles,
+        subject: &Subject,
         evidence: &'e Evidence,
         now: &Timestamp,
     ) -> Approvals<'e> {
-        let of_role = |fact: &&ReceiptFact| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role);
-        let documents = evidence.documents().iter().filter(of_role);
-        let judged: Vec<_> = documents.map(|fact| (fact, counts(keys, action, fact, now).err())).collect();
-        let mut good: Vec<_> = judged.iter().filter(|(_, refusal)| refusal.is_none()).map(|(fact, _)| *fact).collect();
-        good.sort_by_key(|fact| (fact.verified_at.unix_millis(), fact.content));
+        let mut judged = judged(roles, subject, self.binds, evidence, now);
+        judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
-        for fact in good {
-            let again = self.distinct && counted.iter().any(|other| other.signer == fact.signer);
-            if counted.len() < self.count && !again {
+        for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
+            let again = |other: &&ReceiptFact| roles.person(other) == roles.person(fact);
+            if self.distinct && counted.iter().any(again) {
+                *refusal = Some(Refusal::SameReviewer);
+            } else if counted.len() < self.count {
                 counted.push(fact);
             }
         }
@@ -131,30 +213,45 @@ impl ApprovalDemand {
     }
 }
 
-/// Whether an approval counts for this action, whatever its role. `keys` are those that may speak for its role; without
-/// them any trusted signer may.
-///
-/// # Errors
-/// [`Refusal`], the first in its order.
-pub fn counts(
-    keys: Option<&[SignerId]>,
-    action: Sha256Digest,
-    fact: &ReceiptFact,
+/// The approvals that were presented, the oldest first, each with why it does not count for this subject, in its own
+/// role. Nobody counts in two roles without holding both: the older approval says in which.
+#[must_use]
+pub fn judged<'e>(
+    roles: &Roles,
+    subject: &Subject,
+    binds: Binds,
+    evidence: &'e Evidence,
     now: &Timestamp,
-) -> Result<(), Refusal> {
+) -> Vec<(&'e ReceiptFact, Option<Refusal>)> {
+    let of_action = |fact: &&ReceiptFact| fact.approval.is_some();
+    let mut judged: Vec<_> = evidence.documents().iter().filter(of_action).map(|fact| (fact, None)).collect();
+    judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
+    let mut spoken: Vec<&ReceiptFact> = Vec::new();
+    for (fact, refusal) in &mut judged {
+        *refusal = counts(roles, subject, binds, fact, now).err();
+        if refusal.is_none() && spoken.iter().any(|other| roles.exclude(other, fact)) {
+            *refusal = Some(Refusal::OtherRole);
+        }
+        if refusal.is_none() {
+            spoken.push(fact);
+        }
+    }
+    judged
+}
+
+/// Whether an approval by itself counts for this subject, in its own role.
+fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
     let Some(approval) = &fact.approval else { return Err(Refusal::OtherKind) };
-    let trusted = match keys {
-        Some(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
-        None => fact.trust == Trust::Trusted,
-    };
-    refuse(approval.action_hash != action || fact.output != action, Refusal::OtherOutput)?;
+    let action = subject.action;
+    refuse(approval.subject.action != action || fact.output != action, Refusal::OtherOutput)?;
     refuse(!fact.valid, Refusal::NotValid)?;
     refuse(fact.kind != Some(ReceiptKind::Approval), Refusal::OtherKind)?;
-    refuse(!trusted, Refusal::Signer)?;
+    refuse(!roles.may_speak(fact, &approval.role), Refusal::Signer)?;
     refuse(fact.verdict != Verdict::Pass, Refusal::Verdict)?;
     refuse(fact.tier != HUMAN_TIER, Refusal::Tier)?;
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
+    binds.hold(&approval.subject, subject)?;
     refuse(fact.spent, Refusal::Spent)
 }
 
@@ -197,7 +294,9 @@ impl Approval {
     pub fn draft(self, decision: &Object, receipt_id: ReceiptId, now: Timestamp) -> Result<Draft, ApprovalError> {
         let text = |name: &'static str| decision.get(name).and_then(Json::as_str);
         let decision_id = text("decision_id").ok_or(ApprovalError::NotADecision("decision_id"))?;
-        let action = action_hash(decision).ok_or(ApprovalError::NotADecision("binding.action_hash"))?;
+        let subject = decision.get("binding").and_then(|binding| Subject::read(binding.as_object()?));
+        let subject =
+            subject.ok_or(ApprovalError::NotADecision("binding` with `action_hash`, `environment` and `agent"))?;
         if self.note.trim().is_empty() || self.note.len() > MAX_NOTE_BYTES {
             return Err(ApprovalError::Note);
         }
@@ -208,8 +307,9 @@ impl Approval {
             return Err(ApprovalError::Expired);
         }
         let mut approval = Object::new();
+        approval.insert("reviewer", self.reviewer.to_json());
         approval.insert("role", self.role);
-        approval.insert("action_hash", action.to_string());
+        subject.write(&mut approval);
         approval.insert("decision_id", decision_id);
         approval.insert("expires_at", self.expires_at.as_str());
         approval.insert("note", self.note.as_str());
@@ -226,16 +326,12 @@ impl Approval {
             results: Results::from_details(vec![reviewed(self.note)]),
             hashes: Hashes {
                 specification: Sha256Digest::of(&Json::Object(decision.clone()).canonical_vrf()),
-                output: action,
+                output: subject.action,
                 tests: None,
             },
             metadata,
         })
     }
-}
-
-fn action_hash(decision: &Object) -> Option<Sha256Digest> {
-    decision.get("binding")?.as_object()?.get("action_hash")?.as_str()?.parse().ok()
 }
 
 fn reviewed(note: String) -> Detail {

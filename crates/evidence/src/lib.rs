@@ -14,6 +14,7 @@
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 
 pub mod approval;
+mod approver;
 mod assign;
 mod call;
 mod condition;
@@ -28,7 +29,8 @@ mod status;
 mod suite;
 pub mod trace;
 
-pub use approval::{Approval, ApprovalDemand, ApprovalError, ApprovalFact};
+pub use approval::{Approval, ApprovalDemand, ApprovalError, ApprovalFact, Binds, Subject};
+pub use approver::{Person, PersonError, Reviewer, Roles};
 pub use assign::assign;
 pub use call::{Call, CallStatus};
 pub use condition::{Condition, ConditionError, NoText, TextExpression};

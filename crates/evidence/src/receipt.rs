@@ -64,6 +64,10 @@ pub struct ReceiptFact {
     pub trust: Trust,
     /// Whether it was used up before.
     pub spent: bool,
+    /// What used it up, where that is known: a decision, a run, or who redeemed it.
+    pub spent_by: Option<String>,
+    /// Whether the signer's word on who approved counts, because the signer is who decides.
+    pub vouched: bool,
     /// What it says as an approval, if it is one.
     pub approval: Option<ApprovalFact>,
 }
@@ -179,6 +183,8 @@ impl ReceiptFact {
             valid: verification.answer == Answer::Valid,
             trust: verification.trust,
             spent,
+            spent_by: None,
+            vouched: false,
             approval: approval.filter(|_| kind == Some(ReceiptKind::Approval)),
         }
     }
@@ -202,6 +208,8 @@ impl ReceiptFact {
             valid: true,
             trust: Trust::Trusted,
             spent: false,
+            spent_by: None,
+            vouched: false,
             approval: None,
         }
     }
@@ -246,6 +254,7 @@ impl Evidence {
             let same = other.content == kept.content;
             if same {
                 kept.spent |= other.spent;
+                kept.spent_by = kept.spent_by.take().or_else(|| other.spent_by.take());
             }
             same
         });

@@ -34,8 +34,16 @@ pub enum Refusal {
     TooOld,
     /// It is no longer good.
     Expired,
+    /// It was given for another environment.
+    OtherEnvironment,
+    /// It was given to another agent.
+    OtherAgent,
     /// It was used up before.
     Spent,
+    /// Who gave it has approved in another role, and does not hold both.
+    OtherRole,
+    /// Who gave it has given one that counts.
+    SameReviewer,
     /// Another rule of the same question uses it up.
     UsedByAnotherRule,
 }
@@ -58,7 +66,11 @@ impl Refusal {
             Self::InTheFuture => "dated_in_the_future",
             Self::TooOld => "too_old",
             Self::Expired => "expired",
+            Self::OtherEnvironment => "other_environment",
+            Self::OtherAgent => "other_agent",
             Self::Spent => "spent",
+            Self::OtherRole => "other_role",
+            Self::SameReviewer => "same_reviewer",
             Self::UsedByAnotherRule => "used_by_another_rule",
         }
     }
@@ -80,7 +92,11 @@ impl Refusal {
             Self::InTheFuture => "is dated in the future",
             Self::TooOld => "is too old",
             Self::Expired => "has expired",
+            Self::OtherEnvironment => "was given for another environment",
+            Self::OtherAgent => "was given to another agent",
             Self::Spent => "was used up before",
+            Self::OtherRole => "is by a reviewer who has approved in another role and does not hold both",
+            Self::SameReviewer => "is by a reviewer whose approval counts already",
             Self::UsedByAnotherRule => "is used up by another rule",
         }
     }

@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Request, Ruling};
-use proofmark_verifier::{Asked, DecisionsWanted, Finding, KeptDecision, Review, Word};
+use proofmark_verifier::boundary::{Request, Reviewer, Ruling};
+use proofmark_verifier::{Asked, DecisionsWanted, Finding, KeptDecision, Review, Tenant, Word};
 
 use crate::call::Call;
+use crate::keys::Role;
 use crate::metrics;
 use crate::problem::Problem;
 
 /// How many a page has when nothing is said.
 const PAGE: usize = 50;
+/// The most facts one page shows, in bytes; those that are left out are shown by `GET /v1/decisions/{id}`.
+const MAX_FACTS: usize = 8 << 20;
 
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
 pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
@@ -46,7 +49,8 @@ pub(crate) fn reviews(call: &Call<'_>) -> Result<Json, Problem> {
 /// `GET /v1/decisions/{id}`.
 pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
     let kept = call.store().decision(call.variable("id"))?;
-    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?)
+    let mut room = usize::MAX;
+    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?, &mut room)
 }
 
 /// `GET /v1/findings`, newest first.
@@ -84,7 +88,7 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
     let (kept, approval) = call.desk.review(&Word {
         tenant: &call.caller.tenant,
         decision_id: call.variable("id"),
-        reviewer: &call.caller.id,
+        reviewer: &reviewer(call),
         approve: verdict.choice(&[("approve", true), ("deny", false)]).map_err(wrong)?,
         note: note.text().map_err(wrong)?,
         role,
@@ -93,6 +97,13 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
     let mut answer = reviewed(&kept);
     answer.insert("approval", approval.map_or(Json::Null, |receipt| receipt.document().clone()));
     Ok(answer.into())
+}
+
+/// Who reviews. Where there are no API keys it is whoever has this server's key.
+fn reviewer(call: &Call<'_>) -> Reviewer {
+    let caller = &call.caller;
+    let own = (caller.tenant == Tenant::LOCAL).then(|| call.desk.key().signer());
+    Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }
 }
 
 fn wanted(call: &Call<'_>) -> Result<DecisionsWanted, Problem> {
@@ -120,17 +131,27 @@ fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
 
 fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
     let found = call.store().decisions(&wanted)?;
-    let decisions: Vec<Json> = found.decisions.iter().map(|kept| shown(call, kept)).collect::<Result<_, _>>()?;
+    let mut room = MAX_FACTS;
+    let decisions: Vec<Json> =
+        found.decisions.iter().map(|kept| shown(call, kept, &mut room)).collect::<Result<_, _>>()?;
     let mut answer = Object::new();
     answer.insert("decisions", decisions);
     answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
     Ok(answer.into())
 }
 
-fn shown(call: &Call<'_>, kept: &KeptDecision) -> Result<Json, Problem> {
+/// A decision, with its facts where there is room for so many bytes.
+fn shown(call: &Call<'_>, kept: &KeptDecision, room: &mut usize) -> Result<Json, Problem> {
     let parsed = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
     let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
-    let review = call.store().review(&kept.decision_id)?;
+    let reviews = call.store().reviews(&kept.decision_id)?;
+    // What other agents were told is nothing for agents.
+    let facts = match call.caller.role.may(Role::Reviewer) && kept.about.review {
+        true => call.store().facts(&kept.decision_id)?,
+        false => None,
+    };
+    let facts = facts.filter(|facts| facts.len() <= *room);
+    *room = room.saturating_sub(facts.as_ref().map_or(0, String::len));
     let mut shown = Object::new();
     shown.insert("decision_id", kept.decision_id.as_str());
     shown.insert("decided_at", Timestamp::from_unix_millis(kept.decided_at).as_str());
@@ -139,7 +160,8 @@ fn shown(call: &Call<'_>, kept: &KeptDecision) -> Result<Json, Problem> {
     shown.insert("action_class", optional(&kept.about.class));
     shown.insert("agent", optional(&kept.about.agent));
     shown.insert("action", kept.about.action.as_deref().map_or(Json::Null, parsed));
-    shown.insert("review", review.map_or(Json::Null, |review| reviewed(&review).into()));
+    shown.insert("facts", facts.as_deref().map_or(Json::Null, parsed));
+    shown.insert("reviews", reviews.iter().map(|review| reviewed(review).into()).collect::<Vec<Json>>());
     shown.insert("receipt", parsed(&kept.document));
     Ok(shown.into())
 }
@@ -149,8 +171,10 @@ fn reviewed(review: &Review) -> Object {
     object.insert("decision_id", review.decision_id.as_str());
     object.insert("verdict", review.verdict.as_str());
     object.insert("reviewer", review.reviewer.as_str());
+    object.insert("role", if review.role.is_empty() { Json::Null } else { Json::from(review.role.as_str()) });
     object.insert("note", review.note.as_str());
     object.insert("reviewed_at", Timestamp::from_unix_millis(review.reviewed_at).as_str());
+    object.insert("until", Timestamp::from_unix_millis(review.until).as_str());
     object
 }
 

@@ -1,11 +1,13 @@
 //! API keys: who may call, in which role and for which tenant. Only their hashes are kept.
 
-use proofmark_receipt::document::{self, DocumentError, Field};
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::document::{self, Cause, DocumentError, Field};
+use proofmark_receipt::{Json, NotASigner, Object, Sha256Digest, SignerId};
 use proofmark_verifier::{Sender, Tenant, TenantError};
 
 /// The longest id of a key, in bytes.
 const MAX_ID: usize = 64;
+/// The most roles of policies one reviewer holds.
+const MAX_ROLES: usize = 64;
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,19 @@ pub(crate) struct Caller {
     pub(crate) id: String,
     pub(crate) role: Role,
     pub(crate) tenant: Tenant,
+    /// The roles of policies they hold as a reviewer; any one where none are named.
+    pub(crate) roles: Vec<String>,
+    /// The key they sign approvals with themselves, so that they are one person either way.
+    pub(crate) signer: Option<SignerId>,
+}
+
+/// What an entry may say of a reviewer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewerEntry {
+    /// The roles of policies they hold.
+    pub roles: Vec<String>,
+    /// The key they sign approvals with themselves.
+    pub signer: Option<SignerId>,
 }
 
 /// The keys a server knows.
@@ -78,7 +93,7 @@ impl Role {
 }
 
 impl ApiKeys {
-    /// Reads `{keys: [{id, sha256, role, tenant}, …]}`.
+    /// Reads `{keys: [{id, sha256, role, tenant, roles, signer}, …]}`, of which the last two may be left out.
     ///
     /// # Errors
     /// [`KeysError`] names the field and the mend.
@@ -89,7 +104,7 @@ impl ApiKeys {
         let mut keys = Vec::new();
         for field in fields.need("keys", "list the keys")?.items()? {
             let fields = field.fields()?;
-            fields.only(&["id", "sha256", "role", "tenant"])?;
+            fields.only(&["id", "sha256", "role", "tenant", "roles", "signer"])?;
             let hash = fields.need("sha256", "give the hash `proofmark api-key` printed")?;
             let digest = hash.text()?.parse().map_err(|_| hash.wrong_type("`sha256:` and 64 hex digits"))?;
             let tenant = fields.need("tenant", "name the org and project")?;
@@ -98,6 +113,8 @@ impl ApiKeys {
                 role: fields.need("role", "say what the caller may do")?.choice(&Role::WORDS)?,
                 tenant: Tenant::of_key(tenant.text()?)
                     .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
+                roles: fields.get("roles").map_or_else(|| Ok(Vec::new()), |field| roles(&field))?,
+                signer: fields.get("signer").map(|field| signer(&field)).transpose()?,
             };
             keys.push((digest, caller));
         }
@@ -114,7 +131,13 @@ impl ApiKeys {
 impl Caller {
     /// Who calls where there are no keys: whoever uses the command line.
     pub(crate) fn local() -> Self {
-        Self { id: Sender::LOCAL.id.to_owned(), role: Role::Admin, tenant: Tenant::LOCAL }
+        Self {
+            id: Sender::LOCAL.id.to_owned(),
+            role: Role::Admin,
+            tenant: Tenant::LOCAL,
+            roles: Vec::new(),
+            signer: None,
+        }
     }
 
     /// Whether it is the same caller: the same id of the same tenant.
@@ -126,6 +149,22 @@ impl Caller {
     pub(crate) fn sender(&self) -> Sender<'_> {
         Sender { tenant: &self.tenant, id: &self.id, orchestrates: self.role == Role::Admin }
     }
+}
+
+fn roles(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
+    let role = |field: Field<'_>| match field.text()? {
+        role if role.trim().is_empty() => Err(field.error(Cause::Empty, "the role is empty; name one of a policy")),
+        role => Ok(role.to_owned()),
+    };
+    let items = field.items()?;
+    match items.len() {
+        1..=MAX_ROLES => items.into_iter().map(role).collect(),
+        _ => Err(field.error(Cause::TooMany, format!("name 1 to {MAX_ROLES} roles, or leave `roles` out"))),
+    }
+}
+
+fn signer(field: &Field<'_>) -> Result<SignerId, DocumentError> {
+    field.text()?.parse().map_err(|error: NotASigner| field.error(Cause::InvalidValue, error.to_string()))
 }
 
 /// An id is shown to people, and stands in the names of chains.
@@ -140,7 +179,7 @@ fn checked_id(id: &str) -> Result<String, KeysError> {
 ///
 /// # Errors
 /// [`KeysError`] when the id or the tenant is invalid, or the system gives no randomness.
-pub fn new_key(id: &str, role: Role, tenant: &str) -> Result<(String, Json), KeysError> {
+pub fn new_key(id: &str, role: Role, tenant: &str, reviewer: &ReviewerEntry) -> Result<(String, Json), KeysError> {
     let id = checked_id(id)?;
     let tenant = Tenant::of_key(tenant).map_err(|error| KeysError::Tenant { at: "--tenant".to_owned(), error })?;
     let mut bytes = [0; 32];
@@ -154,5 +193,11 @@ pub fn new_key(id: &str, role: Role, tenant: &str) -> Result<(String, Json), Key
     entry.insert("sha256", Sha256Digest::of(key.as_bytes()).to_string());
     entry.insert("role", role.as_str());
     entry.insert("tenant", tenant.as_str());
+    if !reviewer.roles.is_empty() {
+        entry.insert("roles", reviewer.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>());
+    }
+    if let Some(signer) = &reviewer.signer {
+        entry.insert("signer", signer.to_string());
+    }
     Ok((key, entry.into()))
 }

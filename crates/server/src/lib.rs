@@ -30,7 +30,7 @@ mod verifications;
 mod work;
 mod workbench;
 
-pub use keys::{ApiKeys, KeysError, Role, new_key};
+pub use keys::{ApiKeys, KeysError, ReviewerEntry, Role, new_key};
 pub use listen::{ServeError, Settings, serve};
 pub use mcp::{StdioError, serve_stdio};
 pub use workbench::Workbench;

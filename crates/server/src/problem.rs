@@ -111,6 +111,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Reviewed(_) => Self::new(StatusCode::CONFLICT, "already_reviewed", error.to_string()),
+            StoreError::AllowedSince(..) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
             StoreError::Superseded(_) => Self::new(StatusCode::CONFLICT, "already_superseded", error.to_string()),
             StoreError::NoReceipt(_) => Self::not_found("such receipt"),
             StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
@@ -163,6 +164,12 @@ impl From<ReviewError> for Problem {
         match error {
             ReviewError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             ReviewError::Allowed(_) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
+            ReviewError::Enough(_) => Self::new(StatusCode::CONFLICT, "enough_approvals", error.to_string()),
+            ReviewError::Denied { .. } => Self::new(StatusCode::CONFLICT, "denied", error.to_string()),
+            ReviewError::NoFacts(_) => Self::new(StatusCode::CONFLICT, "no_facts", error.to_string()),
+            ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", error.to_string())
+            }
             ReviewError::Decide(error) => error.into(),
             ReviewError::Store(error) => error.into(),
             error => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_review", error.to_string()),

@@ -8,7 +8,8 @@ use crate::error::StoreError;
 use crate::jobs::{self, JobEnd, NewJob};
 use crate::kept::{self, Spend};
 use crate::read;
-use crate::served::{self, Answer, Execution, Finding, Review};
+use crate::reviews::Review;
+use crate::served::{self, Answer, Execution, Finding};
 use crate::store::NewReceipt;
 use crate::tenant::Tenant;
 use crate::write::{ReceiptRow, insert_receipt, refusal};
@@ -107,6 +108,13 @@ pub struct About {
     pub action: Option<String>,
     /// Whether a human's word is wanted.
     pub review: bool,
+    /// How many approvals it takes until it is not wanted any more.
+    pub wanted: u64,
+    /// What identifies the action together with the environment and the agent it was asked for.
+    pub subject: String,
+    /// The facts it was decided on, as JSON, where a reviewer has to see them. Those of older decisions on the same subject
+    /// are dropped when it is kept.
+    pub facts: Option<String>,
 }
 
 pub(crate) struct BundleRow {
@@ -210,30 +218,37 @@ fn put_run(transaction: &Transaction<'_>, tenant: &Tenant, run: &StepRun, at: i6
 
 fn put_decision(transaction: &Transaction<'_>, tenant: &Tenant, new: &Decision) -> rusqlite::Result<()> {
     let sql = format!(
-        "INSERT INTO decisions ({DECISION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+        "INSERT INTO decisions ({DECISION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
     );
     let about = &new.about;
-    transaction
-        .prepare_cached(&sql)?
-        .execute(params![
-            new.decision_id,
-            new.decided_at,
-            new.outcome,
-            new.fingerprint,
-            new.position.cast_signed(),
-            new.document,
-            tenant.as_str(),
-            about.agent,
-            about.class,
-            about.mode,
-            about.expires_at,
-            about.candidate,
-            about.action,
-            about.review,
-            new.allowed,
-            new.hash.as_ref().map(Sha256Digest::as_bytes),
-        ])
-        .map(drop)
+    transaction.prepare_cached(&sql)?.execute(params![
+        new.decision_id,
+        new.decided_at,
+        new.outcome,
+        new.fingerprint,
+        new.position.cast_signed(),
+        new.document,
+        tenant.as_str(),
+        about.agent,
+        about.class,
+        about.mode,
+        about.expires_at,
+        about.candidate,
+        about.action,
+        about.review,
+        new.allowed,
+        new.hash.as_ref().map(Sha256Digest::as_bytes),
+        about.subject,
+        about.wanted.cast_signed(),
+    ])?;
+    let sql = "DELETE FROM asked WHERE decision_id IN
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2)";
+    transaction.prepare_cached(sql)?.execute([tenant.as_str(), &about.subject])?;
+    if let Some(facts) = &about.facts {
+        let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
+        transaction.prepare_cached(sql)?.execute([&new.decision_id, facts])?;
+    }
+    Ok(())
 }
 
 pub(crate) fn step_run(
@@ -315,7 +330,9 @@ pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<
 }
 
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
-                                   class, mode, expires_at, candidate, action, review, allowed, hash";
+                                   class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
+/// How many columns [`DECISION`] has.
+pub(crate) const DECISION_COLUMNS: usize = 18;
 
 /// A row that begins with [`DECISION`], and whose it is.
 pub(crate) fn read_any_decision(row: &Row<'_>) -> rusqlite::Result<(Tenant, Decision)> {
@@ -340,6 +357,9 @@ pub(crate) fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
             candidate: row.get(11)?,
             action: row.get(12)?,
             review: row.get(13)?,
+            wanted: row.get::<_, i64>(17)?.cast_unsigned(),
+            subject: row.get(16)?,
+            facts: None,
         },
     })
 }

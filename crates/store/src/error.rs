@@ -138,8 +138,15 @@ pub enum StoreError {
     #[error("answer the request `{0}`: one with this key was answered meanwhile; send it again to get that answer")]
     Answered(String),
     /// The decision was reviewed before.
-    #[error("review the decision `{0}`: it was reviewed before, and a review stands")]
+    #[error(
+        "review the decision `{0}`: this reviewer has reviewed it before, and a review stands; let somebody else review it"
+    )]
     Reviewed(String),
+    /// The action was allowed when it was asked for again.
+    #[error(
+        "review the decision `{0}`: the decision `{1}` has allowed the action since, so there is nothing to review"
+    )]
+    AllowedSince(String, String),
     /// The text is not the beginning of a receipt's id.
     #[error("find receipts by `{0}`: write 4 to 32 hex digits of the receipt's id")]
     Prefix(String),

@@ -182,6 +182,13 @@ pub(crate) fn is_spent(connection: &Connection, tenant: &Tenant, spend: &Spend) 
     connection.prepare_cached(sql)?.query_row(values, |row| row.get(0))
 }
 
+/// What of the tenant spent a document.
+pub(crate) fn spent_by(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT spent_by FROM spent WHERE tenant = ?1 AND content = ?2";
+    let values = params![tenant.as_str(), spend.content.as_bytes()];
+    connection.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()
+}
+
 /// Whether another receipt stands in the place of this one: then that one alone can be spent.
 pub(crate) fn is_superseded(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM receipts WHERE content = ?1 AND tenant IN (?2, 'local') AND superseded_by IS NOT NULL";

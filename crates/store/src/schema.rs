@@ -35,7 +35,7 @@ enum Migration {
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. What stands here has run on files we no longer see: only ever add to the end.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -179,6 +179,40 @@ CREATE INDEX answers_by_time ON answers (answered_at);
     Migration::Step(migrate::to_tenants),
     Migration::Sql(
         "
+ALTER TABLE decisions ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN wanted INTEGER NOT NULL DEFAULT 1;
+UPDATE decisions SET subject = decision_id;
+CREATE INDEX decisions_by_subject ON decisions (tenant, subject, sequence);
+CREATE INDEX decisions_to_review ON decisions (tenant, sequence) WHERE review;
+CREATE TABLE asked (
+    decision_id TEXT PRIMARY KEY,
+    facts TEXT NOT NULL
+) STRICT;
+CREATE TABLE new_reviews (
+    sequence INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    decision_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    person TEXT NOT NULL,
+    role TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    note TEXT NOT NULL,
+    receipt_id TEXT,
+    reviewed_at INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    UNIQUE (tenant, decision_id, person, role)
+) STRICT;
+INSERT INTO new_reviews (tenant, decision_id, subject, reviewer, person, role, verdict, note, receipt_id, reviewed_at, until)
+    SELECT tenant, decision_id, decision_id, reviewer, reviewer, '', verdict, note, receipt_id, reviewed_at, reviewed_at
+    FROM reviews;
+DROP TABLE reviews;
+ALTER TABLE new_reviews RENAME TO reviews;
+CREATE INDEX reviews_by_subject ON reviews (tenant, subject);
+",
+    ),
+    Migration::Sql(
+        "
 CREATE TABLE awaited (
     tenant TEXT NOT NULL,
     decision_id TEXT NOT NULL,
@@ -202,7 +236,7 @@ CREATE TABLE probe (
     ),
 ];
 
-const KNOWN: i32 = 6;
+const KNOWN: i32 = 7;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.

@@ -1,12 +1,13 @@
-//! What a server keeps beside decisions: its answers, what was executed, what was found, and reviews.
+//! What a server keeps beside decisions: its answers, what was executed and what was found.
 
 use proofmark_receipt::Sha256Digest;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
 
-use crate::bundle::{Bundle, DECISION, Decision, MAX_LISTED, read_any_decision, read_decision};
+use crate::bundle::{Bundle, DECISION, DECISION_COLUMNS, Decision, MAX_LISTED, read_any_decision, read_decision};
 use crate::error::StoreError;
 use crate::page::{Cursor, MAX_PAGE};
+use crate::reviews;
 use crate::tenant::Tenant;
 
 /// What was answered to a request, under the key its client chose for it.
@@ -44,23 +45,6 @@ pub struct Finding {
     pub found_at: i64,
 }
 
-/// What a reviewer said of a decision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Review {
-    /// The decision.
-    pub decision_id: String,
-    /// `approved` or `denied`.
-    pub verdict: String,
-    /// Who reviewed it.
-    pub reviewer: String,
-    /// Why.
-    pub note: String,
-    /// The approval that was signed.
-    pub receipt_id: Option<String>,
-    /// When, in milliseconds after 1970-01-01T00:00:00Z.
-    pub reviewed_at: i64,
-}
-
 /// Which decisions to list. What is `None` does not narrow the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionsWanted {
@@ -70,7 +54,7 @@ pub struct DecisionsWanted {
     pub class: Option<String>,
     /// Only those this agent asked for.
     pub agent: Option<String>,
-    /// Only those for which a human's word is wanted and not given.
+    /// Only those that wait for a human's word: of each subject the newest, unless enough was said since.
     pub to_review: bool,
     /// Only those made at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
     pub since: Option<i64>,
@@ -114,12 +98,10 @@ pub(crate) fn refusal(
     {
         return Ok(Some(StoreError::Answered(new.key.clone())));
     }
-    if let Some(new) = &bundle.review
-        && review(connection, tenant, &new.decision_id)?.is_some()
-    {
-        return Ok(Some(StoreError::Reviewed(new.decision_id.clone())));
+    match &bundle.review {
+        Some(new) => reviews::refusal(connection, tenant, new),
+        None => Ok(None),
     }
-    Ok(None)
 }
 
 /// Writes this part of a bundle.
@@ -150,10 +132,7 @@ pub(crate) fn put(transaction: &Transaction<'_>, tenant: &Tenant, bundle: &Bundl
         }
     }
     if let Some(new) = &bundle.review {
-        let sql = format!("INSERT INTO reviews ({REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-        let values =
-            params![new.decision_id, tenant, new.verdict, new.reviewer, new.note, new.receipt_id, new.reviewed_at];
-        transaction.prepare_cached(&sql)?.execute(values)?;
+        reviews::put(transaction, tenant, new)?;
     }
     Ok(())
 }
@@ -182,21 +161,6 @@ pub(crate) fn denied(connection: &Connection, tenant: &Tenant, fingerprint: &str
                              WHERE fingerprint = ?1 AND +tenant = ?2 AND allowed), 0)";
     let count: i64 = connection.prepare_cached(sql)?.query_row([fingerprint, tenant.as_str()], |row| row.get(0))?;
     Ok(count.cast_unsigned())
-}
-
-pub(crate) fn review(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<Option<Review>> {
-    let sql = format!("SELECT {REVIEW} FROM reviews WHERE decision_id = ?1 AND tenant = ?2");
-    let read = |row: &Row<'_>| {
-        Ok(Review {
-            decision_id: row.get(0)?,
-            verdict: row.get(2)?,
-            reviewer: row.get(3)?,
-            note: row.get(4)?,
-            receipt_id: row.get(5)?,
-            reviewed_at: row.get(6)?,
-        })
-    };
-    connection.prepare_cached(&sql)?.query_row([decision_id, tenant.as_str()], read).optional()
 }
 
 /// Findings of one tenant or of all, newest first, each with its place and its tenant.
@@ -285,20 +249,19 @@ pub(crate) fn decisions(
     narrow("decided_at < ?", wanted.until.map(Value::Integer));
     narrow("sequence < ?", wanted.after.map(|after| Value::Integer(after.0)));
     if wanted.to_review {
-        conditions
-            .push("review AND NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.decision_id = decisions.decision_id)");
+        conditions.push(reviews::WAITS);
     }
     values.push(Value::Integer(one_more(limit)?));
     let conditions = conditions.join(" AND ");
     let sql = format!("SELECT {DECISION}, sequence FROM decisions WHERE {conditions} ORDER BY sequence DESC LIMIT ?");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params_from_iter(values), |row| Ok((row.get(16)?, read_decision(row)?)))?;
+    let rows =
+        statement.query_map(params_from_iter(values), |row| Ok((row.get(DECISION_COLUMNS)?, read_decision(row)?)))?;
     let (decisions, next) = page(rows.collect::<rusqlite::Result<_>>()?, limit);
     Ok(Decisions { decisions, next })
 }
 
 const FINDING: &str = "tenant, decision_id, code, message, found_at";
-const REVIEW: &str = "decision_id, tenant, verdict, reviewer, note, receipt_id, reviewed_at";
 
 /// One more than asked for is looked up: it tells whether there is a next page.
 fn one_more(limit: usize) -> rusqlite::Result<i64> {
@@ -400,7 +363,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         drop(kept(&home));
         let connection = Connection::open(home.path().join("store.db")).unwrap();
-        let before = "DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 5;";
+        let before = "DROP TABLE awaited; DROP TABLE probe; PRAGMA user_version = 6;";
         connection.execute_batch(before).unwrap();
         drop(connection);
         let store = Store::open(&home.path().join("store.db")).unwrap();

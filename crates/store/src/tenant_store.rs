@@ -9,7 +9,8 @@ use crate::jobs::{self, Change, KeptJob};
 use crate::kept::{self, KeptReceipt, Spend, Spent, Tally, TallyOf};
 use crate::page::{Cursor, Filter, Page};
 use crate::read;
-use crate::served::{self, Answer, Decisions, DecisionsWanted, Findings, Review};
+use crate::reviews::{self, Review};
+use crate::served::{self, Answer, Decisions, DecisionsWanted, Findings};
 use crate::store::{NewReceipt, Store};
 use crate::tenant::Tenant;
 use crate::write::{ReceiptRow, Write};
@@ -82,6 +83,15 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| kept::is_spent(connection, tenant, spend))
     }
 
+    /// What of this tenant used up a receipt that counts once: a run, the id of a decision, or who redeemed it. None where
+    /// nothing did, or only somebody else.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn spent_by(&self, spend: &Spend) -> Result<Option<String>, StoreError> {
+        self.read(|connection, tenant| kept::spent_by(connection, tenant, spend))
+    }
+
     /// Uses up a receipt that was read here, which counts once: of all who try, one succeeds. `at` is in milliseconds
     /// after 1970-01-01T00:00:00Z.
     ///
@@ -145,12 +155,45 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| served::findings(connection, tenant, limit, after))
     }
 
-    /// The review of a decision.
+    /// The reviews of a decision, the oldest first.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn review(&self, decision_id: &str) -> Result<Option<Review>, StoreError> {
-        self.read(|connection, tenant| served::review(connection, tenant, decision_id))
+    pub fn reviews(&self, decision_id: &str) -> Result<Vec<Review>, StoreError> {
+        self.read(|connection, tenant| reviews::reviews(connection, tenant, decision_id))
+    }
+
+    /// The denial of a subject ([`crate::About::subject`]) that has not ended `now`, in milliseconds after
+    /// 1970-01-01T00:00:00Z; of several the one that ends last.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn denial(&self, subject: &str, now: i64) -> Result<Option<Review>, StoreError> {
+        self.read(|connection, tenant| reviews::denial(connection, tenant, subject, now))
+    }
+
+    /// The id of the decision that allowed the subject of this one after it, if one did.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn allowed_since(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
+        self.read(|connection, tenant| reviews::allowed_since(connection, tenant, decision_id))
+    }
+
+    /// The facts a decision was made on, as JSON, where they are kept for its reviewers.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn facts(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
+        self.read(|connection, tenant| reviews::facts(connection, tenant, decision_id))
+    }
+
+    /// As [`TenantStore::facts`], of the newest decision on a subject ([`crate::About::subject`]).
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn newest_facts(&self, subject: &str) -> Result<Option<String>, StoreError> {
+        self.read(|connection, tenant| reviews::newest_facts(connection, tenant, subject))
     }
 
     /// The receipt with this id. Where several issuers gave one under it, the one that was issued here, else one whose

@@ -4,13 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, Decision, DecisionReceipt, Evidence, History, Moment, NotADecision, Policy,
-    Replay, Request, Ruling, admits, outputs_wanted,
+    Admission, Decision, DecisionReceipt, Denial, Evidence, History, Moment, NotADecision, Policy, ReceiptFact, Replay,
+    Request, Ruling, Subject, admits, outputs_wanted,
 };
-use proofmark_receipt::{ChainTip, Json, Receipt, SignError, SignerId, SigningKey, Timestamp};
-use proofmark_store::{
-    About, Bundle, Decision as Kept, NewReceipt, Review, Spend, Store, StoreError, Tenant, TenantStore,
-};
+use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
+use proofmark_store::{About, Bundle, Decision as Kept, Spend, Store, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::presented::{self, PresentedError};
@@ -31,6 +29,8 @@ pub struct Question<'a> {
     pub trusted: &'a [SignerId],
     /// Set when nobody waits for the decision any more: it is not kept then.
     pub stop: &'a AtomicBool,
+    /// The key decisions are signed with here: its word on who approved counts.
+    pub own: Option<SignerId>,
 }
 
 /// A decision and its receipt.
@@ -54,9 +54,6 @@ pub enum DecideError {
     /// The receipt can not be signed.
     #[error("sign the decision: {0}")]
     Sign(#[from] SignError),
-    /// Nothing can be approved.
-    #[error("approve: {0}")]
-    Approval(#[from] ApprovalError),
     /// What the store holds is no decision.
     #[error("read the decision `{id}` in the store: {error}")]
     Kept {
@@ -113,7 +110,7 @@ pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Resul
 pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
     let (now, ours) = (clock::now_in(store)?, store.of(&Tenant::LOCAL));
     let evidence = evidence(question, &ours, &now)?;
-    let history = history(question, &ours)?;
+    let history = history(question, &ours, &now)?;
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
@@ -129,52 +126,14 @@ pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Repl
             presented.push(presented::fact(&receipt, question.trusted, None)?);
         }
     }
+    // Its issuer vouched for reviewers when it was decided.
+    vouch(&mut presented, receipt.verify(question.trusted).signer);
     Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
-}
-
-/// Signs a reviewer's approval of the action a decision receipt is about, and keeps it.
-///
-/// # Errors
-/// [`DecideError`] when there is nothing to approve or it can not be kept.
-pub fn approve(
-    approval: Approval,
-    decision: &DecisionReceipt,
-    key: &SigningKey,
-    store: Option<&Store>,
-) -> Result<Receipt, DecideError> {
-    let note = approval.note.clone();
-    let now = store.map_or_else(|| Ok(clock::now()), clock::now_in)?;
-    let receipt = approval.draft(decision.document(), clock::receipt_id()?, now)?.sign(key)?;
-    let Some(store) = store else { return Ok(receipt) };
-    // It counts for the tenant whose decision it is.
-    let kept = store.all_tenants_decision(&decision.decision_id().to_string())?;
-    let of = store.of(&kept.as_ref().map_or(Tenant::LOCAL, |(tenant, _)| tenant.clone()));
-    let reviewed = kept.filter(|(_, kept)| kept.about.review);
-    let review = reviewed.map(|(_, kept)| Review {
-        decision_id: kept.decision_id,
-        verdict: "approved".to_owned(),
-        reviewer: key.signer().to_string(),
-        note,
-        receipt_id: Some(receipt.receipt_id().to_string()),
-        reviewed_at: receipt.verified_at().unix_millis(),
-    });
-    let bundle = |review| Bundle {
-        receipt: Some(NewReceipt::of(receipt.clone())),
-        review,
-        at: receipt.verified_at().unix_millis(),
-        ..Bundle::default()
-    };
-    // Where the decision is kept it waits for no more words.
-    match of.submit_bundle(bundle(review)).wait() {
-        Err(StoreError::Reviewed(_)) => of.submit_bundle(bundle(None)).wait()?,
-        answer => answer?,
-    }
-    Ok(receipt)
 }
 
 pub(crate) fn ask(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Decision, DecideError> {
     let evidence = evidence(question, store, now)?;
-    let history = history(question, store)?;
+    let history = history(question, store, now)?;
     let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
     // What takes few steps is decided before it is asked whether to stop.
@@ -192,7 +151,10 @@ pub(crate) fn bundle(
     let now = now.unix_millis();
     let decision_id = receipt.decision_id().to_string();
     let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
-    let asked = !Approval::roles_asked(receipt.document()).is_empty() || decision.ruling() == Ruling::HumanReview;
+    let missing = decision.approvals_missing();
+    let asked = missing > 0 || decision.ruling() == Ruling::HumanReview;
+    // What was denied waits for nobody until the denial ends.
+    let review = asked && !decision.allows() && decision.denial().is_none();
     let about = About {
         agent: agent.map(str::to_owned),
         class: request.action_class().map(str::to_owned),
@@ -200,7 +162,10 @@ pub(crate) fn bundle(
         expires_at: decision.expires_at().unix_millis(),
         candidate: None,
         action: request.facts().get("action").map(Json::to_text),
-        review: asked && !decision.allows(),
+        review,
+        wanted: missing.max(1),
+        subject: subject_key(&decision.fingerprint(), decision.subject()),
+        facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
     };
     let kept = Kept {
         decision_id: decision_id.clone(),
@@ -229,7 +194,11 @@ pub(crate) fn spend(spend: &proofmark_evidence::Spend) -> Option<Spend> {
 }
 
 /// The receipts presented, and those of the store that may count; of approvals those of the tenant's decisions.
-fn evidence(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Evidence, DecideError> {
+pub(crate) fn evidence(
+    question: &Question<'_>,
+    store: &TenantStore<'_>,
+    now: &Timestamp,
+) -> Result<Evidence, DecideError> {
     let mut facts = Vec::new();
     for folder in question.folders {
         for receipt in presented::receipts(folder)? {
@@ -238,13 +207,35 @@ fn evidence(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -
     }
     let outputs = outputs_wanted(question.policy, question.request, now);
     facts.extend(presented::kept(store, &outputs, question.trusted)?);
+    vouch(&mut facts, question.own);
     Ok(Evidence::new(facts))
 }
 
-/// How often the action was denied since it was allowed last.
-fn history(question: &Question<'_>, store: &TenantStore<'_>) -> Result<History, StoreError> {
-    let fingerprint = question.request.fingerprint(question.policy).to_string();
-    Ok(History { denied: store.denied(&fingerprint)? })
+/// The word of this signer on who approved counts, because the decision is its own.
+pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
+    for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
+        fact.vouched = fact.signer.is_some() && fact.signer == signer;
+    }
+}
+
+/// How often the action was denied since it was allowed last, and whether a human has denied it.
+fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<History, StoreError> {
+    let fingerprint = question.request.fingerprint(question.policy);
+    let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
+    let denial = denial.map(|review| Denial {
+        decision_id: review.decision_id,
+        reviewer: review.reviewer,
+        note: review.note,
+        until: Timestamp::from_unix_millis(review.until),
+    });
+    Ok(History { denied: store.denied(&fingerprint.to_string())?, denial })
+}
+
+/// What decisions on the same action, for the same agent in the same environment, have in common.
+pub(crate) fn subject_key(fingerprint: &Sha256Digest, subject: &Subject) -> String {
+    let mut key = Object::new();
+    Subject { action: *fingerprint, ..subject.clone() }.write(&mut key);
+    Sha256Digest::of(&Json::Object(key).canonical_vrf()).to_string()
 }
 
 pub(crate) fn read(kept: &Kept) -> Result<DecisionReceipt, DecideError> {

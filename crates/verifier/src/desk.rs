@@ -156,8 +156,14 @@ impl Desk {
 
     /// Decides, and hands the decision to the writer behind the one it is linked to.
     fn submit(&self, policy: &Policy, asked: &Asked<'_>) -> Result<(DecisionReceipt, u64, Pending), DecideError> {
-        let question =
-            Question { policy, request: asked.request, folders: &[], trusted: &self.trusted, stop: asked.stop };
+        let question = Question {
+            policy,
+            request: asked.request,
+            folders: &[],
+            trusted: &self.trusted,
+            own: Some(self.key.signer()),
+            stop: asked.stop,
+        };
         let (now, ours) = (clock::now_in(&self.store)?, self.store.of(asked.tenant));
         let decision = decide::ask(&question, &ours, &now)?;
         let id = clock::receipt_id()?;

@@ -43,8 +43,8 @@ pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_CLOCK_SKEW,
-    MAX_PAGE, NewReceipt, NotACursor, Page, Review, Spent, StepRun, Store, StoreError, Tally, TallyOf, Tenant,
-    TenantError, TenantStore,
+    MAX_PAGE, NewReceipt, NotACursor, Page, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, Tally, TallyOf,
+    Tenant, TenantError, TenantStore,
 };
 
 pub use accept::{
@@ -53,7 +53,7 @@ pub use accept::{
 pub use checked::{Checked, check_document};
 pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
-pub use decide::{DecideError, Decided, Question, approve, decide, replay, resume};
+pub use decide::{DecideError, Decided, Question, decide, replay, resume};
 pub use desk::{Asked, Desk, Replayable};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
@@ -66,7 +66,7 @@ pub use presented::PresentedError;
 pub use project::{ProjectError, ProjectRequest, project_request};
 pub use receive::Received;
 pub use reconcile::{Report, Reported};
-pub use review::{ReviewError, Word};
+pub use review::{ReviewError, Word, approve};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
 pub use taint::{TAINT_RULES, TaintRule, taint_labels};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_evidence::ReceiptFact;
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Json, Profile, Receipt, ReceiptError, SignerId, verify_receipt};
+use proofmark_receipt::{Profile, Receipt, ReceiptError, SignerId, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.
@@ -60,14 +60,23 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     Ok(all)
 }
 
-/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up.
+/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up. An approval
+/// is, too, once the action was allowed after the decision it is of: one decision is approved for one execution, however
+/// many approve it.
 pub(crate) fn fact(
     receipt: &Receipt,
     trusted: &[SignerId],
     store: Option<&TenantStore<'_>>,
 ) -> Result<ReceiptFact, StoreError> {
-    let spent = store.map(|store| store.is_spent(&Spend::of(receipt))).transpose()?.unwrap_or(false);
-    Ok(ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent))
+    let spend = Spend::of(receipt);
+    let spent = store.map(|store| store.is_spent(&spend)).transpose()?.unwrap_or(false);
+    let by = match (store, spent) {
+        (Some(store), true) => store.spent_by(&spend)?,
+        (Some(store), false) => of_decision(receipt).map(|id| store.allowed_since(id)).transpose()?.flatten(),
+        (None, _) => None,
+    };
+    let fact = ReceiptFact::new(receipt, &verify_receipt(receipt, Profile::Vrf, trusted), spent || by.is_some());
+    Ok(ReceiptFact { spent_by: by, ..fact })
 }
 
 /// The receipts of the store over one of these digests that may count for its tenant: its own, and those of the command
@@ -94,9 +103,13 @@ fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool
     if *store.tenant() == Tenant::LOCAL {
         return Ok(false);
     }
-    let approval = receipt.metadata().get("approval").and_then(Json::as_object);
-    let Some(decision) = approval.and_then(|approval| approval.get("decision_id")?.as_str()) else { return Ok(false) };
+    let Some(decision) = of_decision(receipt) else { return Ok(false) };
     Ok(store.decision(decision)?.is_none())
+}
+
+/// The decision an approval is of.
+fn of_decision(receipt: &Receipt) -> Option<&str> {
+    receipt.metadata().get("approval")?.as_object()?.get("decision_id")?.as_str()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {

@@ -1,9 +1,10 @@
 //! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
 
-use proofmark_evidence::{Comparison, Evidence, ReceiptFact, ReceiptKind, approval};
+use proofmark_evidence::{Binds, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
 use proofmark_predicate::{Budget, Predicate, Truth, Value};
-use proofmark_receipt::{Json, Sha256Digest, SignerId};
+use proofmark_receipt::{Json, Sha256Digest};
 
+use super::condition::bound;
 use super::{Change, MAX_CHANGES};
 use crate::judge::{MAX_DECISION_STEPS, World};
 use crate::moment::Moment;
@@ -11,6 +12,9 @@ use crate::policy::Policy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
 use crate::ruling::Ruling;
+
+/// Approvals, each with why it does not count.
+type Judged<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
 
 /// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,17 +90,18 @@ pub(super) fn all_hold(changes: &[Change], world: &World<'_>) -> bool {
 
 /// The facts of the request, and the documents presented with it.
 fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
-    let action = request.action_hash();
-    let usable = |fact: &ReceiptFact| {
-        let keys = fact.approval.as_ref().and_then(|approval| policy.role_keys(&approval.role));
-        approval::counts(keys, action, fact, &moment.now).is_ok()
-    };
-    let (approvals, receipts): (Vec<_>, Vec<_>) = evidence.documents().iter().partition(|fact| fact.approval.is_some());
-    let with = [
-        ("receipts", receipts.iter().map(|fact| receipt_value(fact)).collect::<Vec<_>>().into()),
-        ("approvals", approvals.iter().map(|fact| approval_value(fact, usable(fact))).collect::<Vec<_>>().into()),
-        ("approvers", approvers(approvals.into_iter().filter(|fact| usable(fact)))),
+    let subject = request.subject();
+    let judged =
+        Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)));
+    let receipts = evidence.documents().iter().filter(|fact| fact.approval.is_none());
+    let mut with = vec![
+        ("receipts".to_owned(), receipts.map(receipt_value).collect::<Vec<_>>().into()),
+        ("approvals".to_owned(), approvals(&judged).into()),
     ];
+    for (binds, judged) in &judged {
+        let usable = judged.iter().filter(|(_, refusal)| refusal.is_none()).map(|(fact, _)| *fact);
+        with.push((bound("approvers", *binds), approvers(&policy.roles, usable)));
+    }
     let facts = request.value_at(moment.now.as_str());
     let Value::Map(map) = &facts else { return facts };
     let own = map.entries().iter().filter_map(|(key, value)| match key {
@@ -128,21 +133,31 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
     .collect()
 }
 
-fn approval_value(fact: &ReceiptFact, usable: bool) -> Value {
-    let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
-    [("role", Value::from(role)), ("usable", Value::from(usable))].into_iter().collect()
+/// The approvals that were presented, each with whether it counts when so much binds it.
+fn approvals(judged: &[(Binds, Judged<'_>)]) -> Vec<Value> {
+    let Some((_, first)) = judged.first() else { return Vec::new() };
+    let value = |at: usize, fact: &ReceiptFact| {
+        let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
+        let usable = judged.iter().map(|(binds, judged)| {
+            let usable = judged.get(at).is_some_and(|(_, refusal)| refusal.is_none());
+            (bound("usable", *binds), Value::from(usable))
+        });
+        [("role".to_owned(), Value::from(role))].into_iter().chain(usable).collect()
+    };
+    first.iter().enumerate().map(|(at, (fact, _))| value(at, fact)).collect()
 }
 
 /// How many different reviewers have approved the action, by role.
-fn approvers<'a>(approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
-    let mut roles: Vec<(&str, Vec<Option<SignerId>>)> = Vec::new();
+fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
+    let mut spoken: Vec<(&str, Vec<Option<Person>>)> = Vec::new();
     for fact in approvals {
         let Some(approval) = &fact.approval else { continue };
-        match roles.iter_mut().find(|(role, _)| *role == approval.role) {
-            Some((_, signers)) if signers.contains(&fact.signer) => {}
-            Some((_, signers)) => signers.push(fact.signer),
-            None => roles.push((&approval.role, vec![fact.signer])),
+        let person = roles.person(fact);
+        match spoken.iter_mut().find(|(role, _)| *role == approval.role) {
+            Some((_, people)) if people.contains(&person) => {}
+            Some((_, people)) => people.push(person),
+            None => spoken.push((&approval.role, vec![person])),
         }
     }
-    roles.into_iter().map(|(role, signers)| (role, Value::from(signers.len() as i64))).collect()
+    spoken.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()
 }

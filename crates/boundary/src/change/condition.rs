@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+use proofmark_evidence::{Accepts, ApprovalDemand, Binds, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
 
 use super::Change;
 use super::suppose::{self, Op, Supposed, comes_to, condition_of};
@@ -215,18 +215,41 @@ fn receipt_test(rule: &ReceiptRule) -> String {
 }
 
 fn approval_words(demand: &ApprovalDemand) -> String {
+    let of = match (demand.binds.environment, demand.binds.agent) {
+        (true, true) => "exactly this action, for this agent in this environment",
+        (true, false) => "exactly this action in this environment",
+        (false, true) => "exactly this action for this agent",
+        (false, false) => "exactly this action",
+    };
     match (demand.count, demand.distinct) {
-        (1, _) => format!("One `{}` has approved exactly this action.", demand.role),
-        (count, true) => format!("{count} different reviewers have approved exactly this action as `{}`.", demand.role),
-        (count, false) => format!("There are {count} approvals of exactly this action as `{}`.", demand.role),
+        (1, _) => format!("One `{}` has approved {of}.", demand.role),
+        (count, true) => format!("{count} different reviewers have approved {of}, as `{}`.", demand.role),
+        (count, false) => format!("There are {count} approvals of {of}, as `{}`.", demand.role),
     }
+}
+
+/// What the facts about approvals are called that count when so much binds them.
+pub(super) fn bound(name: &str, binds: Binds) -> String {
+    let of = match (binds.environment, binds.agent) {
+        (true, true) => "",
+        (true, false) => "_in_environment",
+        (false, true) => "_for_agent",
+        (false, false) => "_of_action",
+    };
+    format!("{name}{of}")
 }
 
 fn approval_predicate(demand: &ApprovalDemand) -> String {
     let role = text(&demand.role);
     match demand.distinct {
-        true => format!("approvers.exists(role, count, role == {role} && count >= {})", demand.count),
-        false => format!("approvals.filter(a, a.usable && a.role == {role}).size() >= {}", demand.count),
+        true => {
+            let approvers = bound("approvers", demand.binds);
+            format!("{approvers}.exists(role, count, role == {role} && count >= {})", demand.count)
+        }
+        false => {
+            let usable = bound("usable", demand.binds);
+            format!("approvals.filter(a, a.{usable} && a.role == {role}).size() >= {}", demand.count)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use proofmark_evidence::{Condition, TextExpression};
 use super::MAX_CHANGES;
 use super::imply::implied;
 use super::solve::{Segment, is_changeable, places};
-use super::suppose::{Op, Supposed, comes_to, condition_of};
+use super::suppose::{Op, Supposed, approval_demand, comes_to, condition_of, demand, receipt_demand};
 use crate::judge::{Kind, RuleRef, World};
 use crate::policy::{Demand, Matching};
 
@@ -27,7 +27,9 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
     let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(world, op)).collect();
     let (mut all, mut guards) = (ops.to_vec(), Vec::new());
     // A guard may be fulfilled by other facts too, which other rules are about.
-    while let Some(at) = met.iter().position(|guard| shares(&guard.places, &touched)) {
+    while let Some(at) =
+        met.iter().position(|guard| shares(&guard.places, &touched) || is_new(world, &guard.op, witness))
+    {
         let guard = met.remove(at);
         if is_implied(world, &guard.op, &all)? {
             continue;
@@ -42,6 +44,15 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
         }
     }
     Some(guards)
+}
+
+/// Whether a guard asks for approvals that are there in the witness alone: others than those may be given.
+fn is_new(world: &World<'_>, guard: &Op, witness: &Supposed<'_>) -> bool {
+    let Op::Approval { source } = guard else { return false };
+    approval_demand(world.policy, *source).is_some_and(|demand| {
+        let (subject, now) = (witness.request.subject(), &world.moment.now);
+        demand.approvals(&world.policy.roles, &subject, world.evidence, now).counted.len() < demand.count
+    })
 }
 
 /// The rules that are met in the witness, in policy order.
@@ -86,12 +97,22 @@ fn places_of(world: &World<'_>, op: &Op) -> Vec<Vec<Segment>> {
             predicate.map_or_else(Vec::new, |predicate| places(predicate.tree()))
         }
         Op::Receipt { source } => {
-            let rule = super::suppose::demand(world.policy, *source, super::suppose::receipt_demand);
+            let rule = demand(world.policy, *source, receipt_demand);
             let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
             expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
         }
-        // An approval is of the whole action.
-        Op::Approval { .. } => ["args", "target"].map(|member| [name("action"), name(member)].concat()).to_vec(),
+        // An approval is of the whole action, and of what else binds it.
+        Op::Approval { source } => {
+            let binds = approval_demand(world.policy, *source).map(|demand| demand.binds);
+            let bound = [
+                ("action", "args", true),
+                ("action", "target", true),
+                ("agent", "environment", binds.is_none_or(|binds| binds.environment)),
+                ("agent", "id", binds.is_none_or(|binds| binds.agent)),
+            ];
+            let bound = bound.into_iter().filter(|(_, _, binds)| *binds);
+            bound.map(|(object, member, _)| [name(object), name(member)].concat()).collect()
+        }
         Op::Call { .. } => vec![name("calls")],
     };
     all.retain(|place| is_changeable(place));

@@ -128,7 +128,7 @@ fn op(policy: &Policy, finding: &Finding, way: Way) -> Option<Op> {
             Demand::Approval(_) => Op::Approval { source },
             Demand::ToolCall(_) => Op::Call { source },
         },
-        Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => return None,
+        Kind::Review | Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => return None,
     })
 }
 

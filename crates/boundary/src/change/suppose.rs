@@ -2,14 +2,15 @@
 
 use proofmark_evidence::approval::HUMAN_TIER;
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, ApprovalFact, CallStatus, Condition, Evidence, ReceiptFact, ReceiptKind, SignerDemand,
-    TextExpression,
+    Accepts, ApprovalDemand, ApprovalFact, CallStatus, Condition, Evidence, Person, ReceiptFact, ReceiptKind,
+    SignerDemand, TextExpression,
 };
 use proofmark_predicate::{Predicate, Truth};
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
 use super::search::Way;
 use super::solve::solve;
+use crate::cases::signs;
 use crate::evidence::FoundCall;
 use crate::judge::{Assumption, Kind, RuleRef, World};
 use crate::policy::{Demand, Policy, ReceiptRule, ToolCallDemand};
@@ -256,42 +257,52 @@ fn receipt(world: &World<'_>, request: &Request, rule: &ReceiptRule, documents: 
     })
 }
 
-/// Adds as many approvals as are missing, each by another reviewer.
+/// Adds as many approvals as are missing, each by another reviewer, of those who may speak beside who has spoken.
 fn approve(
     world: &World<'_>,
     request: &Request,
     demand: &ApprovalDemand,
     documents: &mut Vec<ReceiptFact>,
 ) -> Option<()> {
-    let (now, action) = (&world.moment.now, request.action_hash());
-    let evidence = Evidence::new(documents.clone());
-    let counted = demand.approvals(world.policy.role_keys(&demand.role), action, &evidence, now).counted;
-    let taken: Vec<_> = counted.iter().filter_map(|fact| fact.signer).collect();
-    let mut free = reviewers(world.policy, demand).filter(|key| !demand.distinct || !taken.contains(key));
-    for _ in counted.len()..demand.count {
-        let fact = ReceiptFact {
+    let (now, subject) = (&world.moment.now, request.subject());
+    let counted = |documents: &[ReceiptFact]| {
+        let evidence = Evidence::new(documents.to_vec());
+        demand.approvals(&world.policy.roles, &subject, &evidence, now).counted.len()
+    };
+    let mut there = counted(documents);
+    for person in reviewers(world.policy, demand) {
+        if there >= demand.count {
+            break;
+        }
+        world.budget.charge(documents.len() as u64 * STEPS_PER_VALUE).ok()?;
+        let (signer, reviewer) = signs(&person);
+        documents.push(ReceiptFact {
             kind: Some(ReceiptKind::Approval),
             tier: HUMAN_TIER,
-            output: action,
-            signer: Some(free.next()?),
+            output: subject.action,
+            signer: Some(signer),
             approval: Some(ApprovalFact {
                 role: demand.role.clone(),
-                action_hash: action,
+                subject: subject.clone(),
+                reviewer: Some(reviewer),
                 expires_at: Timestamp::from_unix_millis(now.unix_millis().saturating_add(APPROVED_FOR_MILLIS)),
             }),
             ..supposed(documents.len(), now)
-        };
-        documents.push(fact);
+        });
+        match counted(documents) {
+            more if more > there => there = more,
+            _ => drop(documents.pop()),
+        }
     }
-    Some(())
+    (there >= demand.count).then_some(())
 }
 
-/// Keys that may speak for the role: the pinned ones, else as many as it takes.
-fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = SignerId> + 'a> {
-    match policy.role_keys(&demand.role) {
-        Some(keys) if demand.distinct => Box::new(keys.iter().copied()),
-        Some(keys) => Box::new(keys.iter().copied().cycle()),
-        None => Box::new((1..=u8::MAX).map(|number| SignerId::from_bytes([number; 32]))),
+/// Who may speak in the role: the pinned people, else as many as it takes.
+fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
+    match policy.roles.members(&demand.role) {
+        Some(members) if demand.distinct => Box::new(members.iter().cloned()),
+        Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
+        None => Box::new((1..=u8::MAX).map(|number| Person::Key(SignerId::from_bytes([number; 32])))),
     }
 }
 
@@ -310,7 +321,7 @@ pub(super) fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Conditio
             Demand::Fact(condition) => Some(condition),
             Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
-        Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+        Kind::Review | Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
     }
 }
 

@@ -8,6 +8,22 @@ use super::rules;
 use crate::policy::{Boundary, Exemption, Matching, Otherwise, Unmatched};
 use crate::ruling::Ruling;
 
+/// What a human denied stays denied until the denial ends, whatever was approved before.
+pub(super) fn review(judge: &mut Judge<'_>) {
+    let Some(denial) = &judge.world.moment.history.denial else { return };
+    let source = RuleRef { kind: Kind::Review, boundary: 0, index: 0 };
+    let mut finding = whole(source, "review", "human_denied", &denial.note);
+    finding.blocks = Some(Ruling::TerminalBlock);
+    finding.reason = finding.reason.map(|reason| Reason {
+        detail: Some(format!(
+            "{} denied this action in the review of decision {}; the denial ends at {}.",
+            denial.reviewer, denial.decision_id, denial.until
+        )),
+        ..reason
+    });
+    judge.findings.push(finding);
+}
+
 /// An action of a class nobody declared is not one any rule was written for.
 pub(super) fn class(judge: &mut Judge<'_>) {
     let class = judge.world.request.action_class();

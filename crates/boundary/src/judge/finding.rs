@@ -30,6 +30,8 @@ pub struct Finding {
     pub(crate) next: Option<(Shared, Shared)>,
     /// Where facts are missing.
     pub(crate) missing: Vec<String>,
+    /// The role approvals are missing in, and how many.
+    pub(crate) missing_approvals: Option<(Shared, usize)>,
 }
 
 /// Whether a rule holds: a requirement is met, a denial does not apply, a warning has no cause.
@@ -73,6 +75,8 @@ pub(crate) struct RuleRef {
 /// The kinds of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
+    /// A human denied the action.
+    Review,
     Class,
     Match,
     When,
@@ -97,6 +101,7 @@ impl Finding {
             hard: false,
             next: None,
             missing: Vec::new(),
+            missing_approvals: None,
         }
     }
 }

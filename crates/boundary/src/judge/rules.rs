@@ -34,7 +34,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
     match truth {
         Truth::Unknown(missing) if !lifted => {
             let unknown = self::unknown(judge, source, boundary, &rule.at, &missing);
-            finding = Finding { evidence: finding.evidence, ..unknown };
+            finding = Finding { evidence: finding.evidence, missing_approvals: finding.missing_approvals, ..unknown };
         }
         Truth::True | Truth::Unknown(_) | Truth::False => {
             finding.reason = Some(reason(&rule.at, &rule.reason));
@@ -205,15 +205,14 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, rule: &ReceiptRule) -> 
 /// Whether enough approvals count; puts them among the evidence.
 fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -> bool {
     let world = judge.world;
-    let action = world.request.action_hash();
-    let keys = world.policy.role_keys(&demand.role);
-    let found = demand.approvals(keys, action, world.evidence, &world.moment.now);
+    let found = demand.approvals(&world.policy.roles, &world.request.subject(), world.evidence, &world.moment.now);
     let role = Shared::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
         finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
     }
     if !enough {
+        finding.missing_approvals = Some((role.clone(), demand.count.saturating_sub(found.counted.len())));
         name_refused(finding, Some(&role), &found.refused, false);
     }
     enough
@@ -284,7 +283,9 @@ fn no_digest(expression: &TextExpression, none: NoText) -> Met {
 fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
     match nearest {
         Some((fact, refusal)) => {
-            let detail = format!("The document {} {}.", fact.receipt_id, refusal.words());
+            let by = fact.spent_by.as_ref().filter(|_| refusal == Refusal::Spent);
+            let by = by.map_or(String::new(), |by| format!(", by {by}"));
+            let detail = format!("The document {} {}{by}.", fact.receipt_id, refusal.words());
             Met::No { cause: refusal.code(), detail: Some(detail) }
         }
         None => Met::No { cause: "absent", detail: Some(none) },

@@ -63,7 +63,7 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
                     "one receipt allows this action again and again for ever; write `single_use` or `max_age`";
                 warn(&rule.at, "receipt_without_end", message.to_owned());
             }
-            Demand::Approval(demand) if policy.role_keys(&demand.role).is_none() => {
+            Demand::Approval(demand) if policy.roles.members(&demand.role).is_none() => {
                 let message =
                     format!("any trusted signer can claim the role `{}`; pin its keys in `roles`", demand.role);
                 warn(&rule.at, "role_without_keys", message);
@@ -79,5 +79,5 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
 }
 
 fn too_few_keys(policy: &Policy, role: &str, count: usize) -> bool {
-    policy.role_keys(role).is_some_and(|keys| keys.len() < count)
+    policy.roles.members(role).is_some_and(|members| members.len() < count)
 }

@@ -2,14 +2,15 @@
 
 mod rule;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use proofmark_evidence::span;
+use proofmark_evidence::{Person, PersonError, Roles, span};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
-use proofmark_receipt::{Json, Sha256Digest, SignerId};
+use proofmark_receipt::{Json, Sha256Digest};
 
-use super::{Boundary, Exemption, Matcher, Mode, Otherwise, Policy, PolicyError, Repeat, Unmatched};
+use super::{Boundary, Demand, Exemption, Matcher, Mode, Otherwise, Policy, PolicyError, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
 
@@ -54,7 +55,7 @@ pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
         valid_for_millis: optional(&fields, "valid_for", span::read)?.unwrap_or(VALID_FOR_MILLIS),
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
-        roles: optional(&fields, "roles", roles)?.unwrap_or_default(),
+        roles: Roles { asked: asked(&boundaries), ..optional(&fields, "roles", roles)?.unwrap_or_default() },
         hash: Sha256Digest::of(&document.canonical_vrf()),
         boundaries,
         exemptions,
@@ -233,20 +234,33 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     field.items()?.into_iter().map(path).collect()
 }
 
-fn roles(field: &Field<'_>) -> Result<Vec<(String, Vec<SignerId>)>, DocumentError> {
+fn roles(field: &Field<'_>) -> Result<Roles, DocumentError> {
     let fields = field.fields()?;
-    fields.iter().map(|(name, field)| Ok((name.to_owned(), keys(&field)?))).collect()
+    let pinned = fields.iter().map(|(name, field)| Ok((name.to_owned(), members(&field)?)));
+    Ok(Roles { pinned: pinned.collect::<Result<_, DocumentError>>()?, asked: Vec::new() })
 }
 
-/// One or more public keys.
-fn keys(field: &Field<'_>) -> Result<Vec<SignerId>, DocumentError> {
+/// The roles that rules ask approvals of.
+fn asked(boundaries: &[Boundary]) -> Vec<String> {
+    let required = boundaries.iter().flat_map(|boundary| &boundary.require).filter_map(|rule| match &rule.demand {
+        Demand::Approval(demand) => Some(demand),
+        Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => None,
+    });
+    let lifting = boundaries.iter().flat_map(|boundary| &boundary.deny).filter_map(|rule| rule.unless.as_ref());
+    let roles: BTreeSet<_> = required.chain(lifting).map(|demand| demand.role.clone()).collect();
+    roles.into_iter().collect()
+}
+
+/// One or more people, by their keys or as callers of a server.
+fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
-    let key =
-        |field: Field<'_>| field.text()?.parse().map_err(|error| field.error(Cause::InvalidValue, format!("{error}")));
-    items.into_iter().map(key).collect()
+    let person = |field: Field<'_>| {
+        field.text()?.parse().map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()))
+    };
+    items.into_iter().map(person).collect()
 }
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {

@@ -93,6 +93,9 @@ fn fact_object(fact: &ReceiptFact) -> Object {
     object.insert("valid", fact.valid);
     object.insert("trust", fact.trust.as_str());
     object.insert("spent", fact.spent);
+    if let Some(by) = &fact.spent_by {
+        object.insert("spent_by", by.as_str());
+    }
     if fact.approval.is_none() {
         let word = |word: Option<&'static str>| word.map_or(Json::Null, Json::from);
         object.insert("kind", word(fact.kind.map(ReceiptKind::as_str)));
@@ -106,9 +109,13 @@ fn fact_object(fact: &ReceiptFact) -> Object {
     if let Some(approval) = &fact.approval {
         let mut said = Object::new();
         said.insert("role", approval.role.as_str());
-        said.insert("action_hash", approval.action_hash.to_string());
+        approval.subject.write(&mut said);
+        if let Some(reviewer) = &approval.reviewer {
+            said.insert("reviewer", reviewer.to_json());
+        }
         said.insert("expires_at", approval.expires_at.as_str());
         object.insert("approval", said);
+        object.insert("vouched", fact.vouched);
     }
     object
 }
@@ -148,6 +155,8 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         valid: flag("valid")?,
         trust: trust(text("trust")?)?,
         spent: flag("spent")?,
+        spent_by: text("spent_by").map(str::to_owned),
+        vouched: approval.is_some() && flag("vouched")?,
         approval,
     })
 }

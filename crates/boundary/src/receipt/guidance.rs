@@ -46,6 +46,7 @@ fn default_step(finding: &Finding) -> Object {
         (Kind::Match | Kind::When, _) | (Kind::Require | Kind::Deny, Some(Item::Fact { truth: "unknown", .. })) => {
             coded("supply_facts", "Supply the facts that are missing, then ask again.")
         }
+        (Kind::Review, _) => coded("heed_reviewer", "Do what the reviewer's note says, without this action."),
         (Kind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
         (Kind::Class | Kind::Unmatched, _) => {
             coded("go_on_without", "Go on towards the same goal without this action; no rule is about it.")
@@ -134,7 +135,7 @@ fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
     let missing = |finding: &&Finding| match finding.source.kind {
         Kind::Require => true,
         Kind::Match | Kind::When | Kind::Deny => finding.standing == Standing::Unknown,
-        Kind::Class | Kind::Warn | Kind::Unmatched | Kind::Repeat => false,
+        Kind::Review | Kind::Class | Kind::Warn | Kind::Unmatched | Kind::Repeat => false,
     };
     let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
     let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);

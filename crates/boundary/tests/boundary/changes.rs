@@ -46,6 +46,8 @@ fn rule() -> impl Strategy<Value = (bool, String)> {
         1 => Just((false, "{receipt: {any_suite: true, output: 'sha256(action.args.patch)', single_use: true}}".to_owned())),
         1 => Just((false, "{receipt: {any_suite: true, output: 'sha256(action.args.patch)', tier: 0, single_use: true}}".to_owned())),
         1 => Just((false, "{approval: {role: lead, count: 2}}".to_owned())),
+        1 => Just((false, "{approval: {role: lead, binds: [action]}}".to_owned())),
+        1 => Just((false, "{approval: {role: owner, binds: [action, agent], distinct: false}}".to_owned())),
         1 => Just((false, "{tool_call: {name: test, status: succeeded}}".to_owned())),
         1 => Just((false, "{tool_call: {name: test, status: succeeded, after: edit}}".to_owned())),
     ]
@@ -73,6 +75,12 @@ struct World {
     tested: bool,
     verified: bool,
     approvals: u8,
+    /// How many of the approvals were there first, of each role.
+    first_given: (u8, u8),
+    /// Approvals as `owner`, by the same people.
+    owners: u8,
+    /// The approvals that are there were given in another environment.
+    abroad: bool,
     /// A fact that is absent.
     absent: bool,
 }
@@ -84,12 +92,12 @@ prop_compose! {
         second in proptest::sample::select(&TEXTS[..]),
         number in proptest::sample::select(&NUMBERS[..]),
         (tested, verified, absent) in (any::<bool>(), any::<bool>(), proptest::bool::weighted(0.2)),
-        approvals in 0u8..3,
+        (approvals, owners, abroad) in (0u8..3, 0u8..2, proptest::bool::weighted(0.2)),
     ) -> World {
         let boundaries: Vec<_> =
             boundaries.iter().enumerate().map(|(number, text)| format!("  - id: b{number}\n    {text}\n")).collect();
         let policy = format!("version: 1\nrepeat: {{same_action_denied: 9, then: human_review}}\nboundaries:\n{}", boundaries.concat());
-        World { policy, first, second, number, tested, verified, approvals, absent }
+        World { policy, first, second, number, tested, verified, approvals, first_given: (approvals, owners), owners, abroad, absent }
     }
 }
 
@@ -109,7 +117,16 @@ impl World {
 
     fn documents(&self) -> Vec<ReceiptFact> {
         let verified = self.verified.then(|| receipt("r", "p"));
-        let approvals = (0..self.approvals).map(|number| approval(number + 1, "lead", &self.request()));
+        let given = |role: &str, number: u8, first: u8| {
+            let at = if number < first { "2026-03-01T11:30:00Z" } else { "2026-03-01T11:40:00Z" };
+            ReceiptFact { verified_at: at.parse().unwrap(), ..approval(number + 1, role, &self.request()) }
+        };
+        let leads = (0..self.approvals).map(|number| given("lead", number, self.first_given.0));
+        let owners = (0..self.owners).map(|number| given("owner", number, self.first_given.1));
+        let mut approvals: Vec<_> = leads.chain(owners).collect();
+        for approval in approvals.iter_mut().filter_map(|fact| fact.approval.as_mut()).filter(|_| self.abroad) {
+            approval.subject.environment = Some("abroad".to_owned());
+        }
         verified.into_iter().chain(approvals).collect()
     }
 
@@ -124,19 +141,24 @@ impl World {
         let facts =
             first.into_iter().flat_map(move |first| second.clone().into_iter().map(move |second| (first, second)));
         let facts = facts.flat_map(move |(first, second)| numbers.clone().map(move |number| (first, second, number)));
-        let documents = (self.approvals..3).flat_map(move |approvals| {
+        let approved = (self.approvals..3).flat_map(move |leads| (self.owners..3).map(move |owners| (leads, owners)));
+        let approved = approved.flat_map(|given| [(given, true), (given, false)]);
+        let approved = approved.filter(|(_, abroad)| *abroad <= self.abroad);
+        let documents = approved.flat_map(move |(given, abroad)| {
             [(true, true), (true, false), (false, true), (false, false)]
-                .map(move |(tested, verified)| (tested, verified, approvals))
+                .map(move |(tested, verified)| (tested, verified, (given, abroad)))
         });
         let documents = documents.filter(|(tested, verified, _)| tested >= &self.tested && verified >= &self.verified);
         facts.flat_map(move |(first, second, number)| {
-            documents.clone().map(move |(tested, verified, approvals)| World {
+            documents.clone().map(move |(tested, verified, ((approvals, owners), abroad))| World {
                 first,
                 second,
                 number,
                 tested,
                 verified,
                 approvals,
+                owners,
+                abroad,
                 absent,
                 ..self.clone()
             })

@@ -211,7 +211,7 @@ fn approvals_are_of_exactly_this_action_by_different_people() {
     let bad: Vec<(ReceiptFact, &str)> = vec![
         (approval(2, "manager", &patching("changed")), "other_output"),
         (approval(2, "intern", &action), "absent"),
-        (ReceiptFact { content: Sha256Digest::of(b"again"), ..one.clone() }, "absent"),
+        (ReceiptFact { content: Sha256Digest::of(b"again"), ..one.clone() }, "same_reviewer"),
         (second(|fact| fact.valid = false), "not_valid"),
         (second(|fact| fact.trust = Trust::Untrusted), "signer_not_trusted"),
         (second(|fact| fact.tier = 0), "other_tier"),

@@ -7,6 +7,7 @@
     reason = "tests may fail by panicking"
 )]
 
+mod approvals;
 mod bad_input;
 mod cases;
 mod changes;

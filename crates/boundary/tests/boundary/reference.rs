@@ -14,9 +14,10 @@ const SCHEMA: &str = include_str!("../../../../schemas/boundary.schema.json");
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, request, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
+    let [policy, request, reviewers, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
     let policy = Policy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
+    Policy::read(&yaml(reviewers)).unwrap();
     let cases = Cases::read(&yaml(cases)).unwrap();
     for case in &cases.cases {
         let result = case.run(&policy);

@@ -1,8 +1,8 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Ruling, admits, decide,
-    explain_decision, explain_policy, replay,
+    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Reviewer, Ruling, admits,
+    decide, explain_decision, explain_policy, replay,
 };
 use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
 
@@ -26,6 +26,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
 
     assert_eq!(Approval::roles_asked(first.document()), ["release-manager"]);
     let said = Approval {
+        reviewer: Reviewer::of_key(reviewer.signer()),
         role: "release-manager".to_owned(),
         note: "checked".to_owned(),
         expires_at: "2026-03-01T13:00:00Z".parse().unwrap(),
@@ -85,7 +86,7 @@ fn a_replay_says_where_it_differs() {
         other => panic!("{other:?}"),
     };
     let changed = crate::support::request(&REQUEST.replace("id: a1", "id: a2"));
-    assert_eq!(differences(replay(&receipt_of, &changed, &policy, &[])), ["binding.facts_hash"]);
+    assert_eq!(differences(replay(&receipt_of, &changed, &policy, &[])), ["binding.agent", "binding.facts_hash"]);
     let stricter = crate::support::policy(&POLICY.replace("max_age: 1h", "max_age: 10m"));
     assert!(differences(replay(&receipt_of, &request, &stricter, &[])).contains(&"binding.policy_hash".to_owned()));
     let forged = ReceiptFact { tier: 1, ..receipt("r", "diff") };
@@ -249,6 +250,7 @@ fn approvals_need_a_decision_a_role_a_note_and_time() {
     let decision = decide(&policy(POLICY), &request(REQUEST), &Evidence::default(), &moment(0));
     let receipt = DecisionReceipt::draft(&decision, &request(REQUEST), id(1), None);
     let said = |role: &str, note: &str, until: &str| Approval {
+        reviewer: Reviewer::of_key(crate::support::reviewer(2)),
         role: role.to_owned(),
         note: note.to_owned(),
         expires_at: until.parse().unwrap(),

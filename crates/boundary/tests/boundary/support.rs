@@ -20,7 +20,7 @@ pub(crate) fn request(text: &str) -> Request {
 }
 
 pub(crate) fn moment(denied: u64) -> Moment {
-    Moment { now: now(), history: History { denied } }
+    Moment { now: now(), history: History { denied, denial: None } }
 }
 
 pub(crate) fn now() -> Timestamp {
@@ -59,7 +59,8 @@ pub(crate) fn approval(number: u8, role: &str, of: &Request) -> ReceiptFact {
         signer: Some(reviewer(number)),
         approval: Some(ApprovalFact {
             role: role.to_owned(),
-            action_hash: of.action_hash(),
+            subject: of.subject(),
+            reviewer: None,
             expires_at: "2026-03-01T12:30:00Z".parse().unwrap(),
         }),
         ..receipt(&format!("approval {number} as {role}"), "")

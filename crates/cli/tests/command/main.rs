@@ -19,5 +19,6 @@ mod lint;
 mod output;
 mod project;
 mod receipt;
+mod reviews;
 mod run;
 mod verify;

@@ -11,6 +11,7 @@ mod findings;
 mod pages;
 mod receipts;
 mod requests;
+mod reviews;
 mod sdk;
 mod secrets;
 mod server;

@@ -5,6 +5,7 @@ mod broken;
 mod chains;
 mod crash;
 mod kept;
+mod reviews;
 mod samples;
 mod tenants;
 mod upgrade;

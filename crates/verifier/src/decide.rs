@@ -119,9 +119,7 @@ pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store)
 pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
     let mut presented = Vec::new();
     for folder in question.folders {
-        for receipt in presented::receipts(folder)? {
-            presented.push(presented::fact(&receipt, question.trusted, None)?);
-        }
+        presented.extend(presented::facts(&presented::receipts(folder)?, question.trusted, None)?);
     }
     Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
 }
@@ -223,9 +221,7 @@ pub(crate) fn spend(spend: &proofmark_evidence::Spend) -> Option<Spend> {
 fn evidence(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Evidence, DecideError> {
     let mut facts = Vec::new();
     for folder in question.folders {
-        for receipt in presented::receipts(folder)? {
-            facts.push(presented::fact(&receipt, question.trusted, Some(store))?);
-        }
+        facts.extend(presented::facts(&presented::receipts(folder)?, question.trusted, Some(store))?);
     }
     let outputs = outputs_wanted(question.policy, question.request, now);
     facts.extend(presented::kept(store, &outputs, question.trusted)?);

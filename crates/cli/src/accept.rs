@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
@@ -116,7 +116,14 @@ impl Accept {
 
 fn context(path: &Path) -> anyhow::Result<Json> {
     let bytes = input::read_limited(path, proofmark_receipt::json::MAX_BYTES as u64)?;
-    Json::parse(&bytes).with_context(|| format!("read the context `{}`", path.display()))
+    let reading = || format!("read the context `{}`", path.display());
+    let context = Json::parse(&bytes).with_context(reading)?;
+    if context.as_object().is_none() {
+        return Err(anyhow!("found {}; write an object", context.type_name())).with_context(reading);
+    }
+    // A number that conditions cannot hold would make all of the context unknown.
+    proofmark_verifier::evidence::facts::value(&context).with_context(reading)?;
+    Ok(context)
 }
 
 /// The exit code of a state.

@@ -38,6 +38,18 @@ impl From<&Verification> for Exit {
 
 /// Says on standard error why there is no answer.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    out::say(format_args!("error: failed to {error:#}"));
+    out::say(format_args!("error: failed to {}", words(error)));
     Exit::NoAnswer
+}
+
+/// An error and what caused it. An error that quotes its cause is not followed by it.
+fn words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words.push_str(": ");
+            words.push_str(&cause);
+        }
+    }
+    words
 }

@@ -49,6 +49,12 @@ impl Globs {
         self.0.iter().any(|glob| matches(glob, text))
     }
 
+    /// How many globs there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Whether a glob matches whatever the text is, so that even an absent one does.
     #[must_use]
     pub fn match_all(&self) -> bool {

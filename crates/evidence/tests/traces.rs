@@ -201,7 +201,13 @@ fn calls_end_as_their_form_says() {
         ),
         (r#"[{"name": "a"}]"#, CallStatus::Pending),
         (r#"[{"name": "a", "status": "succeeded"}]"#, CallStatus::Succeeded),
-        (r#"[{"tool": "a", "status": "ok", "error": "no"}]"#, CallStatus::Failed),
+        (r#"[{"tool": "a", "error": "no"}]"#, CallStatus::Failed),
+        (r#"[{"tool": "a", "status": "failed", "error": "no"}]"#, CallStatus::Failed),
+        (r#"[{"tool": "a", "status": "blocked", "error": "no"}]"#, CallStatus::Blocked),
+        // The two contradict each other, so it may have changed something.
+        (r#"[{"tool": "a", "status": "ok", "error": "no"}]"#, CallStatus::Doubtful),
+        (r#"[{"tool": "a", "status": "pending", "error": "no"}]"#, CallStatus::Doubtful),
+        (r#"[{"tool": "a", "result": "done", "error": ""}]"#, CallStatus::Succeeded),
         (
             r#"[{"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}, "startTimeUnixNano": "5", "endTimeUnixNano": "0"}]"#,
             CallStatus::Pending,

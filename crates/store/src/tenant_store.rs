@@ -92,6 +92,14 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| kept::spent_by(connection, tenant, spend))
     }
 
+    /// Whether another receipt stands in the place of this one, of the tenant or of the command line.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub fn is_superseded(&self, spend: &Spend) -> Result<bool, StoreError> {
+        self.read(|connection, tenant| kept::is_superseded(connection, tenant, spend))
+    }
+
     /// Uses up a receipt that was read here, which counts once: of all who try, one succeeds. `at` is in milliseconds
     /// after 1970-01-01T00:00:00Z.
     ///

@@ -391,10 +391,7 @@ fn receipts(
         None => Vec::new(),
     };
     presented.extend_from_slice(attempt.presented);
-    let mut facts = Vec::new();
-    for receipt in &presented {
-        facts.push(presented::fact(receipt, attempt.trusted, store)?);
-    }
+    let mut facts = presented::facts(&presented, attempt.trusted, store)?;
     if let Some(store) = store {
         facts.extend(presented::kept(store, outputs, attempt.trusted)?);
     }

@@ -122,9 +122,7 @@ pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store)
 pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
     let mut presented = Vec::new();
     for folder in question.folders {
-        for receipt in presented::receipts(folder)? {
-            presented.push(presented::fact(&receipt, question.trusted, None)?);
-        }
+        presented.extend(presented::facts(&presented::receipts(folder)?, question.trusted, None)?);
     }
     // Its issuer vouched for reviewers when it was decided.
     vouch(&mut presented, receipt.verify(question.trusted).signer);
@@ -201,9 +199,7 @@ pub(crate) fn evidence(
 ) -> Result<Evidence, DecideError> {
     let mut facts = Vec::new();
     for folder in question.folders {
-        for receipt in presented::receipts(folder)? {
-            facts.push(presented::fact(&receipt, question.trusted, Some(store))?);
-        }
+        facts.extend(presented::facts(&presented::receipts(folder)?, question.trusted, Some(store))?);
     }
     let outputs = outputs_wanted(question.policy, question.request, now);
     facts.extend(presented::kept(store, &outputs, question.trusted)?);

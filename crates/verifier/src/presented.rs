@@ -12,8 +12,8 @@ use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
 /// The most files of receipts one folder may hold.
 const MAX_FILES: usize = 1_000;
-/// The longest file of receipts, in bytes: one receipt, or one a line.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+/// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
+const MAX_FOLDER_BYTES: u64 = 64 << 20;
 
 /// Why presented receipts can not be read.
 #[derive(Debug, thiserror::Error)]
@@ -27,10 +27,14 @@ pub enum PresentedError {
         error: io::Error,
     },
     /// More than is read.
-    #[error("read the receipts in `{}`: it holds more than {MAX_FILES} files, or one is too long; name a smaller folder", .0.display())]
+    #[error(
+        "read the receipts in `{}`: it holds more than {MAX_FILES} files or {MAX_FOLDER_BYTES} bytes, or a receipt is longer than \
+         {MAX_BYTES} bytes; name a smaller folder",
+        .0.display()
+    )]
     TooMany(PathBuf),
     /// A file that holds something else.
-    #[error("read the receipt `{label}`: {error}; mend it, or take it out of the folder")]
+    #[error("read the receipt `{label}`: {error}; correct it, or take it out of the folder")]
     NoReceipt {
         /// The file, with the line of one of many.
         label: String,
@@ -58,6 +62,23 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
         }
     }
     Ok(all)
+}
+
+/// What is found out about presented receipts. Those that another supersedes are left out, as of those the store keeps:
+/// work that was run again counts for what it came to then.
+pub(crate) fn facts(
+    receipts: &[Receipt],
+    trusted: &[SignerId],
+    store: Option<&TenantStore<'_>>,
+) -> Result<Vec<ReceiptFact>, StoreError> {
+    let mut facts = Vec::new();
+    for receipt in receipts {
+        let superseded = store.map(|store| store.is_superseded(&Spend::of(receipt))).transpose()?.unwrap_or(false);
+        if !superseded {
+            facts.push(fact(receipt, trusted, store)?);
+        }
+    }
+    Ok(facts)
 }
 
 /// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up. An approval
@@ -115,13 +136,15 @@ fn of_decision(receipt: &Receipt) -> Option<&str> {
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
     let failed = |error| PresentedError::Io { path: folder.to_owned(), error };
     let mut found = Vec::new();
+    let mut bytes: u64 = 0;
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let kind = path.extension().and_then(|extension| extension.to_str());
         if path.is_file() && matches!(kind, Some("json" | "jsonl")) {
             let length = fs::metadata(&path).map_err(failed)?.len();
-            let longest = if kind == Some("json") { MAX_BYTES as u64 } else { MAX_FILE_BYTES };
-            if found.len() == MAX_FILES || length > longest {
+            let longest = if kind == Some("json") { MAX_BYTES as u64 } else { MAX_FOLDER_BYTES };
+            bytes = bytes.saturating_add(length);
+            if found.len() == MAX_FILES || length > longest || bytes > MAX_FOLDER_BYTES {
                 return Err(PresentedError::TooMany(folder.to_owned()));
             }
             found.push(path);
@@ -129,4 +152,65 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use proofmark_receipt::{Draft, Hashes, Object, Results, Sha256Digest, SigningKey, Verdict};
+    use proofmark_store::{Bundle, NewReceipt, Store};
+
+    use super::*;
+    use crate::clock;
+
+    fn receipt(verdict: Verdict) -> Receipt {
+        let digest = Sha256Digest::of(b"x");
+        let draft = Draft {
+            receipt_id: clock::receipt_id().unwrap(),
+            verified_at: clock::now(),
+            tier: 1,
+            verdict,
+            task: None,
+            results: Results::default(),
+            hashes: Hashes { specification: digest, output: digest, tests: Some(digest) },
+            metadata: Object::new(),
+        };
+        draft.sign(&SigningKey::from_seed([3; 32])).unwrap()
+    }
+
+    #[test]
+    fn a_superseded_receipt_is_no_evidence_presented_or_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store.db")).unwrap();
+        let ours = store.of(&Tenant::LOCAL);
+        let (older, newer) = (receipt(Verdict::Pass), receipt(Verdict::Fail));
+        let keep = |receipt: &Receipt, supersedes| {
+            let receipt = Some(NewReceipt::of(receipt.clone()));
+            ours.submit_bundle(Bundle { receipt, supersedes, ..Bundle::default() }).wait().unwrap();
+        };
+        let both = [older.clone(), newer.clone()];
+        keep(&older, None);
+        let verdicts = || {
+            let facts = facts(&both, &[], Some(&ours)).unwrap();
+            facts.iter().map(|fact| fact.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts(), [Verdict::Pass, Verdict::Fail]);
+        keep(&newer, Some(older.receipt_id()));
+        assert_eq!(verdicts(), [Verdict::Fail]);
+        let wanted = BTreeSet::from([older.hashes().output.to_string()]);
+        let kept = kept(&ours, &wanted, &[]).unwrap();
+        assert_eq!(kept.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
+        assert_eq!(facts(&both, &[], None).unwrap().len(), 2, "without a store nothing is known of it");
+    }
+
+    #[test]
+    fn a_folder_holds_no_more_than_its_limit_together() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.jsonl", "b.jsonl"] {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_len(MAX_FOLDER_BYTES / 2 + 1).unwrap();
+        }
+        assert!(matches!(receipts(folder.path()), Err(PresentedError::TooMany(_))));
+        fs::remove_file(folder.path().join("b.jsonl")).unwrap();
+        assert!(matches!(receipts(folder.path()), Err(PresentedError::NoReceipt { .. })));
+    }
 }

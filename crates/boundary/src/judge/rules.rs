@@ -1,9 +1,11 @@
 //! What is found for the rules of a boundary.
 
+use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{
     Accepts, ApprovalDemand, CallStatus, Condition, NoText, ReceiptFact, Refusal, TextExpression,
 };
 use proofmark_predicate::{Missing, Truth};
+use proofmark_receipt::Json;
 
 use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
@@ -11,8 +13,10 @@ use crate::evidence::{self, FoundCall, Item};
 use crate::policy::{Boundary, Demand, Deny, Otherwise, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 use crate::ruling::Ruling;
 
-/// Steps that matching the name of one call counts as.
+/// Steps that looking at one call counts as.
 const STEPS_PER_CALL: u64 = 16;
+/// Bytes of a call's name that one glob is matched against for one step.
+const NAME_BYTES_PER_STEP: u64 = 16;
 
 /// How a requirement stands.
 enum Met {
@@ -238,7 +242,7 @@ fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
 
 fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
     let calls = judge.world.request.calls().unwrap_or_default();
-    if let Err(failure) = judge.world.budget.charge(calls.len() as u64 * STEPS_PER_CALL) {
+    if let Err(failure) = judge.world.budget.charge(looking_for(demand, calls)) {
         return Met::Broken(failure.to_string());
     }
     let found = evidence::call(demand, judge.world.request);
@@ -249,6 +253,16 @@ fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) 
         FoundCall::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
         FoundCall::Unknown(missing) => Met::Unknown(missing.into_iter().take(MAX_MISSING).collect()),
     }
+}
+
+/// The steps that holding the name of every call against every glob counts as.
+fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
+    let globs = [Some(&demand.name), demand.before.as_ref(), demand.after.as_ref()];
+    let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
+    let name = |call: &Json| call.as_object().and_then(|call| call.get("tool")?.as_str()).map_or(0, str::len) as u64;
+    let bytes: u64 = calls.iter().map(name).sum();
+    let matching = (bytes / NAME_BYTES_PER_STEP).saturating_mul(globs);
+    (calls.len() as u64 * STEPS_PER_CALL).saturating_add(matching)
 }
 
 /// The call a demand asks for, in words.

@@ -72,6 +72,10 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
                 let message = format!("the role `{}` has fewer keys than approvals are asked for", demand.role);
                 warn(&rule.at, "too_few_keys", message);
             }
+            Demand::ToolCall(demand) if demand.status.is_none() => {
+                let message = "a call that failed, was blocked or never ended meets it too; write `status: succeeded`";
+                warn(&rule.at, "call_of_any_status", message.to_owned());
+            }
             Demand::Fact(_) | Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => {}
         }
     }

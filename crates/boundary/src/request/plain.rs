@@ -71,7 +71,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
 fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["tool", "args", "status", "class", "at"])?;
-    fields.need("tool", "name the tool that was called")?;
+    name_text(&fields.need("tool", "name the tool that was called")?)?;
     if let Some(status) = fields.get("status") {
         status.choice(&CallStatus::ALL.map(|status| (status.as_str(), ())))?;
     }

@@ -107,7 +107,8 @@ fn artifact(field: &Field<'_>) -> Result<Json, DocumentError> {
     Ok(Json::Object(fact))
 }
 
-/// The calls of the run without the pending one, which runtimes list as the last.
+/// The calls of the run without the pending one, which runtimes list as the last. A call that has ended is never that one:
+/// a policy may forbid to repeat it.
 fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
     let Some(field) = context.get("tool_calls_in_run").filter(there) else { return Ok(None) };
     let items = field.items()?;
@@ -116,11 +117,18 @@ fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
     let same = |item: &Field<'_>, name: &str| {
         item.json.as_object().and_then(|call| call.get(name)) == pending.and_then(|pending| pending.get(name))
     };
-    let exact = items.iter().rposition(|item| same(item, "raw_name") && same(item, "raw_args"));
-    let last = items.len().checked_sub(1).filter(|last| items.get(*last).is_some_and(|item| same(item, "raw_name")));
+    let may_be_pending = |item: &Field<'_>| has_not_ended(item) && same(item, "raw_name");
+    let exact = items.iter().rposition(|item| may_be_pending(item) && same(item, "raw_args"));
+    let last = items.len().checked_sub(1).filter(|last| items.get(*last).is_some_and(may_be_pending));
     let left_out = exact.or(last);
     let kept = items.iter().enumerate().filter(|(index, _)| Some(*index) != left_out);
     Ok(Some(kept.map(|(_, item)| call(item)).collect::<Result<_, _>>()?))
+}
+
+/// Whether nothing is said of how a call ended, or that it is pending.
+fn has_not_ended(call: &Field<'_>) -> bool {
+    let status = call.json.as_object().and_then(|call| call.get("status")).filter(|status| !status.is_null());
+    status.is_none_or(|status| status.as_str() == Some(CallStatus::Pending.as_str()))
 }
 
 fn call(field: &Field<'_>) -> Result<Json, DocumentError> {

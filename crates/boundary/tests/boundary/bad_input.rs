@@ -163,13 +163,22 @@ boundaries:
       - receipt: {specification: 'action.args.suite', output: 'sha256(action.args.patch)', single_use: true}
       - receipt: {specification: 'upstream.suite', output: 'sha256(action.args.patch)', single_use: true}
       - approval: {role: r}
+      - tool_call: {name: run_tests}
+      - tool_call: {name: run_tests, status: succeeded}
 unmatched: allow
 exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
 ";
     let codes: Vec<_> = Policy::read(&yaml(text)).unwrap().warnings().into_iter().map(|warning| warning.code).collect();
     assert_eq!(
         codes,
-        ["any_suite", "receipt_without_end", "specification_of_agent", "role_without_keys", "exempts_everything"]
+        [
+            "any_suite",
+            "receipt_without_end",
+            "specification_of_agent",
+            "role_without_keys",
+            "call_of_any_status",
+            "exempts_everything"
+        ]
     );
 }
 

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use proofmark_boundary::{
-    DecisionReceipt, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Ruling, decide, decide_until,
+    DecisionReceipt, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Request, Ruling, decide, decide_until,
 };
 use proofmark_receipt::ReceiptId;
 
-use crate::support::{approval, causes, codes, decided, moment, policy, receipt, request};
+use crate::support::{approval, causes, codes, decided, moment, policy, receipt, request, yaml};
 
 /// The policy of the reference, a little shortened.
 pub(crate) const POLICY: &str = r#"
@@ -317,6 +317,22 @@ boundaries:
     let decision = decided(&policy, &request, Vec::new());
     assert_eq!((decision.ruling(), codes(&decision)), (Ruling::LocalReplan, strings(&["policy_error"])));
     assert!(decision.must_not_retry_same_action());
+}
+
+#[test]
+fn matching_the_names_of_calls_counts_as_steps() {
+    let globs = (0..64).map(|number| format!("\"*{number}\"")).collect::<Vec<_>>().join(", ");
+    let policy = policy(&format!(
+        "version: 1\nboundaries:\n  - id: b\n    match: {{}}\n    require: [{{tool_call: {{name: [{globs}]}}}}]\n"
+    ));
+    let calls = |length: usize| {
+        let calls = vec![format!("{{\"tool\": \"{}\"}}", "x".repeat(length)); 2_000].join(",");
+        format!("{{\"action\": {{\"tool\": \"t\", \"class\": \"upload\"}}, \"calls\": [{calls}]}}")
+    };
+    assert_eq!(codes(&decided(&policy, &request(&calls(1)), Vec::new())), strings(&["missing_tool_call"]));
+    assert_eq!(codes(&decided(&policy, &request(&calls(4_096)), Vec::new())), strings(&["policy_error"]));
+    let refused = Request::read(&yaml(&calls(4_097))).unwrap_err().to_string();
+    assert!(refused.contains("calls[0].tool") && refused.contains("4096"), "{refused}");
 }
 
 #[test]

@@ -88,6 +88,30 @@ fn the_pending_call_is_no_call_of_the_run() {
 }
 
 #[test]
+fn a_call_that_ended_is_not_the_pending_one() {
+    let policy = policy(
+        r#"{version: 1, boundaries: [{id: once, match: {}, deny: [{when: 'calls.exists(c, c.tool == "update_ticket")',
+            reason: {code: repeated, message: "The ticket was updated before."}}]}]}"#,
+    );
+    let pending = r#""source": "s", "timestamp": "t3"}"#;
+    for (status, ruling) in [
+        ("", Ruling::Allow),
+        (r#", "status": null"#, Ruling::Allow),
+        (r#", "status": "pending""#, Ruling::Allow),
+        (r#", "status": "succeeded""#, Ruling::LocalReplan),
+        (r#", "status": "doubtful""#, Ruling::LocalReplan),
+        (r#", "status": "failed""#, Ruling::LocalReplan),
+    ] {
+        for next in ["", r#", {"raw_name": "read_file", "raw_args": {}}"#] {
+            let text = WIRE.replace(pending, &format!(r#""timestamp": "t3"{status}}}{next}"#));
+            let text = text.replace(r#""upstream_context""#, r#""ignored""#);
+            let request = Request::read(&wire(&text)).unwrap();
+            assert_eq!(decided(&policy, &request, Vec::new()).ruling(), ruling, "{status}{next}");
+        }
+    }
+}
+
+#[test]
 fn a_memory_write_has_no_class_on_the_wire() {
     let text = WIRE.replace(
         r#""boundary": "action_execute", "action_class": "record_mutation""#,

@@ -27,6 +27,33 @@ fn attempt(place: &Place, number: u32, run: &str, more: &[&str]) -> Done {
     place.run(&[&arguments[..], more].concat())
 }
 
+#[test]
+fn what_cannot_be_read_is_said_once() {
+    let place = Place::new();
+    let trace = place.file("trace.json", r#"[{"what": 1}]"#);
+    let damaged = place.run(&[
+        "accept",
+        &example("workflow.yaml"),
+        "--step",
+        "implement",
+        "--response",
+        &example("attempt1.md"),
+        "--trace",
+        &trace,
+    ]);
+    assert_eq!(damaged.code, 2, "{damaged:?}");
+    assert_eq!(damaged.stderr.matches("record [0]").count(), 1, "{damaged:?}");
+
+    for (context, named) in [("[1]", "write an object"), (r#"{"a": 1e6200}"#, "`a` holds `1e6200`")] {
+        let context = place.file("context.json", context);
+        let refused = attempt(&place, 1, "r", &["--context", &context]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.stderr.contains("read the context") && refused.stderr.contains(named), "{refused:?}");
+    }
+    let context = place.file("context.json", r#"{"a": 1}"#);
+    assert_eq!(attempt(&place, 1, "r", &["--context", &context]).code, 1);
+}
+
 fn member(done: &Done, name: &str) -> Json {
     let object = Json::parse(done.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
     object.as_object().unwrap().get(name).cloned().unwrap_or(Json::Null)

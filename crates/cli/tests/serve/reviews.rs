@@ -39,7 +39,7 @@ impl Office {
 
     fn review(&self, decision: &Json, reviewer: usize, word: &str) -> (u16, Json) {
         let path = format!("/v1/reviews/{}", text(decision, "decision_id"));
-        self.server.post(&path, &self.reviewers[reviewer], word)
+        self.server.post(&path, self.reviewers.get(reviewer).unwrap(), word)
     }
 
     fn waiting(&self) -> Vec<Json> {

@@ -99,7 +99,8 @@ fn reads_like_an_error(result: &Json) -> bool {
     }
 }
 
-fn says_something(error: &Json) -> bool {
+/// Whether what stands as an error is one: nothing, `false` and the empty text are not.
+pub(super) fn says_something(error: &Json) -> bool {
     match error {
         Json::Null | Json::Bool(false) => false,
         Json::String(text) => !text.is_empty(),

@@ -30,11 +30,13 @@ fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> 
     let arguments = outcome::arguments(field("args", "arguments").or_else(|| entry.get("input")));
     let index = calls.made(record, position, Made { id: None, name, arguments, at })?;
     let said = status(record, entry)?;
-    let error = entry.get("error").filter(|error| !matches!(error, Json::Null | Json::Bool(false)));
-    if let Some(error) = error {
+    if let Some(error) = entry.get("error").filter(|error| outcome::says_something(error)) {
         calls.end(index, position, Answer { result: Some(error.clone()), mark: Mark::Error });
-        // An error that is recorded outweighs a status that says otherwise.
-        return Ok(None);
+        return Ok(match said {
+            // What the tool printed as an error does not undo what the runtime saw succeed.
+            Some(CallStatus::Succeeded | CallStatus::Doubtful | CallStatus::Pending) => Some(CallStatus::Doubtful),
+            Some(CallStatus::Failed | CallStatus::Blocked) | None => said,
+        });
     }
     if let Some(result) = field("result", "output") {
         calls.end(index, position, Answer { result: Some(outcome::result(result)), mark: Mark::Unknown });

@@ -165,6 +165,7 @@ fn an_xml_report_that_is_no_answer_is_an_error() {
         (&suite(r#"tests="1" failures="1""#, ONE), "failures"),
         (&suite(r#"tests="1" errors="1""#, ONE), "errors"),
         (&suite(r#"tests="1" failures="0""#, FAILED), "failures"),
+        ("<testsuite tests='1' skipped='1'><testcase name='a'/></testsuite>", "skipped"),
         (&format!("<testsuites tests='2'><testsuite tests='1'>{ONE}</testsuite></testsuites>"), "contradicts itself"),
         ("<?xml version='1.0'?><html><testcase name='x'/></html>", "no JUnit XML"),
         (&format!("<testsuite>{ONE}</testsuite><testsuite>{ONE}</testsuite>"), "no XML"),
@@ -308,7 +309,10 @@ fn tap_that_is_no_answer_is_an_error() {
         ("1..0 # skipped all\n", "no tests"),
         ("1..1\nBail out! no database\n", "no database"),
         ("TAP version 13\n1..x\nok 1 - a\n", "no plan"),
-        ("TAP version 13\nok 1 - a\n  ---\n  duration_ms: 1\n1..1\n", "no plan"),
+        ("TAP version 13\nok 1 - a\n  ---\n  duration_ms: 1\n1..1\n", "no end"),
+        ("1..1\nok 1 - a\n  ---\n  duration_ms: 1\nnot ok 2 - b\n", "no end"),
+        ("1..1\nok 1 - a\n  ---\n  duration_ms: 1\n", "no end"),
+        ("1..1\n    Bail out! no disk\nok 1 - a\n", "no disk"),
         ("", "not TAP"),
         ("all is well\n", "not TAP"),
     ];
@@ -437,6 +441,35 @@ fn skipped_is_a_kind_and_not_a_word() {
     assert_eq!(skipped.results.errors, 1);
 }
 
+/// Runners say in several ways that a test did not run.
+#[test]
+fn a_test_of_an_xml_report_that_did_not_run_did_not_pass() {
+    for case in [
+        r#"<testcase name="a" status="notrun"/>"#,
+        r#"<testcase name="a" status="notrun" result="suppressed"/>"#,
+        r#"<testcase name="a" result="Skipped"/>"#,
+        r#"<testcase name="a" status="disabled"/>"#,
+        r#"<testcase name="a"><disabled/></testcase>"#,
+        r#"<testcase name="a"><ignored/></testcase>"#,
+    ] {
+        let judgment = junit(0, &suite("", &format!("{ONE}{case}")));
+        assert_eq!((judgment.verdict, judgment.results.errors), (Verdict::Partial, 1), "{case}");
+        assert!(said(&judgment)[1].2.starts_with("skipped"), "{:?}", said(&judgment));
+    }
+    for ran in [r#"<testcase name="a" status="run" result="completed"/>"#, r#"<testcase name="a" status="passed"/>"#] {
+        assert_eq!(junit(0, &suite("", ran)).verdict, Verdict::Pass, "{ran}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_outside_of_the_tests_of_a_suite_is_an_error() {
+    for outside in [r#"<error message="no database"/>"#, "<failure>no database</failure>"] {
+        let judgment = junit(1, &suite("", &format!("{ONE}{outside}")));
+        assert_eq!((judgment.verdict, judgment.results.errors), (Verdict::Partial, 1), "{outside}");
+        assert!(said(&judgment)[1].2.contains("no database"), "{:?}", said(&judgment));
+    }
+}
+
 /// Node reports a file that left before its tests as a test that passed.
 #[test]
 fn a_file_of_node_that_ran_no_tests_did_not_pass() {
@@ -456,6 +489,22 @@ fn a_file_of_node_that_ran_no_tests_did_not_pass() {
     assert_eq!(tap("a name", "    1..0\n").verdict, Verdict::Fail);
     let empty = "TAP version 13\nok 1 - empty\n  ---\n  type: 'suite'\n  ...\n1..1\n";
     assert_eq!(judge(NODE, ran(0, empty.as_bytes(), None)).verdict, Verdict::Fail);
+    let suite = |name: &str, indent: &str| {
+        format!("{indent}ok 1 - {name}\n{indent}  ---\n{indent}  type: 'suite'\n{indent}  ...\n")
+    };
+    for (inside, verdict) in [
+        (suite("inner", "    "), Verdict::Fail),
+        (format!("{}{}", suite("innermost", "        "), suite("inner", "    ")), Verdict::Fail),
+        ("    ok 1 - inner # SKIP\n".to_owned(), Verdict::Fail),
+        ("    not ok 1 - inner # TODO\n".to_owned(), Verdict::Fail),
+        ("        1..0\n    ok 1 - inner\n    1..1\n".to_owned(), Verdict::Fail),
+        ("    ok 1 - inner\n".to_owned(), Verdict::Pass),
+        (format!("{}    ok 2 - inner\n", suite("empty", "    ")), Verdict::Pass),
+        (format!("        ok 1 - innermost\n{}", suite("inner", "    ")), Verdict::Pass),
+    ] {
+        let report = format!("TAP version 13\n{inside}{}1..1\n", suite("outer", ""));
+        assert_eq!(judge(NODE, ran(0, report.as_bytes(), None)).verdict, verdict, "{report}");
+    }
     let command = ["node", "--test", "--test-reporter=junit"];
     let report = r#"<testsuites><testcase name="/tmp/project/a.test.js" classname="test"/></testsuites>"#;
     assert_eq!(judge(&command, ran(0, report.as_bytes(), None)).verdict, Verdict::Fail);

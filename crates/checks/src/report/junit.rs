@@ -12,6 +12,11 @@ const MAX_DEPTH: usize = 32;
 /// The most attributes one element may have: the reader compares each with every other.
 const MAX_ATTRIBUTES: usize = 32;
 
+/// The elements that say that a test did not run.
+const NOT_RUN: [&str; 3] = ["skipped", "disabled", "ignored"];
+/// What the attributes `status` and `result` say of such a test.
+const NOT_RUN_WORDS: [&str; 6] = ["notrun", "skipped", "disabled", "ignored", "suppressed", "pending"];
+
 const SUITES: [&str; 2] = ["testsuites", "testsuite"];
 
 pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
@@ -24,7 +29,17 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
         return Err(bad("the report is no JUnit XML: it begins with neither `testsuites` nor `testsuite`"));
     }
     root.descendants().filter(|node| is_suite(*node)).try_for_each(agrees)?;
-    Ok(root.descendants().filter(|node| node.has_tag_name("testcase")).map(reported).collect())
+    let cases = root.descendants().filter(|node| node.has_tag_name("testcase"));
+    let suites = root.descendants().filter(|node| is_suite(*node));
+    Ok(cases.map(reported).chain(suites.filter_map(broken)).collect())
+}
+
+/// What went wrong in a suite outside of its tests.
+fn broken(suite: Node<'_, '_>) -> Option<Reported> {
+    let error = suite.children().find(|child| child.has_tag_name("error") || child.has_tag_name("failure"))?;
+    let name = suite.attribute("name").unwrap_or_default().to_owned();
+    let (status, message) = (Status::Error, Some(said(error)));
+    Some(Reported { name, status, message, elapsed_ms: None, skipped: false, holds_tests: false })
 }
 
 fn is_suite(node: Node<'_, '_>) -> bool {
@@ -89,7 +104,9 @@ fn agrees(suite: Node<'_, '_>) -> Result<(), BadReport> {
     let least = if is_of_pytest(suite) && tests > 0 { tests.saturating_sub(errors).max(1) } else { tests };
     says(suite, "tests", tests, |said| (least..=most).contains(&said) && (tests > 0 || said == 0))?;
     says(suite, "failures", failures, |said| said == failures || said == with("failure"))?;
-    says(suite, "errors", errors, |said| said == errors || said == with("error"))
+    says(suite, "errors", errors, |said| said == errors || said == with("error"))?;
+    let skipped = cases().filter(|case| not_run(*case).is_some()).count();
+    says(suite, "skipped", skipped, |said| said <= skipped || is_of_pytest(suite))
 }
 
 fn is_of_pytest(suite: Node<'_, '_>) -> bool {
@@ -120,10 +137,20 @@ fn reported(case: Node<'_, '_>) -> Reported {
     let seconds: Option<f64> = part("time").parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
     let elapsed_ms = seconds.map(|seconds| (seconds * 1000.0) as u64);
     let mut test = Reported { name, status, message, elapsed_ms, skipped: false, holds_tests: false };
-    if let (Status::Pass, Some(skipped)) = (status, found("skipped")) {
-        test.skip(&said(skipped));
+    if let (Status::Pass, Some(why)) = (status, not_run(case)) {
+        test.skip(&why);
     }
     test
+}
+
+/// Why a test did not run, where it did not.
+fn not_run(case: Node<'_, '_>) -> Option<String> {
+    let element = case.children().find(|child| NOT_RUN.iter().any(|tag| child.has_tag_name(*tag)));
+    let word = || {
+        let words = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
+        words.map(str::to_ascii_lowercase).find(|word| NOT_RUN_WORDS.contains(&word.as_str()))
+    };
+    element.map(said).or_else(word)
 }
 
 fn said(node: Node<'_, '_>) -> String {

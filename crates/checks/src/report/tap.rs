@@ -13,6 +13,9 @@ pub(super) fn begins(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
     let mut reader = Reader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
+    if reader.block.is_some() {
+        return Err(bad(OPEN_BLOCK));
+    }
     let (planned, tests) = (reader.planned, reader.tests);
     match planned {
         None => Err(bad("the report is cut: it has no plan (`1..n`)")),
@@ -24,23 +27,30 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
     }
 }
 
+/// What is said of a block that hides the tests after it.
+const OPEN_BLOCK: &str = "the report is cut: the block of a test has no end (`...`)";
+
 #[derive(Default)]
 struct Reader {
     tests: Vec<Reported>,
     planned: Option<usize>,
     /// Whether the line before reported a test of the outermost level.
     after_test: bool,
-    /// What was reported inside of the test whose own line is still to come.
-    inside: Inside,
+    /// What was reported inside of the test whose own line is still to come, by how deep it stands.
+    levels: Vec<Level>,
     block: Option<Block>,
 }
 
-/// What an outermost test holds.
+/// The tests of one depth inside of a test.
 #[derive(Default)]
-struct Inside {
-    tests: bool,
-    /// A plan of no tests.
-    empty_plan: bool,
+struct Level {
+    indent: usize,
+    /// How many of them tested something, as far as is known.
+    tested: usize,
+    /// Whether the last of them holds tests.
+    last_holds_tests: bool,
+    /// Whether one of them, or the whole, is without tests.
+    empty: bool,
 }
 
 /// A block of YAML, which belongs to the test before it.
@@ -60,41 +70,115 @@ impl Reader {
         if let Some(block) = &mut self.block {
             match (trimmed, indent == block.indent) {
                 ("...", true) => self.block = None,
+                _ if indent < block.indent && reports(trimmed) => return Err(bad(OPEN_BLOCK)),
                 _ if block.of_outermost => {
                     self.tests.iter_mut().last().into_iter().for_each(|test| note(test, block, line))
                 }
+                _ if indent == block.indent && is_suite(trimmed) => self.inner_suite(),
                 _ => {}
             }
+        } else if trimmed == "---" && indent > 0 {
+            self.block = Some(Block { indent, of_outermost: after_test, in_message: false });
         } else if indent > 0 {
-            let block = || Block { indent, of_outermost: after_test, in_message: false };
-            self.block = (trimmed == "---").then(block);
-            self.inside.tests |= trimmed.starts_with("ok") || trimmed.starts_with("not ok");
-            self.inside.empty_plan |= plan(trimmed) == Some(0);
+            self.inner(trimmed, indent)?;
         } else {
             self.outermost(trimmed)?;
         }
         Ok(())
     }
 
-    fn outermost(&mut self, line: &str) -> Result<(), BadReport> {
-        if let Some(why) = line.strip_prefix("Bail out!") {
-            return Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>())));
+    /// A line inside of a test whose own line is still to come.
+    fn inner(&mut self, line: &str, indent: usize) -> Result<(), BadReport> {
+        gave_up(line)?;
+        if plan(line) == Some(0) {
+            self.level(indent).empty = true;
         }
+        let Some((_, rest)) = outcome(line) else { return Ok(()) };
+        let skipped = directive(rest).1.is_some();
+        let inside = self.inside(indent);
+        let level = self.level(indent);
+        level.last_holds_tests = inside.tested > 0;
+        match (skipped, inside.is_hollow()) {
+            (true, _) => {}
+            (false, true) => level.empty = true,
+            (false, false) => level.tested += 1,
+        }
+        Ok(())
+    }
+
+    /// The last inner test turns out to be a suite, which tests nothing by itself.
+    fn inner_suite(&mut self) {
+        if let Some(level) = self.levels.last_mut().filter(|level| !level.last_holds_tests && level.tested > 0) {
+            level.tested -= 1;
+            level.empty = true;
+        }
+    }
+
+    /// The level of this depth.
+    fn level(&mut self, indent: usize) -> &mut Level {
+        let mut level = self.levels.pop_if(|level| level.indent >= indent).unwrap_or_default();
+        level.indent = indent;
+        self.levels.push_mut(level)
+    }
+
+    /// Takes what is deeper than this, all of it together.
+    fn inside(&mut self, indent: usize) -> Level {
+        let kept = self.levels.iter().take_while(|level| level.indent <= indent).count();
+        self.levels.drain(kept..).fold(Level::default(), |all, level| Level {
+            tested: all.tested + level.tested,
+            empty: all.empty | level.empty,
+            ..all
+        })
+    }
+
+    fn outermost(&mut self, line: &str) -> Result<(), BadReport> {
+        gave_up(line)?;
         if let Some(count) = plan(line)
             && self.planned.replace(count).is_some()
         {
             return Err(bad("the report contradicts itself: it has two plans"));
         }
         let Some(mut test) = test(line, self.tests.len() + 1)? else { return Ok(()) };
-        let inside = std::mem::take(&mut self.inside);
-        test.holds_tests = inside.tests;
-        if inside.empty_plan && !inside.tests {
+        let inside = self.inside(0);
+        test.holds_tests = inside.tested > 0;
+        if inside.is_hollow() {
             no_tests(&mut test);
         }
         self.after_test = true;
         self.tests.push(test);
         Ok(())
     }
+}
+
+impl Level {
+    /// Whether a test that holds these holds none.
+    fn is_hollow(&self) -> bool {
+        self.empty && self.tested == 0
+    }
+}
+
+fn gave_up(line: &str) -> Result<(), BadReport> {
+    match line.strip_prefix("Bail out!") {
+        Some(why) => Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>()))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a line says something of the tests.
+fn reports(line: &str) -> bool {
+    outcome(line).is_some() || plan(line).is_some() || gave_up(line).is_err()
+}
+
+/// Whether a test passed, and the rest of its line; `None` where the line reports no test.
+fn outcome(line: &str) -> Option<(bool, &str)> {
+    let outcome = line.strip_prefix("not ok").map(|rest| (false, rest));
+    let outcome = outcome.or_else(|| line.strip_prefix("ok").map(|rest| (true, rest)));
+    outcome.filter(|(_, rest)| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Whether a line of a block is node's word for a `describe`.
+fn is_suite(line: &str) -> bool {
+    line.split_once(':').is_some_and(|(key, value)| key == "type" && value.trim().trim_matches(['\'', '"']) == "suite")
 }
 
 /// The number of tests in a line `1..n`, which a comment may follow.
@@ -104,14 +188,7 @@ fn plan(line: &str) -> Option<usize> {
 
 /// The test a line reports, which must have the number that is due where it has one.
 fn test(line: &str, due: usize) -> Result<Option<Reported>, BadReport> {
-    let (ok, rest) = match (line.strip_prefix("ok"), line.strip_prefix("not ok")) {
-        (Some(rest), _) => (true, rest),
-        (None, Some(rest)) => (false, rest),
-        (None, None) => return Ok(None),
-    };
-    if !(rest.is_empty() || rest.starts_with(' ')) {
-        return Ok(None);
-    }
+    let Some((ok, rest)) = outcome(line) else { return Ok(None) };
     let (described, directive) = directive(rest);
     let described = described.trim();
     let (number, name) = described.split_once(' ').unwrap_or((described, ""));
@@ -179,8 +256,7 @@ fn note(test: &mut Reported, block: &mut Block, line: &str) {
     let value = value.trim();
     match key {
         "duration_ms" => test.elapsed_ms = value.parse::<f64>().ok().map(|time| time.clamp(0.0, 1e12) as u64),
-        // Node's word for a `describe`.
-        "type" if value.trim_matches(['\'', '"']) == "suite" && !test.holds_tests => no_tests(test),
+        "type" if is_suite(trimmed) && !test.holds_tests => no_tests(test),
         "error" | "message" if test.message.is_none() && test.status == Status::Fail => {
             block.in_message = value.starts_with(['|', '>']);
             let said = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };

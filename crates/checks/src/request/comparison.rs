@@ -10,10 +10,31 @@ use crate::job::Language;
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 /// Operators that are none of those, though they hold their characters. `===` and `!==` ask no value.
 const OTHERS: [&str; 8] = [">>>", "===", "!==", "<<", ">>", "=>", "->", ":="];
-/// Functions that answer with the truth of what they are given.
-const TRUTHS: [&str; 4] = ["bool", "all", "any", "Boolean"];
-/// How many parentheses and such functions are looked through.
-const MAX_LAYERS: usize = 8;
+/// Functions whose answer shows the outcome of a comparison among their arguments.
+const CARRIERS: [&str; 20] = [
+    "bool",
+    "all",
+    "any",
+    "int",
+    "float",
+    "str",
+    "repr",
+    "abs",
+    "sum",
+    "min",
+    "max",
+    "list",
+    "tuple",
+    "set",
+    "frozenset",
+    "sorted",
+    "Boolean",
+    "Number",
+    "String",
+    "Set",
+];
+/// Words before a bracket that call nothing.
+const KEYWORDS: [&str; 11] = ["not", "and", "or", "in", "is", "if", "else", "await", "typeof", "void", "yield"];
 
 /// Refuses an expression whose value is that of a comparison.
 pub(super) fn refuse(field: &Field<'_>, language: Language) -> Result<(), RequestError> {
@@ -26,86 +47,51 @@ pub(super) fn refuse(field: &Field<'_>, language: Language) -> Result<(), Reques
     Err(field.error(Code::InvalidValue, message))
 }
 
-/// The comparison whose outcome is the value of the expression.
+/// The comparison whose outcome is the value of the expression, or a part of it.
 fn deciding(text: &str, language: Language) -> Option<&'static str> {
-    let mut text = text.trim();
-    for _ in 0..MAX_LAYERS {
-        if let Some(operator) = outermost(text, language) {
-            return Some(operator);
-        }
-        text = inside(text, language)?;
-    }
-    None
-}
-
-/// A comparison outside of all brackets.
-fn outermost(text: &str, language: Language) -> Option<&'static str> {
     let mut pieces = Pieces::of(text, language);
+    // For the text and each bracket open in it, whether the outcome of a comparison there reaches the value.
+    let mut reach = vec![true];
+    let mut before = "";
     while let Some(piece) = pieces.next() {
+        let reaches = reach.last().copied().unwrap_or(false);
         match piece {
-            _ if pieces.depth != 0 => {}
-            "in" => return Some("in"),
+            "(" | "[" | "{" => reach.push(reaches && shows(piece, before, pieces.follows_value)),
+            ")" | "]" | "}" => drop(reach.pop()),
             // What follows belongs to a function, or to a clause of a comprehension.
-            "lambda" | "for" | "=>" => return None,
-            _ => {
+            "lambda" | "for" | "=>" => reach.iter_mut().last().into_iter().for_each(|reaches| *reaches = false),
+            "in" if reaches => return Some("in"),
+            _ if reaches => {
                 if let Some(operator) = COMPARISONS.into_iter().find(|operator| *operator == piece) {
                     return Some(operator);
                 }
             }
+            _ => {}
         }
+        before = piece;
     }
     None
 }
 
-/// What is held by a pair of brackets around the whole, or by the call of a function of [`TRUTHS`]. Of a comprehension only
-/// the element counts.
-fn inside(text: &str, language: Language) -> Option<&str> {
-    let text = text.trim_start_matches('!').trim_start();
-    let text = text.strip_prefix("not").filter(|rest| !rest.starts_with(is_word)).unwrap_or(text).trim_start();
-    let argument = TRUTHS.iter().find_map(|name| text.strip_prefix(name)).map(str::trim_start);
-    let argument = argument.filter(|rest| rest.starts_with('('));
-    let held = bracketed(argument.unwrap_or(text), '(', ')', language)?;
-    let listed = argument.and_then(|_| bracketed(held.trim(), '[', ']', language));
-    Some(element(listed.unwrap_or(held), language).trim())
-}
-
-/// What stands between two brackets that are a pair around the whole text.
-fn bracketed(text: &str, open: char, close: char, language: Language) -> Option<&str> {
-    let held = text.strip_prefix(open)?.strip_suffix(close)?;
-    let mut pieces = Pieces::of(held, language);
-    while pieces.next().is_some() {
-        if pieces.depth < 0 {
-            return None;
-        }
-    }
-    Some(held)
-}
-
-/// A comprehension up to its first clause; the whole text where it is none.
-fn element(text: &str, language: Language) -> &str {
-    let mut pieces = Pieces::of(text, language);
-    while let Some(piece) = pieces.next() {
-        if pieces.depth == 0 && piece == "for" {
-            let end = text.len() - pieces.rest.len() - piece.len();
-            return text.get(..end).unwrap_or(text);
-        }
-    }
-    text
+/// Whether a bracket after the piece `before` shows what it holds: it groups, makes a list or the like, or holds the
+/// arguments of a function of [`CARRIERS`]. The arguments of other functions, subscripts and bodies do not show.
+fn shows(bracket: &str, before: &str, follows_value: bool) -> bool {
+    !follows_value || KEYWORDS.contains(&before) || (bracket == "(" && CARRIERS.contains(&before))
 }
 
 /// An expression in pieces: words, operators, other characters. Strings and comments are passed over.
 struct Pieces<'a> {
     rest: &'a str,
     language: Language,
-    /// How many brackets are open after the piece.
-    depth: i32,
     /// Whether the last piece ends a value, after which a slash divides.
     after_value: bool,
+    /// Whether the piece before the last one did.
+    follows_value: bool,
 }
 
 impl<'a> Pieces<'a> {
     fn of(text: &'a str, language: Language) -> Pieces<'a> {
-        Pieces { rest: text, language, depth: 0, after_value: false }
+        Pieces { rest: text, language, after_value: false, follows_value: false }
     }
 
     fn next(&mut self) -> Option<&'a str> {
@@ -115,11 +101,7 @@ impl<'a> Pieces<'a> {
             let first = text.chars().next()?;
             let Some(passed) = self.passed_over(first) else {
                 let piece = piece(text);
-                match first {
-                    '(' | '[' | '{' => self.depth += 1,
-                    ')' | ']' | '}' => self.depth -= 1,
-                    _ => {}
-                }
+                self.follows_value = self.after_value;
                 self.after_value = matches!(first, ')' | ']' | '}') || is_word(first);
                 self.rest = text.get(piece.len()..).unwrap_or_default();
                 return Some(piece);
@@ -205,6 +187,20 @@ mod tests {
             ("1 if f(7) == 49 else 0", "=="),
             ("f('=') == '='", "=="),
             ("f(7) # right\n == 49", "=="),
+            ("[f(7) == 49, f(8) == 64]", "=="),
+            ("[f(x) == x * x for x in range(3)]", "=="),
+            ("{f(x) == x * x for x in range(3)}", "=="),
+            ("{'a': f(7) == 49}", "=="),
+            ("[[1, (f(7) == 49,)]]", "=="),
+            ("int(f(7) == 49)", "=="),
+            ("str(f(7) == 49)", "=="),
+            ("sum(f(x) == x * x for x in range(5))", "=="),
+            ("max(f(7) == 49, False)", "=="),
+            ("+(f(7) == 49)", "=="),
+            ("(f(7) == 49) + 0", "=="),
+            ("(f(7) == 49) is True", "=="),
+            ("True and (f(7) == 49)", "=="),
+            ("'right' if (f(7) == 49) else 'wrong'", "=="),
         ];
         for (text, operator) in table {
             assert_eq!(deciding(text, Language::Python), Some(operator), "{text}");
@@ -216,6 +212,10 @@ mod tests {
             ("'a' in f(7)", "in"),
             ("f(/=/) != 1", "!="),
             ("/* a */ f(7) / 2 == 1", "=="),
+            ("[f(7) == 49]", "=="),
+            ("({a: f(7) == 49})", "=="),
+            ("Number(f(7) == 49)", "=="),
+            ("new Set([f(7) == 49])", "=="),
         ];
         for (text, operator) in table {
             assert_eq!(deciding(text, Language::JavaScript), Some(operator), "{text}");
@@ -244,6 +244,13 @@ mod tests {
             "inner(f)",
             "f(7) # == 49",
             "isinstance(f(7), int)",
+            "f(7)[1 == 1]",
+            "[f(7)[1 == 1]]",
+            "sorted(f(7), key=lambda x: x == 3)",
+            "list(filter(lambda x: x > 1, f(7)))",
+            "[x for x in f(7) if x > 1]",
+            "sum(x for x in f(7) if x in (1, 2))",
+            "['a == b', \"c in d\"]",
             "",
             "((((((((((((",
             ")(",
@@ -262,6 +269,8 @@ mod tests {
             "f(7) / 2 / 1",
             "x => x == 1",
             "f(/a == b/)",
+            "[f(7) === 49]",
+            "(function () { for (let i = 0; i < 3; i++) f(i); return f(7) })()",
         ];
         for text in table {
             assert_eq!(deciding(text, Language::JavaScript), None, "{text}");

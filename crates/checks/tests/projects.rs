@@ -38,7 +38,7 @@ fn the_command_and_the_request_say_where_the_results_are() {
     let (tap, junit) = (Report::Stdout(ReportForm::Tap), Report::Stdout(ReportForm::JUnit));
     let (pytest, node) = (Some(Runner::Pytest), Some(Runner::NodeTest));
     let own = || file(".proofmark-report.xml");
-    let table: [(&[&str], Value, _, Report); 18] = [
+    let table: [(&[&str], Value, _, Report); 21] = [
         (&["pytest"], json!({}), pytest, own()),
         (&["python3", "-m", "pytest", "-q"], json!({}), pytest, own()),
         (&["python3", "-X", "dev", "-Bm", "pytest"], json!({}), pytest, own()),
@@ -54,6 +54,9 @@ fn the_command_and_the_request_say_where_the_results_are() {
         (&["node", "--test", "--test-reporter", "junit"], json!({}), node, junit.clone()),
         (&["node", "--test", "--test-reporter=spec"], json!({"report": "r.tap"}), node, file("r.tap")),
         (&["node", "a.js"], json!({}), None, Report::ExitStatus),
+        (&["node", "a.js", "--test"], json!({}), None, Report::ExitStatus),
+        (&["node", "-e", "1", "--test"], json!({}), None, Report::ExitStatus),
+        (&["node", "--no-warnings", "--import", "./a.js", "--test", "b.js"], json!({}), node, tap.clone()),
         (&["bash", "a.sh"], json!({}), None, Report::ExitStatus),
         (&["bash", "a.sh"], json!({"report": "stdout:tap"}), None, tap),
         (&["bash", "a.sh"], json!({"report": "stdout:junit"}), None, junit),

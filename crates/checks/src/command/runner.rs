@@ -158,7 +158,7 @@ fn named_junit(arguments: &[String]) -> Option<Report> {
 }
 
 fn node(command: &Field<'_>, mut arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
-    if !arguments.iter().any(|word| word == "--test") {
+    if !runs_tests(&arguments) {
         return Ok(unknown(arguments, asked));
     }
     let reporters = values(&arguments, "--test-reporter");
@@ -180,6 +180,42 @@ fn node(command: &Field<'_>, mut arguments: Vec<String>, asked: Option<Report>) 
         }
     };
     Ok(Reporting { arguments, runner: Some(Runner::NodeTest), report })
+}
+
+/// Options of node that take the next word as their value.
+const NODE_VALUED: [&str; 17] = [
+    "-C",
+    "-r",
+    "--conditions",
+    "--env-file",
+    "--experimental-loader",
+    "--import",
+    "--loader",
+    "--max-old-space-size",
+    "--require",
+    "--stack-trace-limit",
+    "--test-concurrency",
+    "--test-name-pattern",
+    "--test-reporter",
+    "--test-reporter-destination",
+    "--test-shard",
+    "--test-skip-pattern",
+    "--test-timeout",
+];
+
+/// Whether `--test` is an option of node: behind the name of a script it is the script's, which may print what it likes.
+fn runs_tests(arguments: &[String]) -> bool {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--test" => return true,
+            "-e" | "--eval" | "-p" | "--print" => return false,
+            option if NODE_VALUED.contains(&option) => drop(words.next()),
+            option if option.starts_with('-') => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The values of an option, as `--option=value` and as `--option value`.

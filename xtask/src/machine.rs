@@ -21,11 +21,13 @@ pub(crate) fn require_component(subcommand: &str, component: &str) -> anyhow::Re
     Ok(())
 }
 
-/// Installs the runtimes that submissions are run with, and what fetches the clients of tests; says so where it may not or can not.
+/// Installs the runtimes that submissions are run with, what fetches the clients of tests, and the browser whose pages ask the
+/// server; says so where it may not or cannot.
 pub(crate) fn provide_runtimes() {
     provide("python3", &["python3", "python3-venv"]);
     provide("node", &["nodejs"]);
     provide("npx", &["npm"]);
+    provide("chromium", &["chromium"]);
 }
 
 /// What the tests import from Python, and the package that brings it.

@@ -136,5 +136,5 @@ fn a_page_from_another_port_approves_nothing() {
         assert!(done.load(Ordering::Relaxed), "the page did not run: {}", String::from_utf8_lossy(&shown.stderr));
     });
     let (_, decision) = server.get(&format!("/v1/decisions/{id}"), "");
-    assert_eq!(decision.as_object().unwrap().get("review").unwrap().to_text(), "null");
+    assert_eq!(decision.as_object().unwrap().get("reviews").unwrap().to_text(), "[]");
 }

@@ -118,7 +118,7 @@ impl Subject {
         })
     }
 
-    /// Writes the members that [`Subject::read`] reads.
+    /// Writes the hash of the action, the environment and the agent, as `binding` and `metadata.approval` hold them.
     pub fn write(&self, object: &mut Object) {
         let named = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
         object.insert("action_hash", self.action.to_string());

@@ -26,13 +26,16 @@ pub(super) enum Mark {
     Clear,
     /// It is set.
     Error,
+    /// It holds something else than true or false, so it says nothing of how the call ended.
+    Unreadable,
 }
 
 impl Mark {
     pub(super) fn from_flag(flag: Option<&Json>) -> Self {
-        match flag.and_then(Json::as_bool) {
-            Some(true) => Self::Error,
-            Some(false) | None => Self::Clear,
+        match flag {
+            None | Some(Json::Null | Json::Bool(false)) => Self::Clear,
+            Some(Json::Bool(true)) => Self::Error,
+            Some(Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_)) => Self::Unreadable,
         }
     }
 }
@@ -41,7 +44,7 @@ impl Mark {
 pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
     match (mark, result.is_some_and(reads_like_an_error)) {
         (Mark::Error, true | false) | (Mark::Unknown, true) => CallStatus::Failed,
-        (Mark::Clear, true) => CallStatus::Doubtful,
+        (Mark::Clear, true) | (Mark::Unreadable, true | false) => CallStatus::Doubtful,
         (Mark::Clear | Mark::Unknown, false) => CallStatus::Succeeded,
     }
 }
@@ -129,9 +132,22 @@ mod tests {
             (Mark::Clear, r#""Error: no seats""#, CallStatus::Doubtful),
             (Mark::Clear, r#""booked""#, CallStatus::Succeeded),
             (Mark::Error, r#""booked""#, CallStatus::Failed),
+            (Mark::Unreadable, r#""booked""#, CallStatus::Doubtful),
         ];
         for (mark, text, expected) in table {
             assert_eq!(status(mark, Some(&json(text))), expected, "{mark:?} {text}");
         }
+        let flags = [
+            ("true", Mark::Error),
+            ("false", Mark::Clear),
+            ("null", Mark::Clear),
+            (r#""true""#, Mark::Unreadable),
+            ("1", Mark::Unreadable),
+            ("{}", Mark::Unreadable),
+        ];
+        for (flag, mark) in flags {
+            assert_eq!(Mark::from_flag(Some(&json(flag))), mark, "{flag}");
+        }
+        assert_eq!(Mark::from_flag(None), Mark::Clear);
     }
 }

@@ -96,7 +96,7 @@ pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Resul
         match ours.submit_bundle(bundle).wait() {
             Ok(()) => return Ok(Decided { decision, receipt }),
             // Somebody decided or spent meanwhile: what is so now is asked anew.
-            Err(StoreError::DecisionMoved { .. } | StoreError::Spent(_)) => {}
+            Err(StoreError::DecisionMoved { .. } | StoreError::Spent(_) | StoreError::Superseded(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -192,7 +192,10 @@ impl Desk {
         }
         match error {
             // Somebody decided or spent meanwhile: what is so now is asked anew.
-            StoreError::DecisionMoved { .. } | StoreError::Spent(_) | StoreError::Answered(_) => Ok(()),
+            StoreError::DecisionMoved { .. }
+            | StoreError::Spent(_)
+            | StoreError::Superseded(_)
+            | StoreError::Answered(_) => Ok(()),
             error => Err(error.into()),
         }
     }

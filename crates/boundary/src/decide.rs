@@ -46,7 +46,7 @@ pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &
 /// As [`decide`], for as long as `stop` says no. It is asked every few thousand steps.
 ///
 /// # Errors
-/// [`StoppedError`] when it was stopped: there is no decision then.
+/// [`StoppedError`] when it was stopped: then nothing was decided.
 pub fn decide_until(
     policy: &Policy,
     request: &Request,
@@ -171,7 +171,7 @@ impl Decision {
         &self.changes.all
     }
 
-    /// What the changes are proven by: a request and documents with which it is an allow. `None` when there are no changes,
+    /// What the changes are proven by: a request and documents with which it is an allow. `None` without changes,
     /// or one is assumed.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {

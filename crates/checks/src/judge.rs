@@ -70,7 +70,7 @@ impl Request {
     /// As [`Request::judge`], for as long as `stop` says no. It is asked every few thousand steps.
     ///
     /// # Errors
-    /// [`StoppedError`] when it was stopped: there is no judgment then.
+    /// [`StoppedError`] when it was stopped: then nothing was judged.
     pub fn judge_until(
         &self,
         submission: Option<&Outcome>,

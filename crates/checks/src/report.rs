@@ -31,7 +31,7 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Makes it a test that tested nothing, which is no pass.
+    /// Makes it a test that tested nothing, which is not a pass.
     pub(crate) fn skip(&mut self, why: &str) {
         self.status = Status::Error;
         self.skipped = true;

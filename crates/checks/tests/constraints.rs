@@ -78,7 +78,7 @@ fn every_form_passes_fails_and_says_what_is_missing() {
         (r#"json_path:$.tags[*] == "math""#, PERSON, Fail, ""),
         ("json_path:$.age >= 18", "{}", Error, "leads to nothing"),
         ("json_path:$.age >= 18", "no", Error, "no JSON"),
-        ("json_path:$.name >= 18", PERSON, Error, "can not be compared"),
+        ("json_path:$.name >= 18", PERSON, Error, "cannot be compared"),
         ("length <= 4", "äöüß", Pass, ""),
         ("length <= 3", "äöüß", Fail, ""),
         ("length == 0", "", Pass, ""),

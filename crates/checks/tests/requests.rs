@@ -103,7 +103,7 @@ fn the_hashes_are_those_of_what_was_judged() {
     assert_eq!(test("", r#""name": "a", "input": "1", "expected_output": "1""#).unwrap().hashes.specification, of(""));
 }
 
-/// Whoever has the suite can make the digests again; whoever guesses at it cannot.
+/// Anyone who has the suite can compute the digests; guessing at the suite does not.
 #[test]
 fn a_salt_is_part_of_both_digests() {
     let request = |salt: &str, specification: &str| {

@@ -1,5 +1,5 @@
 //! Standard output and standard error. A command's exit code is its answer, so what becomes of its output changes it only
-//! one way: an answer that could not be written is no yes.
+//! one way: an answer that could not be written is not a yes.
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
@@ -58,7 +58,7 @@ pub(crate) fn unwritten(error: &anyhow::Error) {
     say(format_args!("error: failed to {error:#}"));
 }
 
-/// The exit code, once all is written that can be: a yes nobody could be told is no answer.
+/// The exit code, once all is written that can be: a yes that could not be written is not an answer.
 pub(crate) fn settle(exit: Exit) -> Exit {
     stdout().attempt(Write::flush);
     match (exit, UNWRITTEN.load(Ordering::Relaxed)) {

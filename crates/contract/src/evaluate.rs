@@ -127,7 +127,7 @@ pub fn evaluate(contract: &Contract, evidence: &Evidence<'_>) -> Judgment {
 /// As [`evaluate`], for as long as `stop` says no. It is asked every few thousand steps.
 ///
 /// # Errors
-/// [`StoppedError`] when it was stopped: there is no judgment then.
+/// [`StoppedError`] when it was stopped: then nothing was judged.
 pub fn evaluate_until(
     contract: &Contract,
     evidence: &Evidence<'_>,

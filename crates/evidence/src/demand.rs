@@ -165,7 +165,7 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
             "suite",
             "say what the work has to be held to: `suite` with a file or the digest that \
              `proofmark verify --suite-digest FILE` prints, `specification` with a digest, or `any_suite: true` where \
-             whoever asks may choose the tests",
+             the agent that asks may choose the tests",
         )),
         (Some(field), Some(_), _) | (Some(field), None, Some(_)) | (None, Some(field), Some(_)) => {
             let message = "write one of `suite`, `specification` and `any_suite`";

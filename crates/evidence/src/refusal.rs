@@ -32,7 +32,7 @@ pub enum Refusal {
     InTheFuture,
     /// It is too old.
     TooOld,
-    /// It is no longer good.
+    /// It has expired.
     Expired,
     /// It was given for another environment.
     OtherEnvironment,

@@ -50,7 +50,7 @@ fn descend<E>(
             }
             Some(_) | None => Ok(()),
         },
-        // What has another shape is refused by whoever reads the document.
+        // The reader of the document refuses any other shape.
         (_, _) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! A read-only view of a parsed expression, for whoever reasons about predicates without evaluating them.
+//! A read-only view of a parsed expression, for code that reasons about predicates without evaluating them.
 
 pub use crate::ast::{Function, MacroKind, Operator};
 use crate::ast::{Kind, Node};

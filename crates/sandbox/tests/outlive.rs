@@ -161,7 +161,7 @@ fn holds(pid: u32, wanted: &[u8]) -> bool {
 fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
     // Put together here, so that it is in this memory and not in the program.
     let secret: Vec<u8> = (0..32_u32).map(|at| b'a' + ((at * 7 + std::process::id()) % 26) as u8).collect();
-    assert!(holds(std::process::id(), &secret), "the test can not see memory");
+    assert!(holds(std::process::id(), &secret), "the test cannot see memory");
     leftovers::adopt_orphans();
     for level in levels() {
         for mode in ["stdio", "call", "call with disk", "command"] {

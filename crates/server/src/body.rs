@@ -99,7 +99,7 @@ fn unpack(bytes: &[u8], most: usize, room: &mut Share) -> Result<Vec<u8>, Proble
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
         let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
-            Problem::bad("invalid_gzip", format!("the body can not be unpacked ({error}); pack it again"))
+            Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error}); pack it again"))
         })?;
         match read {
             0 => return Ok(unpacked),

@@ -52,7 +52,7 @@ fn read(text: String) -> Result<String, Problem> {
     Ok(request.to_text())
 }
 
-/// The answer. A receipt that does not count is no payment's receipt either.
+/// The answer. A receipt that does not count is not sent as a payment's receipt either.
 fn told((receipt, evaluation): (Receipt, Evaluation)) -> Reply {
     let reply = Reply::from(evaluation.document);
     match evaluation.rejected {

@@ -99,7 +99,7 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
     Ok(answer.into())
 }
 
-/// Who reviews. Where there are no API keys it is whoever has this server's key.
+/// Who reviews. Without API keys it is the holder of this server's key.
 fn reviewer(call: &Call<'_>) -> Reviewer {
     let caller = &call.caller;
     let own = (caller.tenant == Tenant::LOCAL).then(|| call.desk.key().signer());

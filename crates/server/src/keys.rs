@@ -129,7 +129,7 @@ impl ApiKeys {
 }
 
 impl Caller {
-    /// Who calls where there are no keys: whoever uses the command line.
+    /// The caller where there are no keys: the user of the command line.
     pub(crate) fn local() -> Self {
         Self {
             id: Sender::LOCAL.id.to_owned(),

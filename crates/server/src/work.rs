@@ -127,7 +127,7 @@ pub(crate) async fn inside<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&bench)).await.map_err(|_| Problem::internal())
 }
 
-/// The name of a chain that a client may choose. It has no slash, so it is no chain of a step.
+/// The name of a chain that a client may choose. It has no slash, so it cannot be the chain of a step.
 pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     let name = name.unwrap_or(CHAIN);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');

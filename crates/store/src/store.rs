@@ -23,7 +23,7 @@ pub const MAX_CLOCK_SKEW: i64 = 60_000;
 
 /// Receipts on disk. Threads share it by reference; processes share its file.
 ///
-/// A tenant's rows are reached through [`Store::of`] alone. The verbs `all_tenants_…` are for whoever has the file, and for
+/// A tenant's rows are reached through [`Store::of`] alone. The verbs `all_tenants_…` are for the owner of the file, and for
 /// sweeps.
 pub struct Store {
     reader: Mutex<Connection>,

@@ -304,7 +304,7 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| jobs::job(connection, tenant, id))
     }
 
-    /// Cancels a job, whoever runs it; false where it has ended or there is none.
+    /// Cancels a job, in whichever process it runs; false where it has ended or there is none.
     ///
     /// # Errors
     /// Whatever keeps the store from being written.

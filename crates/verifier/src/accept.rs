@@ -55,7 +55,7 @@ pub struct Attempt<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Who sends an attempt. A run belongs to whoever began it, under its name.
+/// Who sends an attempt. A run belongs to the sender that began it, under its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'a> {
     /// The tenant.
@@ -67,7 +67,7 @@ pub struct Sender<'a> {
 }
 
 impl Sender<'static> {
-    /// Whoever uses the command line.
+    /// The user of the command line.
     pub const LOCAL: Self = Self { tenant: &LOCAL, id: "local", orchestrates: true };
 }
 
@@ -177,7 +177,7 @@ pub enum AcceptError {
         /// Who began it; empty where nobody recorded it.
         begun_by: String,
     },
-    /// Whoever is named began no such run.
+    /// The sender named began no such run.
     #[error(
         "judge an attempt in run `{run}`: `{begun_by}` began none of that name; name who did, or begin one of your own"
     )]

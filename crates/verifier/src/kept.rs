@@ -56,7 +56,7 @@ impl Desk {
         about: &Subject,
     ) -> Result<Option<(Receipt, Evaluation)>, StoreError> {
         let store = self.store.of(tenant);
-        // What came of the job is asked about, whoever brought what under its id.
+        // The question is what came of the job, whatever was brought under its id.
         let kept = store.job_receipt(id)?.map_or_else(|| store.receipt(id), |kept| Ok(Some(kept)))?;
         let Some(kept) = kept else { return Ok(None) };
         let request = store.request(id)?;

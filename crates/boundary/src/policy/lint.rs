@@ -46,7 +46,7 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
         if let Demand::Receipt(ReceiptRule { demand, .. }) = &rule.demand
             && demand.accepts == Accepts::AnySuite
         {
-            let message = "a receipt counts whatever the work was held to, so whoever asks for it can choose trivial \
+            let message = "a receipt counts whatever the work was held to, so the agent that asks for it can choose trivial \
                            tests; name the `suite`";
             warn(&rule.at, "any_suite", message.to_owned());
         }

@@ -76,7 +76,7 @@ fn callers_of_a_server_are_different_people() {
     let policy = policy(&approving("role: lead, count: 2"));
     let both = vec![vouched("ann", "lead", &action), vouched("bob", "lead", &action)];
     assert_eq!(decided(&policy, &action, both.clone()).ruling(), Ruling::Allow);
-    // A signer who is not the server gives one approval, whoever is named in it.
+    // A signer who is not the server gives one approval, no matter who is named in it.
     let unvouched = both.into_iter().map(|fact| ReceiptFact { vouched: false, ..fact }).collect();
     assert_eq!(causes(&decided(&policy, &action, unvouched)), ["same_reviewer"]);
     // The caller's own key makes one person of both ways to approve.

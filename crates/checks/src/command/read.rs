@@ -62,7 +62,7 @@ fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (
     let mut all = submitted;
     all.extend(own);
     if let Report::File(report) = report {
-        // What is there before the run is no report of it.
+        // A file that is there before the run is not a report of the run.
         let below =
             |path: &str| path.strip_prefix(report.as_str()).map(|rest| rest.is_empty() || rest.starts_with('/'));
         all.retain(|path, _| below(path) != Some(true));

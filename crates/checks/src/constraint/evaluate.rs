@@ -151,7 +151,7 @@ fn compare(
             Truth::False => return Ok(Met::No { actual: Some(node.to_text()), message: None }),
             Truth::Unknown(_) => {
                 let wanted = comparison.wanted.type_name();
-                return Ok(Met::Missing(format!("`{}` can not be compared with {wanted}", shown(&node.to_text()))));
+                return Ok(Met::Missing(format!("`{}` cannot be compared with {wanted}", shown(&node.to_text()))));
             }
         }
     }

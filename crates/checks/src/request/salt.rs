@@ -7,7 +7,7 @@ pub const MIN_SALT_CHARS: usize = 16;
 /// The most characters of a salt.
 pub const MAX_SALT_CHARS: usize = 256;
 
-/// Reads the salt, which stands where the fields of the suite do. It is part of what is hashed: whoever has the suite can
+/// Reads the salt, which stands where the fields of the suite do. It is part of what is hashed: anyone who has the suite can
 /// make the digests again, and nobody else can try suites until one has them.
 pub(super) fn read(verification: &Fields<'_>, reveal: Reveal) -> Result<Option<String>, RequestError> {
     let nested = verification.get("test_suite").map(|suite| suite.fields()).transpose()?;

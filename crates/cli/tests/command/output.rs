@@ -89,7 +89,7 @@ fn no_answer_is_better_for_being_unread() {
     for (arguments, due) in table {
         assert_eq!(code(&place, arguments, Stream::Null, Stream::Null), due, "{arguments:?}");
         for stdout in [Stream::Gone, Stream::Full, Stream::Closed] {
-            // A yes that could not be written is no answer; a reader that has gone has seen enough.
+            // A yes that could not be written is not an answer; a reader that has gone has seen enough.
             let due = if due == 0 && stdout == Stream::Full { 2 } else { due };
             assert_eq!(code(&place, arguments, stdout, Stream::Null), due, "{arguments:?} {stdout:?}");
             assert_eq!(code(&place, arguments, stdout, stdout), due, "{arguments:?} {stdout:?} twice");

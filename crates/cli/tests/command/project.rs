@@ -395,7 +395,7 @@ fn a_file_of_node_that_leaves_on_load_does_not_pass() {
 }
 
 #[test]
-fn the_fault_is_of_whoever_made_it() {
+fn the_fault_is_of_the_side_that_made_it() {
     let place = Place::new();
     let own = Json::parse(br#"{"run.sh": "true"}"#).unwrap();
     let tree = project(&[("run.sh/x", ""), ("a", "")], &["bash", "run.sh"], &[("files", own)]);

@@ -119,7 +119,7 @@ fn a_receipt_brought_under_a_jobs_id_is_not_the_jobs() {
 }
 
 #[test]
-fn a_run_is_of_whoever_began_it() {
+fn a_run_is_of_the_key_that_began_it() {
     let home = TempDir::new().unwrap();
     let keys = [("bot", "agent", "one"), ("eve", "agent", "one"), ("boss", "admin", "one")];
     let (server, [bot, eve, boss]) = served(&home, keys);

@@ -1,4 +1,4 @@
-//! Pages in a browser on this host, which must not ask what whoever is on this host may ask.
+//! Pages in a browser on this host, which may ask less than the programs of this host.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

@@ -190,7 +190,7 @@ fn a_copy_of_anothers_receipt_uses_up_nothing_of_it() {
     let receipt = verified(&server, &one);
     let id = text(&receipt, "receipt_id");
     let attempt = step(RESPONSE).replacen('{', &format!(r#"{{"receipts": [{}], "#, receipt.to_text()), 1);
-    // Whoever presents a copy of it uses up nothing of the one who owns it.
+    // Presenting a copy of it uses up nothing of its owner's.
     assert_eq!(server.post("/v1/steps/r1/implement/attempts", &two, &attempt).0, 200);
     assert_eq!(server.post("/v1/steps/r1/implement/attempts", &one, &attempt).0, 200);
     assert_eq!(server.post(&format!("/v1/receipts/{id}/redeem"), &one, "").0, 200);

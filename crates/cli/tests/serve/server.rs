@@ -217,3 +217,18 @@ pub(crate) fn sql(store: &Path, statement: &str) {
     let done = Command::new("python3").args(["-c", script]).arg(store).arg(statement).status().unwrap();
     assert!(done.success());
 }
+
+/// Another process that holds the database until its standard input ends.
+pub(crate) fn lock_store(home: &Path) -> Child {
+    let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
+                  store.execute('BEGIN EXCLUSIVE')\nprint('locked', flush=True)\nsys.stdin.read()";
+    let mut other = Command::new("python3")
+        .args(["-c", script])
+        .arg(home.join("proofmark.db"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    other.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+    other
+}

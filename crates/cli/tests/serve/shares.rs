@@ -2,13 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, NOTE, Server, answer, code, keys_file, new_key, text};
+use crate::server::{DECISIONS, NOTE, Server, answer, code, keys_file, lock_store, new_key, text};
 use crate::verifications::suite;
 
 /// A server with the keys of two tenants.
@@ -32,17 +31,8 @@ fn requests_of_one_tenant_leave_places_for_another() {
     let home = TempDir::new().unwrap();
     let (server, one, two) = of_two(&home);
     assert_eq!(server.post("/v1/decisions", &one, NOTE).0, 200);
-    // While another process has the database, whoever decides waits; who reads does not.
-    let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
-                  store.execute('BEGIN EXCLUSIVE')\nprint('locked', flush=True)\nsys.stdin.read()";
-    let mut other = Command::new("python3")
-        .args(["-c", script])
-        .arg(home.path().join("proofmark.db"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    other.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+    // While another process has the database, decisions wait and reads do not.
+    let mut other = lock_store(home.path());
     let mut asked: Vec<TcpStream> =
         (0..280).map(|number| begin(&server, DECISIONS, &one, &NOTE.replace("done", &number.to_string()))).collect();
     std::thread::sleep(Duration::from_millis(500));

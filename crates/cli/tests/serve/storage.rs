@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::server::{MAIL, NOTE, Server, code, listed, serve, sql, text};
+use crate::server::{MAIL, NOTE, Server, code, listed, lock_store, serve, sql, text};
 
 /// A small file system of its own, unmounted when it is dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -99,17 +99,7 @@ fn a_database_another_process_locks_is_said() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path(), &[]);
     assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
-    let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
-                  store.execute('BEGIN EXCLUSIVE')\nprint('locked', flush=True)\nsys.stdin.read()";
-    let mut other = Command::new("python3")
-        .args(["-c", script])
-        .arg(home.path().join("proofmark.db"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = [0; 6];
-    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let mut other = lock_store(home.path());
     let (status, problem) = server.post("/v1/decisions", "", MAIL);
     assert_eq!((status, code(&problem).as_str()), (503, "store_unavailable"));
     server.said("another process keeps it locked");

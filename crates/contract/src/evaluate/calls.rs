@@ -359,7 +359,7 @@ fn calls_named<'a>(name: &str, verification: &Verification, rules: &[LookedRule<
     match pairs.find(|(rule, _)| rule.id == name) {
         Some((_, looked)) => Named { sure: looked.fitting.clone(), possible: looked.possible.clone() },
         None => {
-            // A failed call is no call to come after, and may still have done a part of what comes too late.
+            // A failed call is not one to come after, and may still have done a part of what comes too late.
             let of_tool = |call: &&Call| glob::matches(name, &call.tool) && call.status != CallStatus::Blocked;
             let (sure, possible) = calls.iter().filter(of_tool).partition(|call| call.status == CallStatus::Succeeded);
             Named { sure, possible }

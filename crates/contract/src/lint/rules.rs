@@ -169,7 +169,8 @@ fn anonymous_receipt(rule: &ReceiptRule) -> ReceiptRule {
 }
 
 fn any_suite(path: String) -> Finding {
-    let message = "a receipt counts whatever the work was held to, so whoever asks for it can choose trivial tests";
+    let message =
+        "a receipt counts whatever the work was held to, so the agent that asks for it can choose trivial tests";
     let mend = "name the `suite`, or an exact `specification`";
     Finding::warning("any-suite", path, message.to_owned(), mend)
 }

@@ -1,6 +1,6 @@
 //! Which calls are worked on, by the ids that clients give them.
 //!
-//! The protocol's library sends answers by these ids alone. Of two calls with one id it would answer one, and whoever sent
+//! The protocol's library sends answers by these ids alone. Of two calls with one id it would answer one, and the client that sent
 //! the other would wait without end: the second is refused.
 
 use std::collections::HashSet;

@@ -69,7 +69,7 @@ fn a_document_is_spent_by_its_content_and_for_its_tenant() {
     assert_eq!(spend(&ours, &shared), Err(StoreError::Spent(id(0, 2))));
     assert!(ours.receipt(&id(0, 2)).unwrap().unwrap().spent && a.receipt(&id(0, 2)).unwrap().unwrap().spent);
 
-    // The signature is no part of the content: another spelling of it is the same document.
+    // The signature is not part of the content: another spelling of it is the same document.
     let signer = format!("\"signer_id\":\"{}\"", SigningKey::from_seed([7; 32]).signer());
     let respelt = real.to_text().replace(&signer, "\"signer_id\":\"respelt\"");
     assert_eq!(spend(&a, &Receipt::parse(respelt.as_bytes()).unwrap()), Err(StoreError::Spent(id(0, 1))));

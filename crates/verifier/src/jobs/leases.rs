@@ -90,7 +90,7 @@ impl Room {
         if self.is_live(id) {
             return;
         }
-        // What has just ended is no row of ours any more; where the store fails the row stays ours, and is tried again.
+        // The row of a job that has just ended is not ours any more; where the store fails the row stays ours, and is tried again.
         let Ok(Some(row)) = self.waiting_row(tenant, id) else { return };
         let request = Request::read(row.job.request.as_bytes(), Format::Json, None);
         let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));

@@ -516,7 +516,7 @@ def issuer_rejects():
         yield case(f"issuer_key_{name}", "comparing keys, not what is written", sign(respelt), mismatch)
         yield case(f"issuer_key_{name}_in_jcs", "comparing keys, not what is written", sign(respelt), mismatch, profile="jcs")
     for name, issuer in {"a_number": Number("1"), "null": None, "unreadable": "me"}.items():
-        yield case(f"issuer_key_{name}", "ignoring what it can not read", sign(changed(body(), "metadata", "issuer_key", issuer)), mismatch)
+        yield case(f"issuer_key_{name}", "ignoring what it cannot read", sign(changed(body(), "metadata", "issuer_key", issuer)), mismatch)
 
 
 def receipt_cases():

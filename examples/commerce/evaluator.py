@@ -16,7 +16,7 @@ PROOFMARK = os.environ.get("PROOFMARK", "proofmark")
 
 
 def evaluation(job):
-    """What Proofmark answers about the delivery of a job; None where it can not be asked."""
+    """What Proofmark answers about the delivery of a job; None where it cannot be asked."""
     document = {"job_id": job.id, "requirements": job.requirement, "deliverable": job.get_deliverable()}
     done = subprocess.run(
         [PROOFMARK, "acp", "evaluate", "-", "--json"], input=json.dumps(document).encode(), capture_output=True

@@ -4,12 +4,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use proofmark_boundary::DecisionReceipt;
-use proofmark_receipt::{Answer, Receipt};
+use proofmark_receipt::{SignatureStatus, Receipt};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(decision) = DecisionReceipt::parse(bytes) else { return };
     assert!(Receipt::parse(bytes).is_err());
     let answer = decision.verify(&[]).answer;
-    assert_eq!(answer.cause().is_none(), answer == Answer::Valid);
+    assert_eq!(answer.cause().is_none(), answer == SignatureStatus::Valid);
     assert_eq!(DecisionReceipt::parse(decision.to_text().as_bytes()), Ok(decision));
 });

@@ -43,7 +43,7 @@ const PACKAGES: [(&str, &str); 7] = [
 
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
-/// `None`, with a message, where it can not be had: the tests that need it skip, as do those of a package that is missing.
+/// `None`, with a message, where it cannot be had: the tests that need it skip, as do those of a package that is missing.
 pub(crate) fn python_with_packages(target: &Path) -> Option<PathBuf> {
     let environment = target.join("python");
     let python = environment.join("bin/python3");
@@ -57,7 +57,7 @@ pub(crate) fn python_with_packages(target: &Path) -> Option<PathBuf> {
     }
     let install = |packages: &[&str]| run(Command::new(&python).args(["-m", "pip", "install"]).args(packages));
     if install(&missing().collect::<Vec<_>>()).is_err() {
-        // One that can not be had must not keep the others away.
+        // One that cannot be had must not keep the others away.
         missing().for_each(|package| drop(install(&[package])));
     }
     for package in missing() {

@@ -111,7 +111,7 @@ fn compare(ours: &ByBoundary, cedar: &ByCedar<'_>, requests: &str) -> anyhow::Re
         let asked = Asked { original: original.to_owned(), plain, allowed: here };
         if asked.allowed { &mut allowed } else { &mut denied }.push(asked);
     }
-    ensure!(differences == 0, "{differences} requests are decided differently, so times can not be compared");
+    ensure!(differences == 0, "{differences} requests are decided differently, so times cannot be compared");
     Ok((allowed, denied))
 }
 

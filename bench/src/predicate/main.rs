@@ -67,7 +67,7 @@ fn main() -> anyhow::Result<()> {
         + against.differences("cedar-policy", &cedar)?
         + against.differences("cedar-policy, as documented", &cedar_documented)?;
     println!("differences in decision and reasons: {differences}");
-    ensure!(differences == 0, "the engines differ, so their times can not be compared");
+    ensure!(differences == 0, "the engines differ, so their times cannot be compared");
     measure(&[
         ("here", &|| cost(&requests, &ours)),
         ("cel", &|| cost(&requests, &cel)),

@@ -8,10 +8,10 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::decide::{Decision, decide};
+use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
 use crate::policy::Policy;
 use crate::request::Request;
-use crate::ruling::{Outcome, Ruling};
 
 /// The most cases of one file.
 const MAX_CASES: usize = 10_000;
@@ -136,8 +136,8 @@ impl Expect {
         if decision.outcome() != self.outcome {
             differences.push(format!("outcome is `{}`, expected `{}`", decision.outcome(), self.outcome));
         }
-        if let Some(mode) = self.mode.filter(|mode| *mode != decision.ruling().mode()) {
-            differences.push(format!("disposition is `{}`, expected `{mode}`", decision.ruling().mode()));
+        if let Some(mode) = self.mode.filter(|mode| *mode != decision.disposition().mode()) {
+            differences.push(format!("disposition is `{}`, expected `{mode}`", decision.disposition().mode()));
         }
         let found: Vec<_> = decision.reasons().map(|reason| reason.code.to_string()).collect();
         if let Some(expected) = self.reasons.as_ref().filter(|expected| **expected != found) {
@@ -257,7 +257,7 @@ fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
     let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
     let outcome = fields.need("outcome", "say which outcome")?;
     let outcome = outcome.choice(&outcomes.map(|outcome| (outcome.as_str(), outcome)))?;
-    let modes = Ruling::ALL.map(|ruling| (ruling.mode(), ruling.mode()));
+    let modes = Disposition::ALL.map(|disposition| (disposition.mode(), disposition.mode()));
     let reasons = |field: Field<'_>| {
         field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
     };

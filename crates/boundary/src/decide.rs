@@ -6,18 +6,18 @@ use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
 use crate::change::{self, Change, Changes, Witness};
+use crate::disposition::{Disposition, Outcome};
 use crate::evidence::Item;
 use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
 use crate::moment::{Denial, Moment};
 use crate::policy::{Mode, Policy};
 use crate::request::Request;
-use crate::ruling::{Outcome, Ruling};
 
 /// Whether an action may execute, why, and how to go on.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    pub(crate) ruling: Ruling,
-    pub(crate) shadowed: Option<Ruling>,
+    pub(crate) disposition: Disposition,
+    pub(crate) shadowed: Option<Disposition>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) spends: Vec<Spend>,
     pub(crate) changes: Changes,
@@ -76,18 +76,20 @@ fn within(
     let world = World { policy, request, evidence, moment, assumed: &[], budget: judging };
     let judged = judge(&world);
     let expires_at = expiry(&world, &judged);
-    let (ruling, shadowed) = shadow(policy.mode, &judged);
-    let (unread, changes) = match ruling {
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => (Vec::new(), Changes::default()),
-        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {
+    let (disposition, shadowed) = shadow(policy.mode, &judged);
+    let (unread, changes) = match disposition {
+        Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => {
+            (Vec::new(), Changes::default())
+        }
+        Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {
             let (evidence, unread) = recorded(evidence, &judged);
             (unread, change::changes(&World { evidence: &evidence, budget: searching, ..world }, &judged))
         }
     };
     Decision {
-        ruling,
+        disposition,
         shadowed,
-        spends: if ruling.allows() && shadowed.is_none() { spends(&judged) } else { Vec::new() },
+        spends: if disposition.allows() && shadowed.is_none() { spends(&judged) } else { Vec::new() },
         changes,
         unread,
         steps: judged.steps,
@@ -120,25 +122,25 @@ fn recorded(evidence: &Evidence, judged: &Judged) -> (Evidence, Vec<ReceiptFact>
 impl Decision {
     /// What it comes to.
     #[must_use]
-    pub fn ruling(&self) -> Ruling {
-        self.ruling
+    pub fn disposition(&self) -> Disposition {
+        self.disposition
     }
 
     /// The outcome as receipts write it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        self.ruling.outcome()
+        self.disposition.outcome()
     }
 
     /// Whether the action may execute now.
     #[must_use]
     pub fn allows(&self) -> bool {
-        self.ruling.allows()
+        self.disposition.allows()
     }
 
     /// What it would have come to, had the policy not been in shadow mode; `None` when that is what it came to.
     #[must_use]
-    pub fn shadowed(&self) -> Option<Ruling> {
+    pub fn shadowed(&self) -> Option<Disposition> {
         self.shadowed
     }
 
@@ -233,20 +235,22 @@ impl Decision {
     /// It is the second denial, it waits for a human, its path ends, or nothing is known that would change it.
     #[must_use]
     pub fn must_not_retry_same_action(&self) -> bool {
-        match self.ruling {
-            Ruling::Allow | Ruling::AllowWithWarning => false,
-            Ruling::LocalReplan | Ruling::UpstreamReplan => self.denied_before > 0 || self.changes.all.is_empty(),
-            Ruling::HumanReview | Ruling::TerminalBlock => true,
+        match self.disposition {
+            Disposition::Allow | Disposition::AllowWithWarning => false,
+            Disposition::LocalReplan | Disposition::UpstreamReplan => {
+                self.denied_before > 0 || self.changes.all.is_empty()
+            }
+            Disposition::HumanReview | Disposition::TerminalBlock => true,
         }
     }
 }
 
 /// In shadow mode what would have been blocked is allowed with a warning; errors are not.
-fn shadow(mode: Mode, judged: &Judged) -> (Ruling, Option<Ruling>) {
+fn shadow(mode: Mode, judged: &Judged) -> (Disposition, Option<Disposition>) {
     let hard = judged.findings.iter().any(|finding| finding.hard);
-    match (mode, judged.ruling.allows(), hard) {
-        (Mode::Shadow, false, false) => (Ruling::AllowWithWarning, Some(judged.ruling)),
-        (Mode::Enforce, _, _) | (Mode::Shadow, true, _) | (Mode::Shadow, false, true) => (judged.ruling, None),
+    match (mode, judged.disposition.allows(), hard) {
+        (Mode::Shadow, false, false) => (Disposition::AllowWithWarning, Some(judged.disposition)),
+        (Mode::Enforce, _, _) | (Mode::Shadow, true, _) | (Mode::Shadow, false, true) => (judged.disposition, None),
     }
 }
 

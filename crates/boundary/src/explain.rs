@@ -44,7 +44,7 @@ pub fn explain_policy(policy: &Policy) -> String {
 #[must_use]
 pub fn explain_decision(policy: &Policy, decision: &Decision) -> String {
     let mut text = String::new();
-    line(&mut text, 0, &format!("{} ({})", decision.outcome(), decision.ruling().mode()));
+    line(&mut text, 0, &format!("{} ({})", decision.outcome(), decision.disposition().mode()));
     for boundary in &policy.boundaries {
         let own: Vec<_> = decision.findings().iter().filter(|finding| finding.boundary == boundary.id).collect();
         let about = match own.first() {

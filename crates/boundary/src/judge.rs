@@ -14,9 +14,9 @@ use pass::Judge;
 pub(crate) use pass::{Assumption, World};
 pub(crate) use rules::call_words;
 
+use crate::disposition::Disposition;
 use crate::evidence;
 use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
-use crate::ruling::Ruling;
 
 /// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
 /// a step is. Past it, what has not been decided blocks with `policy_error`.
@@ -24,7 +24,7 @@ pub const MAX_DECISION_STEPS: u64 = 20_000_000;
 
 /// What going through the policy came to.
 pub(crate) struct Judged {
-    pub(crate) ruling: Ruling,
+    pub(crate) disposition: Disposition,
     pub(crate) findings: Vec<Finding>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
@@ -73,11 +73,11 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
         applies::unmatched(&mut judge);
     }
     let denied_before = world.moment.history.denied.max(world.request.denies());
-    let ruling = match world.moment.history.denial {
-        Some(_) => judge.ruling(),
-        None => judge.repeat(judge.ruling(), denied_before),
+    let disposition = match world.moment.history.denial {
+        Some(_) => judge.disposition(),
+        None => judge.repeat(judge.disposition(), denied_before),
     };
-    Judged { ruling, findings: judge.findings, steps: judge.steps, denied_before }
+    Judged { disposition, findings: judge.findings, steps: judge.steps, denied_before }
 }
 
 /// The age a rule allows its documents, in milliseconds.
@@ -128,26 +128,26 @@ impl Judge<'_> {
     }
 
     /// Deny beats require beats warn; among equals the strictest decides.
-    fn ruling(&self) -> Ruling {
+    fn disposition(&self) -> Disposition {
         let strictest = |requirements: bool| {
             let of_kind = self.findings.iter().filter(|finding| (finding.source.kind == Kind::Require) == requirements);
             of_kind.filter_map(|finding| finding.blocks).max()
         };
         let warned = self.findings.iter().any(|finding| finding.reason.is_some());
         match (strictest(false), strictest(true), warned) {
-            (Some(ruling), _, _) | (None, Some(ruling), _) => ruling,
-            (None, None, true) => Ruling::AllowWithWarning,
-            (None, None, false) => Ruling::Allow,
+            (Some(disposition), _, _) | (None, Some(disposition), _) => disposition,
+            (None, None, true) => Disposition::AllowWithWarning,
+            (None, None, false) => Disposition::Allow,
         }
     }
 
     /// The same action denied too often is not a matter for the agent any more.
-    fn repeat(&mut self, ruling: Ruling, denied_before: u64) -> Ruling {
+    fn repeat(&mut self, disposition: Disposition, denied_before: u64) -> Disposition {
         let repeat = self.world.policy.repeat;
-        if ruling.allows() || denied_before.saturating_add(1) < repeat.limit {
-            return ruling;
+        if disposition.allows() || denied_before.saturating_add(1) < repeat.limit {
+            return disposition;
         }
-        let escalated = repeat.then.ruling(self.upstream, false);
+        let escalated = repeat.then.disposition(self.upstream, false);
         let rule = Shared::from("repeat");
         let source = RuleRef { kind: Kind::Repeat, boundary: 0, index: 0 };
         let mut finding = Finding::holds(source, &rule, &Shared::from(""));
@@ -162,6 +162,6 @@ impl Judge<'_> {
             detail: None,
         });
         self.findings.push(finding);
-        ruling.max(escalated)
+        disposition.max(escalated)
     }
 }

@@ -29,6 +29,7 @@ mod cases;
 mod change;
 mod coverage;
 mod decide;
+mod disposition;
 mod evidence;
 mod explain;
 mod facts;
@@ -38,25 +39,24 @@ mod policy;
 mod receipt;
 mod replay;
 mod request;
-mod ruling;
 
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};
 pub use coverage::{Coverage, RuleHits};
 pub use decide::{Decision, consider, decide, decide_until};
+pub use disposition::{Disposition, Outcome};
 pub use evidence::{Item, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
 pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
 pub use moment::{Denial, History, Moment};
-pub use policy::{Mode, Otherwise, Policy, PolicyError, Warning};
+pub use policy::{Mode, OnBlock, Policy, PolicyError, Warning};
 pub use proofmark_evidence::{
     Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Reviewer, Spend, Subject,
 };
-pub use receipt::{DecisionReceipt, NotADecision};
+pub use receipt::{DecisionReceipt, ParseDecisionError};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};
 pub use request::Request;
-pub use ruling::{Outcome, Ruling};
 
 /// The engine's name and version, as receipts bind them.
 pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"));

@@ -16,7 +16,7 @@ pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
-use crate::ruling::Ruling;
+use crate::disposition::Disposition;
 
 /// A policy that has been read and checked: every predicate compiled against the facts there are.
 #[derive(Debug)]
@@ -50,13 +50,13 @@ pub(crate) struct Boundary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeat {
     pub(crate) limit: u64,
-    pub(crate) then: Otherwise,
+    pub(crate) then: OnBlock,
 }
 
 /// What becomes of an action no boundary is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
-    Block(Otherwise),
+    Block(OnBlock),
     /// Only under an exemption that has not expired.
     AllowExempted,
 }
@@ -82,7 +82,7 @@ pub enum Mode {
 
 /// How to go on when a rule blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Otherwise {
+pub enum OnBlock {
     /// Upstream where the support that is missing has to come from there, else locally.
     ReplanRequired,
     /// Replan in the same node.
@@ -95,7 +95,7 @@ pub enum Otherwise {
     GoalFailTerminal,
 }
 
-impl Otherwise {
+impl OnBlock {
     pub(crate) const WORDS: [(&'static str, Self); 5] = [
         ("replan_required", Self::ReplanRequired),
         ("local", Self::Local),
@@ -104,13 +104,13 @@ impl Otherwise {
         ("goal_fail_terminal", Self::GoalFailTerminal),
     ];
 
-    /// The ruling, given whether there is an upstream context and whether what is missing comes from there.
-    pub(crate) fn ruling(self, upstream: bool, from_upstream: bool) -> Ruling {
+    /// The disposition, given whether there is an upstream context and whether what is missing comes from there.
+    pub(crate) fn disposition(self, upstream: bool, from_upstream: bool) -> Disposition {
         match (self, upstream, from_upstream) {
-            (Self::ReplanRequired, true, true) | (Self::Upstream, true, _) => Ruling::UpstreamReplan,
-            (Self::ReplanRequired | Self::Upstream, _, _) | (Self::Local, _, _) => Ruling::LocalReplan,
-            (Self::HumanReview, _, _) => Ruling::HumanReview,
-            (Self::GoalFailTerminal, _, _) => Ruling::TerminalBlock,
+            (Self::ReplanRequired, true, true) | (Self::Upstream, true, _) => Disposition::UpstreamReplan,
+            (Self::ReplanRequired | Self::Upstream, _, _) | (Self::Local, _, _) => Disposition::LocalReplan,
+            (Self::HumanReview, _, _) => Disposition::HumanReview,
+            (Self::GoalFailTerminal, _, _) => Disposition::TerminalBlock,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The decision receipt: every field of the format, all of them following from one ruling.
+//! The decision receipt: every field of the format, all of them following from one disposition.
 
 mod evidence;
 mod guidance;
@@ -11,12 +11,12 @@ use proofmark_receipt::{
 };
 
 pub(crate) use evidence::documents;
-pub use read::NotADecision;
+pub use read::ParseDecisionError;
 
 use crate::decide::Decision;
+use crate::disposition::Disposition;
 use crate::judge::Reason;
 use crate::request::Request;
-use crate::ruling::Ruling;
 
 /// What `receipt_type` always is.
 pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
@@ -26,7 +26,7 @@ pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
 pub struct DecisionReceipt {
     document: Object,
     decision_id: ReceiptId,
-    ruling: Ruling,
+    disposition: Disposition,
 }
 
 impl DecisionReceipt {
@@ -85,8 +85,8 @@ impl DecisionReceipt {
 
     /// What the decision came to.
     #[must_use]
-    pub fn ruling(&self) -> Ruling {
-        self.ruling
+    pub fn disposition(&self) -> Disposition {
+        self.disposition
     }
 
     /// This receipt as the end of its chain.
@@ -108,45 +108,45 @@ impl DecisionReceipt {
 
     /// The receipt without the members of a chain.
     pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
-        let ruling = decision.ruling;
+        let disposition = decision.disposition;
         let must_not_retry = decision.must_not_retry_same_action();
         let mut document = Object::new();
         document.insert("receipt_type", RECEIPT_TYPE);
         document.insert("decision_id", id.to_string());
-        document.insert("outcome", ruling.outcome().as_str());
+        document.insert("outcome", disposition.outcome().as_str());
         document.insert("action_class", request.action_class().map_or(Json::Null, Json::from));
-        document.insert("safe_to_execute", ruling.allows());
-        document.insert("human_review_terminal", ruling == Ruling::HumanReview);
+        document.insert("safe_to_execute", disposition.allows());
+        document.insert("human_review_terminal", disposition == Disposition::HumanReview);
         document.insert("must_not_retry_same_action", must_not_retry);
         document.insert("reasons", reasons(decision));
         let steps = guidance::safe_next_steps(decision);
         document.insert("safe_next_steps", steps.clone());
         document.insert("viewer_guidance", guidance::viewer_guidance(decision));
         document.insert("what_would_change_this", texts(decision.changes.all.iter().map(|change| change.words())));
-        document.insert("disposition", disposition(ruling));
-        document.insert("routing", routing::routing(ruling, request));
+        document.insert("disposition", disposition_object(disposition));
+        document.insert("routing", routing::routing(disposition, request));
         document.insert("resume_contract", resume_contract(decision, &steps));
         document.insert("runtime_loopback", guidance::loopback(decision, &steps));
         document.insert("metadata", metadata(decision));
         document.insert("binding", binding(decision));
         let unread = decision.unread.iter().map(evidence::unread);
         document.insert("evidence", decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>());
-        Self { document, decision_id: id, ruling }
+        Self { document, decision_id: id, disposition }
     }
 }
 
-fn disposition(ruling: Ruling) -> Object {
-    let mut disposition = Object::new();
-    disposition.insert("mode", ruling.mode());
-    disposition.insert("downstream_allowed", ruling.allows());
-    disposition.insert("local_replan_recommended", ruling == Ruling::LocalReplan);
-    disposition.insert("upstream_replan_required", ruling == Ruling::UpstreamReplan);
-    disposition
+fn disposition_object(disposition: Disposition) -> Object {
+    let mut object = Object::new();
+    object.insert("mode", disposition.mode());
+    object.insert("downstream_allowed", disposition.allows());
+    object.insert("local_replan_recommended", disposition == Disposition::LocalReplan);
+    object.insert("upstream_replan_required", disposition == Disposition::UpstreamReplan);
+    object
 }
 
 fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
-    let upstream = decision.ruling == Ruling::UpstreamReplan;
-    let retry = decision.ruling.replans() && !decision.must_not_retry_same_action();
+    let upstream = decision.disposition == Disposition::UpstreamReplan;
+    let retry = decision.disposition.replans() && !decision.must_not_retry_same_action();
     let resume_when = match decision.changes.all.is_empty() {
         true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
         false => texts(decision.changes.all.iter().map(|change| change.words())),
@@ -179,10 +179,10 @@ fn binding(decision: &Decision) -> Object {
 
 fn metadata(decision: &Decision) -> Object {
     let mut metadata = Object::new();
-    if let Some(ruling) = decision.shadowed {
+    if let Some(disposition) = decision.shadowed {
         let mut shadow = Object::new();
-        shadow.insert("outcome", ruling.outcome().as_str());
-        shadow.insert("mode", ruling.mode());
+        shadow.insert("outcome", disposition.outcome().as_str());
+        shadow.insert("mode", disposition.mode());
         metadata.insert("shadow", shadow);
     }
     metadata

@@ -1,7 +1,7 @@
 //! Recomputes a decision from its receipt, the request and the policy.
 
 use proofmark_evidence::{Evidence, ReceiptFact};
-use proofmark_receipt::{Answer, Json, Object, SignerId, Timestamp, Trust, Verification};
+use proofmark_receipt::{Json, Object, SignatureStatus, SignerId, Timestamp, Trust, Verification};
 
 use crate::decide::decide;
 use crate::moment::{Denial, History, Moment};
@@ -67,7 +67,7 @@ impl Replay {
     /// Whether the signature is valid and of a trusted signer.
     #[must_use]
     pub fn is_genuine(&self) -> bool {
-        self.verification.answer == Answer::Valid && self.verification.trust == Trust::Trusted
+        self.verification.answer == SignatureStatus::Valid && self.verification.trust == Trust::Trusted
     }
 }
 

@@ -42,7 +42,7 @@ impl Request {
     /// The request with exactly these facts: an object with the members `action`, `agent`, `facts`, ….
     ///
     /// # Errors
-    /// [`DocumentError`] for a number that can not be held exactly.
+    /// [`DocumentError`] for a number that cannot be held exactly.
     pub fn from_facts(facts: Object) -> Result<Self, DocumentError> {
         let value = proofmark_evidence::facts::object_value(&facts).map_err(|error| {
             let place = Place::Field(error.at.clone());

@@ -45,18 +45,18 @@ impl fmt::Display for Language {
 /// A word that names no supported language.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown language `{0}`; write `python`, `javascript` or `bash`")]
-pub struct UnknownLanguage(pub String);
+pub struct ParseLanguageError(pub String);
 
 impl FromStr for Language {
-    type Err = UnknownLanguage;
+    type Err = ParseLanguageError;
 
     /// Reads the spec's word, or one of the aliases `py`, `js`, `node` and `sh`.
-    fn from_str(word: &str) -> Result<Language, UnknownLanguage> {
+    fn from_str(word: &str) -> Result<Language, ParseLanguageError> {
         match word {
             "python" | "py" => Ok(Language::Python),
             "javascript" | "js" | "node" => Ok(Language::JavaScript),
             "bash" | "sh" => Ok(Language::Bash),
-            other => Err(UnknownLanguage(other.to_owned())),
+            other => Err(ParseLanguageError(other.to_owned())),
         }
     }
 }

@@ -204,7 +204,7 @@ fn worse(one: Option<Fault>, other: Option<Fault>) -> Option<Fault> {
     }
 }
 
-/// Why the outcomes can not be those of the request's jobs.
+/// Why the outcomes cannot be those of the request's jobs.
 fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Option<String> {
     let wrong_count = |what: &str, outcome: &Outcome, due: usize| {
         let cases = outcome.cases.len();

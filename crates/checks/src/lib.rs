@@ -30,7 +30,7 @@ pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
 pub use job::{
-    Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, Program, Project, UnknownLanguage,
+    Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, ParseLanguageError, Program, Project,
 };
 pub use judge::{Fault, Judgment};
 pub use plan::Plan;

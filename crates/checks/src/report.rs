@@ -15,7 +15,7 @@ pub(crate) const NO_TESTS: &str = "it ran no tests";
 /// Why a report is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct BadReport(String);
+pub(crate) struct ReportError(String);
 
 /// One test as a report has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Reported {
 }
 
 /// The tests of a report of this form.
-pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, BadReport> {
+pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, ReportError> {
     let text = String::from_utf8_lossy(bytes);
     let begins = beginning(&text);
     match form {
@@ -52,7 +52,7 @@ pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, BadR
 }
 
 /// The tests of a report file, which may be in either form.
-pub(crate) fn read_file(bytes: &[u8]) -> Result<Vec<Reported>, BadReport> {
+pub(crate) fn read_file(bytes: &[u8]) -> Result<Vec<Reported>, ReportError> {
     let text = String::from_utf8_lossy(bytes);
     match (beginning(&text).starts_with('<'), tap::begins(&text)) {
         (true, _) => read(ReportForm::JUnit, bytes),
@@ -65,11 +65,11 @@ fn beginning(text: &str) -> &str {
     text.trim_start_matches('\u{feff}').trim_start()
 }
 
-fn bad(why: impl Into<String>) -> BadReport {
-    BadReport(why.into())
+fn bad(why: impl Into<String>) -> ReportError {
+    ReportError(why.into())
 }
 
-fn checked(tests: Vec<Reported>) -> Result<Vec<Reported>, BadReport> {
+fn checked(tests: Vec<Reported>) -> Result<Vec<Reported>, ReportError> {
     match tests.len() {
         0 => Err(bad("the report holds no tests")),
         1..=MAX_TESTS => Ok(tests),

@@ -78,7 +78,7 @@ impl Checks {
 pub struct Outside<'a> {
     /// Fills `output.content`; the request must not give one then.
     pub submission: Option<&'a str>,
-    /// Reads a file the request names, or says why it can not.
+    /// Reads a file the request names, or says why it cannot.
     pub file: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -212,7 +212,7 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
-        let file = |_: &str| Err("a file can not be named here; write its content instead".to_owned());
+        let file = |_: &str| Err("a file cannot be named here; write its content instead".to_owned());
         Request::read_with(bytes, format, &Outside { submission, file: &file })
     }
 

@@ -55,17 +55,17 @@ pub enum Value {
     Map(Vec<(Value, Value)>),
 }
 
-/// Why the wire text of a value can not be used.
+/// Why the wire text of a value cannot be used.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ValueError {
-    /// The value is of a type that can not be compared.
-    #[error("a value of the type `{0}` can not be compared; answer with built-in types")]
+    /// The value is of a type that cannot be compared.
+    #[error("a value of the type `{0}` cannot be compared; answer with built-in types")]
     Unsupported(String),
     /// The wire text is no JSON, or is past [`MAX_VALUE_BYTES`] or [`MAX_VALUE_DEPTH`].
-    #[error("the answer can not be read: {0}")]
+    #[error("the answer cannot be read: {0}")]
     Syntax(#[from] JsonError),
     /// The wire text is JSON, but says no value.
-    #[error("the answer can not be read: {0}")]
+    #[error("the answer cannot be read: {0}")]
     Malformed(&'static str),
 }
 
@@ -272,7 +272,7 @@ mod tests {
     fn an_unsupported_type_is_named_wherever_it_stands() {
         let error = Value::decode(br#"[{"t":[{"x":"Decimal"}]}]"#).unwrap_err();
         assert_eq!(error, ValueError::Unsupported("Decimal".to_owned()));
-        assert_eq!(error.to_string(), "a value of the type `Decimal` can not be compared; answer with built-in types");
+        assert_eq!(error.to_string(), "a value of the type `Decimal` cannot be compared; answer with built-in types");
     }
 
     #[test]

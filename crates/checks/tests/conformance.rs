@@ -144,7 +144,7 @@ fn yaml() {
                 true => same += 1,
                 false => wrong.push(format!("{id} is read otherwise: {text:?}")),
             },
-            // What has a second reading, or says what JSON can not, is refused too.
+            // What has a second reading, or says what JSON cannot, is refused too.
             (Status::Fail, false) => more += 1,
             (Status::Error, _) => wrong.push(format!("{id} has no answer")),
         }

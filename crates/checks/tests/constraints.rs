@@ -214,7 +214,7 @@ fn a_schema_can_stand_in_a_file() {
         assert!(error.message().contains(words), "{error}");
     }
     let alone = refused(&one(json!({"constraint": "json_schema", "schema": "person.json"})));
-    assert!(alone.message().contains("can not be named here"), "{alone}");
+    assert!(alone.message().contains("cannot be named here"), "{alone}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From outcomes to checks, faults and verdicts.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can not be set up fails")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot be set up fails")]
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ fn an_expected_value_that_can_not_be_used_is_the_verifiers_error_whatever_the_su
     let ends = [
         (raised("NameError", "name 'g' is not defined"), "it raised NameError: name 'g' is not defined"),
         (value(r#"{"x":"Decimal"}"#), "`Decimal`"),
-        (value("{"), "can not be read"),
+        (value("{"), "cannot be read"),
         (End::Timeout, "time"),
         (End::TotalTimeout, "time"),
         (End::MemoryLimit, "memory"),

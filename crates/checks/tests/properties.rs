@@ -1,6 +1,6 @@
 //! Properties of comparing, reading and showing, over values and bytes nobody chose.
 
-#![expect(clippy::unwrap_used, reason = "a test that can not be set up fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use proofmark_checks::{Format, Integer, Language, Request, Rules, Value, equal};
 use proptest::prelude::*;

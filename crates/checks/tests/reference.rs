@@ -1,6 +1,6 @@
 //! `docs/requests.md` says what the constants say, and what it shows can be read.
 
-#![expect(clippy::unwrap_used, reason = "a test that can not be set up fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use std::time::Duration;
 

@@ -38,7 +38,7 @@ verification:
 "#;
 
 /// The suite of a request that has one.
-#[expect(clippy::panic, reason = "a test that can not be set up fails")]
+#[expect(clippy::panic, reason = "a test that cannot be set up fails")]
 fn of(request: &Request) -> &Suite {
     match &request.checks {
         Checks::Suite(suite) => suite,

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Answer, SignerId, Trust, Verification};
+use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
 use proofmark_verifier::boundary::{Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision};
 use proofmark_verifier::{Decided, Passphrase, Question, Store, decide, replay, resume};
 
@@ -145,8 +145,8 @@ pub(crate) fn decision_receipt(path: &Path) -> anyhow::Result<DecisionReceipt> {
 pub(crate) fn genuine(receipt: &DecisionReceipt, trusted: &[SignerId], path: &Path) -> anyhow::Result<()> {
     let verification = receipt.verify(trusted);
     match (&verification.answer, verification.trust) {
-        (Answer::Valid, Trust::Trusted) => Ok(()),
-        (Answer::Valid, _) => {
+        (SignatureStatus::Valid, Trust::Trusted) => Ok(()),
+        (SignatureStatus::Valid, _) => {
             bail!("use the decision receipt `{}`: its signer is not trusted; name it with `--trust`", path.display())
         }
         (answer, _) => bail!(
@@ -180,11 +180,11 @@ fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Resu
         (Recomputed::Unreadable(what), _) => {
             bail!("recompute the decision: its `{what}` cannot be read; give the receipt as it was issued")
         }
-        (_, Answer::Undecidable(_)) => (paint.bad("undecidable"), Exit::NoAnswer),
+        (_, SignatureStatus::Undecidable(_)) => (paint.bad("undecidable"), Exit::NoAnswer),
         (Recomputed::Differs(_), _) => (paint.bad("differs"), Exit::No),
         (Recomputed::Same, _) if replay.is_same() => (paint.good("same"), Exit::Yes),
-        (Recomputed::Same, Answer::Invalid(_)) => (paint.bad("invalid"), Exit::No),
-        (Recomputed::Same, Answer::Valid) => (paint.bad("untrusted"), Exit::No),
+        (Recomputed::Same, SignatureStatus::Invalid(_)) => (paint.bad("invalid"), Exit::No),
+        (Recomputed::Same, SignatureStatus::Valid) => (paint.bad("untrusted"), Exit::No),
     };
     let mut out = out::stdout();
     writeln!(out, "{word}\n  {}", tame(&signed))?;

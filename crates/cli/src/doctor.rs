@@ -19,7 +19,7 @@ use crate::paint::Paint;
 #[command(after_help = "Example:
   proofmark doctor
 
-Exit codes: 0 submissions can be run here; 2 they can not.")]
+Exit codes: 0 submissions can be run here; 2 they cannot.")]
 pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]

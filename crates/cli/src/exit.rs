@@ -1,7 +1,7 @@
 //! Exit codes: a documented promise to scripts.
 
 use crate::out;
-use proofmark_receipt::{Answer, Trust, Verdict, Verification};
+use proofmark_receipt::{SignatureStatus, Trust, Verdict, Verification};
 
 /// What the exit code says. The worst of several answers counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,10 +28,10 @@ impl From<Verdict> for Exit {
 impl From<&Verification> for Exit {
     fn from(verification: &Verification) -> Exit {
         match (&verification.answer, verification.trust) {
-            (Answer::Valid, Trust::Trusted | Trust::Unknown) => Exit::Yes,
-            (Answer::Valid, Trust::Untrusted) => Exit::No,
-            (Answer::Invalid(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::No,
-            (Answer::Undecidable(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::NoAnswer,
+            (SignatureStatus::Valid, Trust::Trusted | Trust::Unknown) => Exit::Yes,
+            (SignatureStatus::Valid, Trust::Untrusted) => Exit::No,
+            (SignatureStatus::Invalid(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::No,
+            (SignatureStatus::Undecidable(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::NoAnswer,
         }
     }
 }

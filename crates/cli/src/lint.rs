@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::document::locate;
 use proofmark_verifier::boundary::{Policy as Boundaries, Warning};
-use proofmark_verifier::contract::lint::{self, Document as About, Report, Severity, lint_policy};
+use proofmark_verifier::contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
 use proofmark_verifier::contract::{Policy, Workflow};
 use proofmark_verifier::now;
 
@@ -124,11 +124,11 @@ fn check_boundaries(document: &Document) -> Vec<Finding> {
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        About::Workflow => locate(&document.text, &finding.path),
-        About::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
+        Linted::Workflow => locate(&document.text, &finding.path),
+        Linted::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
             locate(&document.text, &finding.path)
         }
-        About::Policy => None,
+        Linted::Policy => None,
     };
     let message = format!("`{}`: {}; {}", finding.path, finding.message, finding.mend);
     let found = Finding::at(&document.label, &document.text, place, finding.code, message);

@@ -43,7 +43,7 @@ impl Paint {
 }
 
 /// The text with every control character made visible, and those that change the direction of writing (Unicode, UAX 9),
-/// so that what a submission returned can not drive or deceive the terminal it is shown on.
+/// so that what a submission returned cannot drive or deceive the terminal it is shown on.
 pub(crate) fn tame(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

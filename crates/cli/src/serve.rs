@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Object, Timestamp};
 use proofmark_server::{ApiKeys, ReviewerEntry, Role, Settings, Workbench, new_key, serve};
-use proofmark_verifier::{Desk, Host, Language, Store, Verifications, allow_many_files};
+use proofmark_verifier::{Decider, Host, Language, Store, Verifications, allow_many_files};
 
 use crate::config::{self, Config};
 use crate::document::{self, read_with};
@@ -92,7 +92,7 @@ impl Answers {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        Ok(Workbench::new(Desk::new(policy, key, store, trusted), verifications, languages))
+        Ok(Workbench::new(Decider::new(policy, key, store, trusted), verifications, languages))
     }
 }
 

@@ -51,7 +51,7 @@ pub enum ContractError {
     /// Nothing could prove the step.
     #[error("step `{0}` has no `verification` rule, so nothing could prove it; give it one")]
     NoVerification(String),
-    /// The step does not keep what is demanded of it, or a condition can not be read.
+    /// The step does not keep what is demanded of it, or a condition cannot be read.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Findings(Vec<lint::Finding>),
 }
@@ -61,7 +61,7 @@ impl Contract {
     ///
     /// # Errors
     /// [`ContractError`] when there is no such step, it has no rules, breaks a demand that no exemption lifts, is
-    /// touched by an expired exemption, or a condition of it can not be read.
+    /// touched by an expired exemption, or a condition of it cannot be read.
     pub fn of(workflow: &Workflow, step: &str, policy: Option<&Policy>, now_ms: i64) -> Result<Self, ContractError> {
         let position = workflow.position(step).ok_or_else(|| unknown_step(workflow, step))?;
         let step = workflow.steps.get(position).ok_or_else(|| unknown_step(workflow, step))?;

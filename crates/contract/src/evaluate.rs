@@ -209,7 +209,7 @@ impl<'b> Facts<'b> {
     fn of(evidence: &Evidence<'_>, budget: &'b Budget<'b>) -> Self {
         let payload = evidence.payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
         let context = evidence.context.and_then(|context| facts::value(context).ok());
-        // Calls that can not be held exactly make conditions about calls unknown, and not only about those.
+        // Calls that cannot be held exactly make conditions about calls unknown, and not only about those.
         let calls = evidence.trace.and_then(|trace| {
             trace.calls.iter().map(|call| facts::value(&call.to_json()).ok()).collect::<Option<Vec<_>>>()
         });

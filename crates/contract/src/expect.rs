@@ -155,7 +155,7 @@ fn missing_at(missing: Vec<proofmark_predicate::Missing>, place: &str) -> Vec<Mi
         _ => path,
     };
     match missing.is_empty() {
-        true => vec![MissingFact::new(place.to_owned(), "can not be judged: the condition can not be read")],
+        true => vec![MissingFact::new(place.to_owned(), "cannot be judged: the condition cannot be read")],
         false => missing.into_iter().map(|fact| MissingFact::new(rename(fact.path), &fact.why.to_string())).collect(),
     }
 }

@@ -31,7 +31,7 @@ pub struct Finding {
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It can not run, or not safely.
+    /// It cannot run, or not safely.
     Error,
     /// It runs, but hardly as it is meant.
     Warning,
@@ -141,7 +141,7 @@ pub fn lint_policy(policy: &Policy, workflows: &[Workflow], now_ms: i64) -> Vec<
     findings
 }
 
-/// What keeps a step from being judged: broken demands, conditions that can not be read, exemptions that ended.
+/// What keeps a step from being judged: broken demands, conditions that cannot be read, exemptions that ended.
 pub(crate) fn hindrances(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Finding> {
     let mut findings: Vec<_> =
         policy::violations(workflow, position, policy, now_ms).into_iter().map(Finding::from).collect();

@@ -72,7 +72,7 @@ impl Workflow {
     /// Reads a workflow from its document.
     ///
     /// # Errors
-    /// [`DocumentError`] names the place, what is wrong and the mend. A condition that can not be read is not an
+    /// [`DocumentError`] names the place, what is wrong and the mend. A condition that cannot be read is not an
     /// error here: [`crate::lint::lint`] names all of them, and [`crate::Contract::of`] refuses them.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let fields = Field::root(document).fields()?;

@@ -1,6 +1,8 @@
 //! Receipts as facts: what was found out about each document.
 
-use proofmark_receipt::{Answer, Json, Receipt, Sha256Digest, SignerId, Timestamp, Trust, Verdict, Verification};
+use proofmark_receipt::{
+    Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
+};
 
 use crate::approval::ApprovalFact;
 use crate::status::EvidenceStatus;
@@ -180,7 +182,7 @@ impl ReceiptFact {
             suite: receipt.hashes().tests.map(|tests| suite_digest(&receipt.hashes().specification, &tests)),
             verified_at: receipt.verified_at().clone(),
             signer: verification.signer,
-            valid: verification.answer == Answer::Valid,
+            valid: verification.answer == SignatureStatus::Valid,
             trust: verification.trust,
             spent,
             spent_by: None,

@@ -17,7 +17,7 @@ pub struct Decimal {
     exponent: i32,
 }
 
-/// Why a number can not be held or computed exactly.
+/// Why a number cannot be held or computed exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// The text is not a decimal number.

@@ -57,17 +57,17 @@ pub enum Fault {
         /// The name of the type that is needed.
         wanted: &'static str,
     },
-    /// An operation that can not succeed whatever the facts are.
+    /// An operation that cannot succeed whatever the facts are.
     #[error("{0}")]
     Type(String),
     /// A function called with the wrong number of arguments, or arguments of the wrong shape.
     #[error("{0}")]
     Arguments(String),
     /// A `matches` pattern that is not a regular expression, or too large a one.
-    #[error("the pattern can not be used: {0}; it may have {MAX_PATTERN_BYTES} bytes")]
+    #[error("the pattern cannot be used: {0}; it may have {MAX_PATTERN_BYTES} bytes")]
     Pattern(String),
     /// A JSONPath query that is malformed or too large.
-    #[error("the path can not be used: {0}; it may have {MAX_PATH_BYTES} bytes and {MAX_PATH_NESTING} open brackets")]
+    #[error("the path cannot be used: {0}; it may have {MAX_PATH_BYTES} bytes and {MAX_PATH_NESTING} open brackets")]
     Path(String),
 }
 
@@ -178,12 +178,12 @@ pub enum Why {
         /// The type of the fact.
         found: &'static str,
     },
-    /// It can not be computed.
-    #[error("can not be computed: {0}")]
+    /// It cannot be computed.
+    #[error("cannot be computed: {0}")]
     Failed(Failure),
 }
 
-/// Why a value can not be computed from facts that are there.
+/// Why a value cannot be computed from facts that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Integer arithmetic left 64 bits, or a conversion does not fit.
@@ -192,7 +192,7 @@ pub enum Failure {
     /// A division or remainder by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A decimal can not be held exactly.
+    /// A decimal cannot be held exactly.
     #[error("the decimal is too precise or out of range")]
     Inexact,
     /// A text does not have the form a conversion needs.
@@ -269,7 +269,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Cuts a text at [`MAX_REASON_BYTES`], so that hostile facts can not swell a reason.
+/// Cuts a text at [`MAX_REASON_BYTES`], so that hostile facts cannot swell a reason.
 pub(crate) fn shorten(mut text: String) -> String {
     if text.len() > MAX_REASON_BYTES {
         text.truncate(text.floor_char_boundary(MAX_REASON_BYTES));

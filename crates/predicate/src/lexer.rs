@@ -7,7 +7,7 @@ mod literal;
 use crate::decimal::Decimal;
 use crate::error::{Fault, Located, Span};
 
-/// Words that stand for themselves and can not name a fact.
+/// Words that stand for themselves and cannot name a fact.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -153,7 +153,7 @@ impl<'a> Lexer<'a> {
         self.no_word_follows(start)?;
         text.parse()
             .map(Token::Decimal)
-            .map_err(|error| Fault::Literal(format!("the number `{text}` can not be used: {error}")).at(span))
+            .map_err(|error| Fault::Literal(format!("the number `{text}` cannot be used: {error}")).at(span))
     }
 
     fn finish_integer(&mut self, start: usize, value: Option<u64>) -> Result<Token, Located> {

@@ -33,7 +33,7 @@ pub struct Duration {
     nanos: i64,
 }
 
-/// Why a time can not be read or computed.
+/// Why a time cannot be read or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// The text is not a time in the form asked for.

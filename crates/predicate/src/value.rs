@@ -110,7 +110,7 @@ impl Value {
     /// else an exact decimal.
     ///
     /// # Errors
-    /// [`NumberError`] when the number can not be held exactly.
+    /// [`NumberError`] when the number cannot be held exactly.
     pub fn number(token: &str) -> Result<Self, NumberError> {
         match token.parse() {
             Ok(integer) => Ok(Self::Int(integer)),

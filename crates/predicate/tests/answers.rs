@@ -82,7 +82,7 @@ fn unknown_names_the_fact_and_what_is_the_matter_with_it() {
         ("order.currency.code == 'USD'", "`order.currency` is of type string, expected map"),
         ("order.items.all(i, i.price > 0)", "`order.items[2].price` is absent"),
         ("order.items.exists(i, i.price > 200)", "`order.items[2].price` is absent"),
-        ("limit / 0 > 1", "`limit / 0` can not be computed: division by zero"),
+        ("limit / 0 > 1", "`limit / 0` cannot be computed: division by zero"),
         ("actor.role", "`actor.role` is of type string, expected bool"),
         ("path('$.order.items[*].price').size() == 3", "`order.items[2].price` is absent"),
         ("order.path('$.discount')[0] == 1", "`order.discount` is absent"),
@@ -91,7 +91,7 @@ fn unknown_names_the_fact_and_what_is_the_matter_with_it() {
         ("limit % 1.5 == 0.0", "`1.5` is of type decimal, expected int"),
         (
             "int(order.currency) > 1",
-            "`int(order.currency)` can not be computed: the text does not have the form the conversion needs",
+            "`int(order.currency)` cannot be computed: the text does not have the form the conversion needs",
         ),
     ] {
         assert_eq!(missing(source), [expected], "{source}");

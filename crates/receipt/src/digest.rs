@@ -13,7 +13,7 @@ pub struct Sha256Digest([u8; 32]);
 /// The text is not a digest.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a digest; write `sha256:` and 64 lower-case hex digits")]
-pub struct NotADigest(String);
+pub struct ParseDigestError(String);
 
 impl Sha256Digest {
     const PREFIX: &'static str = "sha256:";
@@ -46,12 +46,12 @@ impl Sha256Digest {
 }
 
 impl FromStr for Sha256Digest {
-    type Err = NotADigest;
+    type Err = ParseDigestError;
 
-    fn from_str(text: &str) -> Result<Self, NotADigest> {
+    fn from_str(text: &str) -> Result<Self, ParseDigestError> {
         let digits = text.strip_prefix(Self::PREFIX);
         let bytes = digits.and_then(hex::decode_lower);
-        bytes.map(Self).ok_or_else(|| NotADigest(text.chars().take(100).collect()))
+        bytes.map(Self).ok_or_else(|| ParseDigestError(text.chars().take(100).collect()))
     }
 }
 

@@ -13,9 +13,9 @@ mod python;
 mod reader;
 mod text;
 
-pub use canonical::{CanonicalError, Profile, UnknownProfile};
+pub use canonical::{CanonicalError, ParseProfileError, Profile};
 pub use error::{JsonError, JsonErrorKind};
-pub use number::{NotANumber, Number};
+pub use number::{Number, ParseNumberError};
 pub use object::Object;
 
 pub(crate) use canonical::canonical_without;

@@ -4,7 +4,7 @@
 //! bytes. It does not know what was verified or how.
 //!
 //! ```
-//! use proofmark_receipt::{Answer, Profile, SigningKey, Trust, verify};
+//! use proofmark_receipt::{SignatureStatus, Profile, SigningKey, Trust, verify};
 //! # use proofmark_receipt::{Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};
 //! # let draft = Draft {
 //! #     receipt_id: ReceiptId::from_random_bytes([7; 16]),
@@ -19,7 +19,7 @@
 //! let key = SigningKey::from_seed([1; 32]);
 //! let receipt = draft.sign(&key)?;
 //! let verification = verify(receipt.to_text().as_bytes(), Profile::Vrf, &[key.signer()]);
-//! assert_eq!(verification.answer, Answer::Valid);
+//! assert_eq!(verification.answer, SignatureStatus::Valid);
 //! assert_eq!(verification.trust, Trust::Trusted);
 //! # Ok::<(), proofmark_receipt::SignError>(())
 //! ```
@@ -42,15 +42,15 @@ mod timestamp;
 mod verify;
 
 pub use chain::{ChainError, ChainTip, Link, SignedEnd, verify_chain, verify_links};
-pub use digest::{NotADigest, Sha256Digest};
+pub use digest::{ParseDigestError, Sha256Digest};
 pub use draft::{Draft, SignError};
 pub use head::ChainHead;
 pub use json::{Json, Object, Profile};
 pub use key::{KeyError, SigningKey};
 pub use receipt::{Hashes, Receipt, ReceiptError, Task};
-pub use receipt_id::{NotAReceiptId, ReceiptId};
-pub use results::{Detail, Results, Status, UnknownWord, Verdict};
+pub use receipt_id::{ParseReceiptIdError, ReceiptId};
+pub use results::{Detail, Results, Status, UnknownWordError, Verdict};
 pub use signature::{Signature, sign_document, verify_document};
-pub use signer::{NotASigner, SignerId};
-pub use timestamp::{NotATimestamp, Timestamp};
-pub use verify::{Answer, InvalidCause, Trust, UndecidableCause, Verification, verify, verify_receipt};
+pub use signer::{ParseSignerError, SignerId};
+pub use timestamp::{ParseTimestampError, Timestamp};
+pub use verify::{InvalidCause, SignatureStatus, Trust, UndecidableCause, Verification, verify, verify_receipt};

@@ -12,7 +12,7 @@ pub struct ReceiptId([u8; 16]);
 /// The text or bytes are not a UUID version 4.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a UUID version 4; write it as in `f47ac10b-58cc-4372-a567-0e02b2c3d479`")]
-pub struct NotAReceiptId(String);
+pub struct ParseReceiptIdError(String);
 
 impl ReceiptId {
     /// The id made of 122 of these 128 random bits: version and variant are set.
@@ -26,12 +26,12 @@ impl ReceiptId {
     /// The id with these bytes.
     ///
     /// # Errors
-    /// [`NotAReceiptId`] when version or variant is not that of a UUID version 4.
-    pub fn from_bytes(bytes: [u8; 16]) -> Result<Self, NotAReceiptId> {
+    /// [`ParseReceiptIdError`] when version or variant is not that of a UUID version 4.
+    pub fn from_bytes(bytes: [u8; 16]) -> Result<Self, ParseReceiptIdError> {
         let id = Self(bytes);
         match Self::from_random_bytes(bytes) == id {
             true => Ok(id),
-            false => Err(NotAReceiptId(id.to_string())),
+            false => Err(ParseReceiptIdError(id.to_string())),
         }
     }
 
@@ -42,17 +42,17 @@ impl ReceiptId {
 }
 
 impl FromStr for ReceiptId {
-    type Err = NotAReceiptId;
+    type Err = ParseReceiptIdError;
 
     /// Reads 8-4-4-4-12 hex digits in either case.
-    fn from_str(text: &str) -> Result<Self, NotAReceiptId> {
+    fn from_str(text: &str) -> Result<Self, ParseReceiptIdError> {
         let groups = text.split('-').map(str::len);
         let bytes = match groups.eq([8, 4, 4, 4, 12]) {
             true => hex::decode(&text.replace('-', "")),
             false => None,
         };
         let id = bytes.and_then(|bytes| Self::from_bytes(bytes).ok());
-        id.ok_or_else(|| NotAReceiptId(text.chars().take(60).collect()))
+        id.ok_or_else(|| ParseReceiptIdError(text.chars().take(60).collect()))
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Verdict {
 /// The text is none of the words it may be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{found}` is not a {what}; write one of {words}")]
-pub struct UnknownWord {
+pub struct UnknownWordError {
     found: String,
     what: &'static str,
     words: &'static str,
@@ -38,15 +38,15 @@ impl Verdict {
 }
 
 impl FromStr for Verdict {
-    type Err = UnknownWord;
+    type Err = UnknownWordError;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownWordError> {
         match word {
             "pass" => Ok(Self::Pass),
             "fail" => Ok(Self::Fail),
             "partial" => Ok(Self::Partial),
             "error" => Ok(Self::Error),
-            other => Err(UnknownWord {
+            other => Err(UnknownWordError {
                 found: other.chars().take(40).collect(),
                 what: "verdict",
                 words: "`pass`, `fail`, `partial`, `error`",
@@ -84,14 +84,14 @@ impl Status {
 }
 
 impl FromStr for Status {
-    type Err = UnknownWord;
+    type Err = UnknownWordError;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownWordError> {
         match word {
             "pass" => Ok(Self::Pass),
             "fail" => Ok(Self::Fail),
             "error" => Ok(Self::Error),
-            other => Err(UnknownWord {
+            other => Err(UnknownWordError {
                 found: other.chars().take(40).collect(),
                 what: "status",
                 words: "`pass`, `fail`, `error`",

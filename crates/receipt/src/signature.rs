@@ -3,7 +3,7 @@ use crate::json::{CanonicalError, Json, Object, Profile, canonical_without, chec
 use crate::key::SigningKey;
 use crate::members::Members;
 use crate::receipt::ReceiptError;
-use crate::verify::{Answer, InvalidCause, Trust, UndecidableCause, Verdictless, Verification};
+use crate::verify::{InvalidCause, NotValid, SignatureStatus, Trust, UndecidableCause, Verification};
 use crate::{Sha256Digest, SignError, SignerId, draft};
 
 /// The only algorithm of VRF 1.0.
@@ -46,7 +46,7 @@ impl Signature {
         signed: &Object,
         issuer_key: Option<&Json>,
         profile: Profile,
-    ) -> Result<SignerId, Verdictless> {
+    ) -> Result<SignerId, NotValid> {
         if self.algorithm != ALGORITHM {
             return Err(UndecidableCause::UnknownAlgorithm(self.algorithm.chars().take(40).collect()).into());
         }
@@ -113,7 +113,7 @@ pub fn verify_document(document: &Object, trusted: &[SignerId]) -> Verification 
     match check_document(document) {
         Ok(signer) => {
             let trust = Trust::in_signer(signer, trusted);
-            Verification { answer: Answer::Valid, trust, signer: Some(signer), hint: None }
+            Verification { answer: SignatureStatus::Valid, trust, signer: Some(signer), hint: None }
         }
         Err(verdictless) => {
             Verification { answer: verdictless.into(), trust: Trust::Unknown, signer: None, hint: None }
@@ -121,7 +121,7 @@ pub fn verify_document(document: &Object, trusted: &[SignerId]) -> Verification 
     }
 }
 
-fn check_document(document: &Object) -> Result<SignerId, Verdictless> {
+fn check_document(document: &Object) -> Result<SignerId, NotValid> {
     if !document.contains("signature") {
         return Err(UndecidableCause::Unsigned.into());
     }

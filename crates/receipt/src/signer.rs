@@ -28,9 +28,9 @@ pub struct SignerId([u8; 32]);
 #[error(
     "`{0}` is not an Ed25519 public key; write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it"
 )]
-pub struct NotASigner(String);
+pub struct ParseSignerError(String);
 
-impl NotASigner {
+impl ParseSignerError {
     fn new(text: &str) -> Self {
         Self(text.chars().take(100).collect())
     }
@@ -81,24 +81,24 @@ impl SignerId {
     /// Reads a public key as PEM.
     ///
     /// # Errors
-    /// [`NotASigner`] when it is not one of Ed25519.
-    pub fn from_public_pem(text: &str) -> Result<Self, NotASigner> {
+    /// [`ParseSignerError`] when it is not one of Ed25519.
+    pub fn from_public_pem(text: &str) -> Result<Self, ParseSignerError> {
         let body = text.trim().strip_prefix(PEM_BEGIN).and_then(|rest| rest.strip_suffix(PEM_END));
         let body: Option<String> = body.map(|body| body.split_whitespace().collect());
-        body.and_then(|body| from_spki(&body)).map(Self).ok_or_else(|| NotASigner::new(text))
+        body.and_then(|body| from_spki(&body)).map(Self).ok_or_else(|| ParseSignerError::new(text))
     }
 
     /// Reads a JSON Web Key: `kty` `OKP`, `crv` `Ed25519`, `x` in base64url (RFC 8037, section 2).
     ///
     /// # Errors
-    /// [`NotASigner`] when it is another kind of key.
-    pub fn from_jwk(jwk: &Object) -> Result<Self, NotASigner> {
+    /// [`ParseSignerError`] when it is another kind of key.
+    pub fn from_jwk(jwk: &Object) -> Result<Self, ParseSignerError> {
         let text = |name: &str| jwk.get(name).and_then(Json::as_str);
         let bytes = match (text("kty"), text("crv"), text("x")) {
             (Some("OKP"), Some("Ed25519"), Some(x)) => decoded::<Base64UrlUnpadded, 32>(x),
             _ => None,
         };
-        bytes.map(Self).ok_or_else(|| NotASigner::new("the JSON Web Key"))
+        bytes.map(Self).ok_or_else(|| ParseSignerError::new("the JSON Web Key"))
     }
 
     /// Whether `signature` is this signer's of `message`, strictly: no small-order key, no non-canonical encoding.
@@ -113,9 +113,9 @@ impl SignerId {
 }
 
 impl FromStr for SignerId {
-    type Err = NotASigner;
+    type Err = ParseSignerError;
 
-    fn from_str(text: &str) -> Result<Self, NotASigner> {
+    fn from_str(text: &str) -> Result<Self, ParseSignerError> {
         let bytes = if let Some(digits) = text.strip_prefix("ed25519:") {
             hex::decode_lower(digits)
         } else if let Some(encoded) = text.strip_prefix("did:key:z") {
@@ -123,7 +123,7 @@ impl FromStr for SignerId {
         } else {
             from_spki(text).or_else(|| decoded::<Base64, 32>(text))
         };
-        bytes.map(Self).ok_or_else(|| NotASigner::new(text))
+        bytes.map(Self).ok_or_else(|| ParseSignerError::new(text))
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Timestamp {
 /// The text is not an instant in UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not an ISO 8601 time in UTC; write it as in `2026-02-19T00:46:00Z`")]
-pub struct NotATimestamp(String);
+pub struct ParseTimestampError(String);
 
 impl Timestamp {
     /// The instant this many milliseconds after 1970-01-01T00:00:00Z; beyond the years 1 to 9999, the nearest in them.
@@ -48,12 +48,12 @@ impl Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = NotATimestamp;
+    type Err = ParseTimestampError;
 
-    fn from_str(text: &str) -> Result<Self, NotATimestamp> {
+    fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         match read(text) {
             Some(unix_millis) => Ok(Self { text: text.to_owned(), unix_millis }),
-            None => Err(NotATimestamp(text.chars().take(60).collect())),
+            None => Err(ParseTimestampError(text.chars().take(60).collect())),
         }
     }
 }

@@ -3,12 +3,12 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::json::{CanonicalError, Profile};
-use crate::signer::NotASigner;
+use crate::signer::ParseSignerError;
 use crate::{Receipt, ReceiptError, SignerId};
 
 /// What checking a signature came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SignatureStatus {
     /// The document is exactly what its signer signed.
     Valid,
     /// It is not.
@@ -35,7 +35,7 @@ pub enum InvalidCause {
     IssuerKey,
 }
 
-/// Why a signature can not be checked.
+/// Why a signature cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UndecidableCause {
     /// Not a document of this format.
@@ -49,7 +49,7 @@ pub enum UndecidableCause {
     UnknownAlgorithm(String),
     /// The signer is not a public key this can read.
     #[error("`signature.signer_id`: {0}")]
-    SignerId(NotASigner),
+    SignerId(ParseSignerError),
     /// The signer is a public key in another spelling than the one the profile `vrf` knows.
     #[error(
         "`signature.signer_id` is not in the one spelling of profile `vrf`, base64 of the key's SubjectPublicKeyInfo: the receipt is of another issuer, or somebody respelt it"
@@ -74,7 +74,7 @@ pub enum UndecidableCause {
     NoCanonicalForm(CanonicalError),
 }
 
-impl Answer {
+impl SignatureStatus {
     /// The word: `valid`, `invalid` or `undecidable`.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl Answer {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for SignatureStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -163,7 +163,7 @@ impl fmt::Display for Trust {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
     /// Whether it is valid.
-    pub answer: Answer,
+    pub answer: SignatureStatus,
     /// Whether its signer is trusted.
     pub trust: Trust,
     /// Who signed it, when valid.
@@ -174,28 +174,28 @@ pub struct Verification {
 
 /// An answer other than valid, as the inner functions hand it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdictless {
+pub(crate) enum NotValid {
     Invalid(InvalidCause),
     Undecidable(UndecidableCause),
 }
 
-impl From<InvalidCause> for Verdictless {
+impl From<InvalidCause> for NotValid {
     fn from(cause: InvalidCause) -> Self {
         Self::Invalid(cause)
     }
 }
 
-impl From<UndecidableCause> for Verdictless {
+impl From<UndecidableCause> for NotValid {
     fn from(cause: UndecidableCause) -> Self {
         Self::Undecidable(cause)
     }
 }
 
-impl From<Verdictless> for Answer {
-    fn from(verdictless: Verdictless) -> Self {
+impl From<NotValid> for SignatureStatus {
+    fn from(verdictless: NotValid) -> Self {
         match verdictless {
-            Verdictless::Invalid(cause) => Self::Invalid(cause),
-            Verdictless::Undecidable(cause) => Self::Undecidable(cause),
+            NotValid::Invalid(cause) => Self::Invalid(cause),
+            NotValid::Undecidable(cause) => Self::Undecidable(cause),
         }
     }
 }
@@ -207,7 +207,7 @@ pub fn verify(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Verificat
     match Receipt::parse(bytes) {
         Ok(receipt) => verify_receipt(&receipt, profile, trusted),
         Err(error) => Verification {
-            answer: Answer::Undecidable(UndecidableCause::Malformed(error)),
+            answer: SignatureStatus::Undecidable(UndecidableCause::Malformed(error)),
             trust: Trust::Unknown,
             signer: None,
             hint: None,
@@ -219,7 +219,7 @@ pub fn verify(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Verificat
 pub fn verify_receipt(receipt: &Receipt, profile: Profile, trusted: &[SignerId]) -> Verification {
     match check(receipt, profile) {
         Ok(signer) => Verification {
-            answer: Answer::Valid,
+            answer: SignatureStatus::Valid,
             trust: Trust::in_signer(signer, trusted),
             signer: Some(signer),
             hint: None,
@@ -233,18 +233,18 @@ pub fn verify_receipt(receipt: &Receipt, profile: Profile, trusted: &[SignerId])
     }
 }
 
-fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, Verdictless> {
+fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, NotValid> {
     let signature = receipt.signature().ok_or(UndecidableCause::Unsigned)?;
     signature.check(receipt.object(), receipt.metadata().get("issuer_key"), profile)
 }
 
 /// Another reading never verifies a receipt, but it explains one that fails.
-fn hint(receipt: &Receipt, asked: Profile, failed: &Verdictless) -> Option<Profile> {
+fn hint(receipt: &Receipt, asked: Profile, failed: &NotValid) -> Option<Profile> {
     match failed {
-        Verdictless::Invalid(InvalidCause::ContentHash)
-        | Verdictless::Undecidable(UndecidableCause::NoCanonicalForm(_) | UndecidableCause::SignerSpelling) => {
+        NotValid::Invalid(InvalidCause::ContentHash)
+        | NotValid::Undecidable(UndecidableCause::NoCanonicalForm(_) | UndecidableCause::SignerSpelling) => {
             Profile::ALL.into_iter().find(|profile| *profile != asked && check(receipt, *profile).is_ok())
         }
-        Verdictless::Invalid(_) | Verdictless::Undecidable(_) => None,
+        NotValid::Invalid(_) | NotValid::Undecidable(_) => None,
     }
 }

@@ -4,9 +4,9 @@
 
 use proofmark_receipt::json::{MAX_BYTES, MAX_DEPTH, Number};
 use proofmark_receipt::{
-    Answer, ChainHead, ChainTip, Detail, Draft, Hashes, Json, Object, Profile, Receipt, ReceiptId, Results,
-    Sha256Digest, SignError, SignedEnd, SignerId, SigningKey, Status, Task, Timestamp, Verdict, sign_document, verify,
-    verify_chain, verify_document,
+    ChainHead, ChainTip, Detail, Draft, Hashes, Json, Object, Profile, Receipt, ReceiptId, Results, Sha256Digest,
+    SignError, SignatureStatus, SignedEnd, SignerId, SigningKey, Status, Task, Timestamp, Verdict, sign_document,
+    verify, verify_chain, verify_document,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -78,14 +78,14 @@ proptest! {
         let text = receipt.to_text();
         prop_assert_eq!(Receipt::parse(text.as_bytes()), Ok(receipt));
         let verification = verify(text.as_bytes(), Profile::Vrf, &[]);
-        prop_assert_eq!((verification.answer, verification.signer), (Answer::Valid, Some(key.signer())));
+        prop_assert_eq!((verification.answer, verification.signer), (SignatureStatus::Valid, Some(key.signer())));
     }
 
     #[test]
     fn three_profiles_agree_on_what_is_issued(draft in draft(), seed: [u8; 32]) {
         let text = draft.sign(&SigningKey::from_seed(seed)).unwrap().to_text();
         for profile in [Profile::Vrf, Profile::Jcs, Profile::PyUtf8] {
-            prop_assert_eq!(verify(text.as_bytes(), profile, &[]).answer, Answer::Valid, "under {}", profile);
+            prop_assert_eq!(verify(text.as_bytes(), profile, &[]).answer, SignatureStatus::Valid, "under {}", profile);
         }
     }
 
@@ -93,7 +93,7 @@ proptest! {
     fn a_receipt_stays_valid_in_another_order_and_spaced(draft in draft(), seed: [u8; 32], spaces in spaces()) {
         let receipt = draft.sign(&SigningKey::from_seed(seed)).unwrap();
         let text = spaced(&reversed(receipt.document()), &spaces);
-        prop_assert_eq!(verify(text.as_bytes(), Profile::Vrf, &[]).answer, Answer::Valid);
+        prop_assert_eq!(verify(text.as_bytes(), Profile::Vrf, &[]).answer, SignatureStatus::Valid);
     }
 
     #[test]
@@ -103,7 +103,7 @@ proptest! {
         let place = place.index(bytes.len());
         bytes[place] = byte;
         let says_the_same = Json::parse(&bytes).is_ok_and(|document| document == *receipt.document());
-        let valid = verify(&bytes, Profile::Vrf, &[]).answer == Answer::Valid;
+        let valid = verify(&bytes, Profile::Vrf, &[]).answer == SignatureStatus::Valid;
         prop_assert_eq!(valid, says_the_same);
     }
 
@@ -117,7 +117,7 @@ proptest! {
         shorter.remove(place);
         for bytes in [longer, shorter] {
             let says_the_same = Json::parse(&bytes).is_ok_and(|document| document == *receipt.document());
-            let valid = verify(&bytes, Profile::Vrf, &[]).answer == Answer::Valid;
+            let valid = verify(&bytes, Profile::Vrf, &[]).answer == SignatureStatus::Valid;
             prop_assert_eq!(valid, says_the_same);
         }
     }
@@ -133,7 +133,7 @@ proptest! {
             let read = Json::parse(Json::from(signed.clone()).to_text().as_bytes());
             prop_assert_eq!(&read, &Ok(Json::from(signed)));
             let verification = verify_document(read.unwrap().as_object().unwrap(), &[]);
-            prop_assert_eq!(verification.answer, Answer::Valid);
+            prop_assert_eq!(verification.answer, SignatureStatus::Valid);
         }
     }
 
@@ -330,7 +330,7 @@ fn head_of(chain: &[Receipt], key: &SigningKey) -> ChainHead {
     let tip = chain.last().unwrap().tip().unwrap();
     let head = ChainHead::sign("default", &tip, &Timestamp::from_unix_millis(0), key).unwrap();
     assert_eq!(ChainHead::parse(head.to_text().as_bytes()), Ok(head.clone()));
-    assert_eq!(head.verify(&[]).answer, Answer::Valid);
+    assert_eq!(head.verify(&[]).answer, SignatureStatus::Valid);
     head
 }
 

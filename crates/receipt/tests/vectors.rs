@@ -6,8 +6,8 @@ use std::path::Path;
 
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Object, Profile, Receipt, SignedEnd, SignerId, UndecidableCause, Verification, verify,
-    verify_chain,
+    ChainHead, Json, Object, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, UndecidableCause, Verification,
+    verify, verify_chain,
 };
 
 #[test]
@@ -104,14 +104,14 @@ fn judged(case: &Object, verification: &Verification) -> String {
         if let Some(trust) = optional_text(case, "trust") {
             assert_eq!(verification.trust.as_str(), trust, "{name}");
         }
-        assert_eq!(verification.signer.is_some(), *answer == Answer::Valid, "{name}");
-        assert_eq!(answer.cause().is_some(), *answer != Answer::Valid, "{name}");
+        assert_eq!(verification.signer.is_some(), *answer == SignatureStatus::Valid, "{name}");
+        assert_eq!(answer.cause().is_some(), *answer != SignatureStatus::Valid, "{name}");
     }
     code
 }
 
 fn judged_unreadable(case: &Object, cause: UndecidableCause) -> String {
-    let answer = Answer::Undecidable(cause);
+    let answer = SignatureStatus::Undecidable(cause);
     assert_eq!(answer.as_str(), text(case, "answer"));
     answer.code().unwrap().to_owned()
 }

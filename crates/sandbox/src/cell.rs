@@ -261,7 +261,7 @@ fn map_ids(pid: libc::pid_t, outer_id: Option<u32>) -> io::Result<()> {
     let write = |file: &str, text: String| std::fs::write(format!("/proc/{pid}/{file}"), text);
     write("setgroups", "deny".to_owned())?;
     let Some(id) = outer_id else {
-        // SAFETY: the calls can not fail and take nothing.
+        // SAFETY: the calls cannot fail and take nothing.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         write("uid_map", format!("{INNER_ID} {uid} 1"))?;
         return write("gid_map", format!("{INNER_ID} {gid} 1"));

@@ -67,17 +67,17 @@ impl fmt::Display for Level {
 /// The text named no level.
 #[derive(Debug, thiserror::Error)]
 #[error("read the isolation level `{0}`: it is one of A, B, C")]
-pub struct UnknownLevel(String);
+pub struct ParseLevelError(String);
 
 impl FromStr for Level {
-    type Err = UnknownLevel;
+    type Err = ParseLevelError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+    fn from_str(text: &str) -> Result<Self, ParseLevelError> {
         match text {
             "A" | "a" => Ok(Level::A),
             "B" | "b" => Ok(Level::B),
             "C" | "c" => Ok(Level::C),
-            _ => Err(UnknownLevel(text.to_owned())),
+            _ => Err(ParseLevelError(text.to_owned())),
         }
     }
 }

@@ -254,7 +254,7 @@ pub(crate) fn receive_with_fd(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<
 
 /// The effective uid of this process.
 pub(crate) fn effective_uid() -> u32 {
-    // SAFETY: the call can not fail and takes nothing.
+    // SAFETY: the call cannot fail and takes nothing.
     unsafe { libc::geteuid() }
 }
 

@@ -149,7 +149,7 @@ pub(crate) enum Why {
 /// only then are the pipes drained for good.
 ///
 /// # Errors
-/// When the supervisor itself can not poll.
+/// When the supervisor itself cannot poll.
 pub(crate) fn watch(
     pidfd: &OwnedFd,
     input: &mut Input,

@@ -1,4 +1,4 @@
-//! Workers side by side do not see each other, and what can not be had is said.
+//! Workers side by side do not see each other, and what cannot be had is said.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::{Desk, MAX_PAGE, Replayable, TenantStore};
+use proofmark_verifier::{Decider, MAX_PAGE, Replayable, TenantStore};
 
 use crate::body;
 use crate::keys::{ApiKeys, Caller, Role};
@@ -29,7 +29,7 @@ pub(crate) struct Head {
 /// A request whose body was read.
 pub(crate) struct Call<'a> {
     pub(crate) bench: &'a Workbench,
-    pub(crate) desk: &'a Desk,
+    pub(crate) decider: &'a Decider,
     pub(crate) caller: Caller,
     /// Set when nobody waits for the answer any more.
     pub(crate) stop: Arc<AtomicBool>,
@@ -56,12 +56,12 @@ impl<'a> Call<'a> {
         };
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         only_once(&query)?;
-        Ok(Self { bench, desk: &bench.desk, caller, stop, path, query, body, key })
+        Ok(Self { bench, decider: &bench.decider, caller, stop, path, query, body, key })
     }
 
     /// What is kept for the caller's tenant.
     pub(crate) fn store(&self) -> TenantStore<'a> {
-        self.desk.store().of(&self.caller.tenant)
+        self.decider.store().of(&self.caller.tenant)
     }
 
     /// A variable of the path.

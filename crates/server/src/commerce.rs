@@ -23,7 +23,7 @@ pub(crate) async fn evaluate(keeper: Arc<Doorkeeper>, head: Head, body: Body) ->
     Ok(match work::verify(&keeper.bench, wanted).await? {
         Answer::Receipt(receipt) => {
             let id = receipt.receipt_id();
-            let found = move |bench: &Workbench| bench.desk.evaluation(&tenant, &id, &Subject::default());
+            let found = move |bench: &Workbench| bench.decider.evaluation(&tenant, &id, &Subject::default());
             told(work::inside(&keeper.bench, found).await??.ok_or_else(Problem::internal)?)
         }
         Answer::Job(view) => accepted(&view),
@@ -42,7 +42,7 @@ pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
         tests: digest("tests")?,
         output: digest("output")?,
     };
-    Ok(told(call.desk.evaluation(&call.caller.tenant, &id, &about)?.ok_or_else(none)?))
+    Ok(told(call.decider.evaluation(&call.caller.tenant, &id, &about)?.ok_or_else(none)?))
 }
 
 fn read(text: String) -> Result<String, Problem> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Request, Reviewer, Ruling};
-use proofmark_verifier::{Asked, DecisionsWanted, Finding, KeptDecision, Review, Tenant, Word};
+use proofmark_verifier::boundary::{Disposition, Request, Reviewer};
+use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 
 use crate::call::Call;
 use crate::keys::Role;
@@ -28,8 +28,8 @@ pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
         replayable: call.replayable(),
         stop: &call.stop,
     };
-    let receipt = call.desk.decide(&asked)?;
-    metrics::decided(receipt.ruling().mode());
+    let receipt = call.decider.decide(&asked)?;
+    metrics::decided(receipt.disposition().mode());
     Ok(receipt.document().clone().into())
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
 /// `GET /v1/findings`, newest first.
 pub(crate) fn findings(call: &Call<'_>) -> Result<Json, Problem> {
     call.only(&["limit", "after"])?;
-    call.desk.find_unreported()?;
+    call.decider.find_unreported()?;
     let wanted = wanted(call)?;
     let found = call.store().findings(wanted.limit, wanted.after)?;
     let mut answer = Object::new();
@@ -85,7 +85,7 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
             Some(seconds.ok_or_else(wrong)?.saturating_mul(1_000))
         }
     };
-    let (kept, approval) = call.desk.review(&Word {
+    let (kept, approval) = call.decider.review(&NewReview {
         tenant: &call.caller.tenant,
         decision_id: call.variable("id"),
         reviewer: &reviewer(call),
@@ -102,7 +102,7 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
 /// Who reviews. Without API keys it is the holder of this server's key.
 fn reviewer(call: &Call<'_>) -> Reviewer {
     let caller = &call.caller;
-    let own = (caller.tenant == Tenant::LOCAL).then(|| call.desk.key().signer());
+    let own = (caller.tenant == Tenant::LOCAL).then(|| call.decider.key().signer());
     Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }
 }
 
@@ -119,7 +119,7 @@ fn wanted(call: &Call<'_>) -> Result<DecisionsWanted, Problem> {
 
 /// A word that is no outcome would find nothing, and look as if there was nothing.
 fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
-    let words: BTreeSet<&str> = Ruling::ALL.iter().map(|ruling| ruling.outcome().as_str()).collect();
+    let words: BTreeSet<&str> = Disposition::ALL.iter().map(|disposition| disposition.outcome().as_str()).collect();
     match call.parameter("outcome") {
         Some(outcome) if !words.contains(outcome) => {
             let words = words.into_iter().collect::<Vec<_>>().join(", ");
@@ -141,7 +141,7 @@ fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
 }
 
 /// A decision, with its facts where there is room for so many bytes.
-fn shown(call: &Call<'_>, kept: &KeptDecision, room: &mut usize) -> Result<Json, Problem> {
+fn shown(call: &Call<'_>, kept: &StoredDecision, room: &mut usize) -> Result<Json, Problem> {
     let parsed = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
     let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
     let reviews = call.store().reviews(&kept.decision_id)?;

@@ -32,7 +32,7 @@ pub(crate) struct Readiness {
 /// has recorded.
 pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Result<Reply, Problem> {
     probe(&keeper).await?;
-    let behind = work::inside(&keeper.bench, |bench| clock_behind(bench.desk.store())).await??;
+    let behind = work::inside(&keeper.bench, |bench| clock_behind(bench.decider.store())).await??;
     let mut document = status("ready");
     if let (Json::Object(document), true) = (&mut document, behind > MAX_CLOCK_SKEW) {
         document.insert("clock_behind_ms", behind);
@@ -45,7 +45,7 @@ async fn probe(keeper: &Doorkeeper) -> Result<(), Problem> {
     if let Some((_, found)) = last.as_ref().filter(|(at, _)| at.elapsed() < READY_FOR) {
         return found.clone();
     }
-    let probed = work::inside(&keeper.bench, |bench| bench.desk.store().probe()).await;
+    let probed = work::inside(&keeper.bench, |bench| bench.decider.store().probe()).await;
     let found = probed.and_then(|probed| probed.map_err(Problem::from));
     *last = Some((Instant::now(), found.clone()));
     found
@@ -54,7 +54,7 @@ async fn probe(keeper: &Doorkeeper) -> Result<(), Problem> {
 /// The public key decisions are signed with, as a set of JWKs (RFC 7517).
 pub(crate) async fn keys(State(keeper): State<Arc<Doorkeeper>>) -> Response {
     let mut set = Object::new();
-    set.insert("keys", vec![Json::from(keeper.bench.desk.key().signer().jwk())]);
+    set.insert("keys", vec![Json::from(keeper.bench.decider.key().signer().jwk())]);
     Reply::from(Json::from(set)).into_response()
 }
 

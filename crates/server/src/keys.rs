@@ -1,7 +1,7 @@
 //! API keys: who may call, in which role and for which tenant. Only their hashes are kept.
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field};
-use proofmark_receipt::{Json, NotASigner, Object, Sha256Digest, SignerId};
+use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId};
 use proofmark_verifier::{Sender, Tenant, TenantError};
 
 /// The longest id of a key, in bytes.
@@ -164,7 +164,7 @@ fn roles(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 }
 
 fn signer(field: &Field<'_>) -> Result<SignerId, DocumentError> {
-    field.text()?.parse().map_err(|error: NotASigner| field.error(Cause::InvalidValue, error.to_string()))
+    field.text()?.parse().map_err(|error: ParseSignerError| field.error(Cause::InvalidValue, error.to_string()))
 }
 
 /// An id is shown to people, and stands in the names of chains.

@@ -76,7 +76,7 @@ pub enum ServeError {
 /// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is told the address when it is there.
 ///
 /// # Errors
-/// [`ServeError`] when it can not begin.
+/// [`ServeError`] when it cannot begin.
 pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let address = settings.listen;
     if settings.keys.is_none() && !address.ip().is_loopback() {
@@ -186,7 +186,7 @@ async fn sweep(keeper: Arc<Doorkeeper>) {
     loop {
         every.tick().await;
         let keeper = Arc::clone(&keeper);
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || keeper.bench.desk.find_unreported()).await {
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || keeper.bench.decider.find_unreported()).await {
             log::say(error);
         }
     }

@@ -135,7 +135,7 @@ impl ServerHandler for Handler {
 fn tools() -> Result<&'static [Tool], ErrorData> {
     static READ: LazyLock<Result<Vec<Tool>, String>> =
         LazyLock::new(|| serde_json::from_str(TOOLS).map_err(|error| error.to_string()));
-    READ.as_deref().map_err(|error| ErrorData::internal_error(format!("the tools can not be listed: {error}"), None))
+    READ.as_deref().map_err(|error| ErrorData::internal_error(format!("the tools cannot be listed: {error}"), None))
 }
 
 /// Whose request it is. Over standard streams it is that of whoever started this program.

@@ -119,7 +119,7 @@ impl From<StoreError> for Problem {
                 // Where the store is, is nothing a client has to know.
                 log::say(&error);
                 let message =
-                    "the store can not be used at present; whoever runs this server finds the cause in its log";
+                    "the store cannot be used at present; whoever runs this server finds the cause in its log";
                 Self {
                     retry_after: Some(5),
                     ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", message)

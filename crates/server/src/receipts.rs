@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderName, StatusCode, header};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{Filter, KeptReceipt, Received, TallyOf, Terms, chain_head, differences, x402};
+use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences, x402};
 
 use crate::call::{Call, Head};
 use crate::door::Doorkeeper;
@@ -75,7 +75,7 @@ pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
     let from = after.map_or(0, |after| after.saturating_add(1));
     let receipts = call.store().chain_from(&name, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
-    let head = chain_head(&call.store(), &name, call.desk.key())?;
+    let head = chain_head(&call.store(), &name, call.decider.key())?;
     let mut answer = Object::new();
     answer.insert("chain", name.as_str());
     let more = last.filter(|last| last.saturating_add(1) < head.length());
@@ -91,7 +91,7 @@ pub(crate) fn keep(call: &Call<'_>) -> Result<Json, Problem> {
     match body.as_object().and_then(|body| body.get("receipts")) {
         Some(many) => keep_many(call, many),
         None => {
-            let brought = call.desk.receive(&call.caller.tenant, vec![body.to_text()])?;
+            let brought = call.decider.receive(&call.caller.tenant, vec![body.to_text()])?;
             let received = brought.into_iter().next().ok_or_else(Problem::internal)?;
             match &received.refused {
                 Some((code, message)) => {
@@ -109,7 +109,7 @@ fn keep_many(call: &Call<'_>, many: &Json) -> Result<Json, Problem> {
         let message = format!("`receipts` has to have 1 to {MAX_BROUGHT} receipts; send more in parts");
         return Err(Problem::bad("too_many", message));
     }
-    let received = call.desk.receive(&call.caller.tenant, many.iter().map(Json::to_text).collect())?;
+    let received = call.decider.receive(&call.caller.tenant, many.iter().map(Json::to_text).collect())?;
     let mut answer = Object::new();
     answer.insert("results", received.iter().map(told).collect::<Vec<_>>());
     Ok(answer.into())
@@ -130,7 +130,7 @@ pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
         [] => Terms::default(),
         _ => sent::terms(&call.json()?)?,
     };
-    let redeemed = call.desk.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
+    let redeemed = call.decider.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
     let mut answer = Object::new();
     answer.insert("receipt_id", id.to_string());
     answer.insert("verdict", redeemed.worth.verdict.as_str());
@@ -150,7 +150,7 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
     let caller = head.caller;
     let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_receipt)?;
     let tenant = caller.tenant.clone();
-    let found = work::inside(&keeper.bench, move |bench| bench.desk.rerunnable(&tenant, &id)).await??;
+    let found = work::inside(&keeper.bench, move |bench| bench.decider.rerunnable(&tenant, &id)).await??;
     let (old, text) = found.ok_or_else(no_receipt)?;
     let wanted = Wanted {
         chain: old.chain.clone(),
@@ -180,7 +180,7 @@ pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
     call.only(&["chain", "signer", "task_type"])?;
     let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
     let signer = signer(call)?.map(|signer| signer.to_string());
-    let of = TallyOf { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
+    let of = CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
     let tally = call.store().tally(&of)?;
     let mut answer = Object::new();
     let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
@@ -204,7 +204,7 @@ pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), 
     }
 }
 
-fn kept(call: &Call<'_>) -> Result<KeptReceipt, Problem> {
+fn kept(call: &Call<'_>) -> Result<StoredReceipt, Problem> {
     call.store().receipt(&named(call)?)?.ok_or_else(no_receipt)
 }
 
@@ -220,7 +220,7 @@ fn signer(call: &Call<'_>) -> Result<Option<SignerId>, Problem> {
     call.parsed::<SignerId>("signer", "a signer id: base64 of a public key, or `ed25519:` and hex digits")
 }
 
-fn shown(kept: &KeptReceipt) -> Json {
+fn shown(kept: &StoredReceipt) -> Json {
     let mut object = Object::new();
     object.insert("receipt_id", kept.receipt.receipt_id().to_string());
     object.insert("verdict", kept.receipt.verdict().as_str());

@@ -28,7 +28,7 @@ impl Reply {
         Self { status, ..self }
     }
 
-    /// One header more. What can not stand in a header is left out.
+    /// One header more. What cannot stand in a header is left out.
     pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_verifier::boundary::{DecisionReceipt, Request, Ruling};
+use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_verifier::{Asked, Report, taint_labels};
 
 use crate::call::Call;
@@ -28,8 +28,8 @@ pub(crate) fn preflight(call: &Call<'_>) -> Result<Json, Problem> {
         replayable: call.replayable(),
         stop: &call.stop,
     };
-    let receipt = call.desk.decide(&asked)?;
-    metrics::decided(receipt.ruling().mode());
+    let receipt = call.decider.decide(&asked)?;
+    metrics::decided(receipt.disposition().mode());
     Ok(wire(&receipt))
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn report(call: &Call<'_>) -> Result<Json, Problem> {
         document: &document,
         replayable: call.replayable(),
     };
-    let reported = call.desk.report(&report)?;
+    let reported = call.decider.report(&report)?;
     let mut answer = Object::new();
     answer.insert("accepted", true);
     answer.insert("findings", reported.findings.iter().map(|code| Json::from(code.as_str())).collect::<Vec<_>>());
@@ -131,7 +131,8 @@ fn wire(receipt: &DecisionReceipt) -> Json {
     for name in SAME {
         answer.insert(name, member(name));
     }
-    let outcome = if receipt.ruling() == Ruling::HumanReview { Json::from(ASK_HUMAN) } else { member("outcome") };
+    let outcome =
+        if receipt.disposition() == Disposition::HumanReview { Json::from(ASK_HUMAN) } else { member("outcome") };
     answer.insert("outcome", outcome);
     answer.insert("retry_directive", retry_directive(receipt));
     for name in ["missing_support", "authorization_gaps"] {
@@ -145,16 +146,18 @@ fn wire(receipt: &DecisionReceipt) -> Json {
 }
 
 fn retry_directive(receipt: &DecisionReceipt) -> Object {
-    let ruling = receipt.ruling();
+    let disposition = receipt.disposition();
     let document = receipt.document();
     let retry =
         document.get("resume_contract").and_then(|contract| contract.as_object()?.get("retry_this_node")?.as_bool());
     let loopback = document.get("runtime_loopback").and_then(Json::as_object);
     let inner = |name: &str| loopback.and_then(|loopback| loopback.get(name)).cloned();
-    let scope = match ruling {
-        Ruling::LocalReplan => Json::from("local"),
-        Ruling::UpstreamReplan => Json::from("upstream"),
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::HumanReview | Ruling::TerminalBlock => Json::Null,
+    let scope = match disposition {
+        Disposition::LocalReplan => Json::from("local"),
+        Disposition::UpstreamReplan => Json::from("upstream"),
+        Disposition::Allow | Disposition::AllowWithWarning | Disposition::HumanReview | Disposition::TerminalBlock => {
+            Json::Null
+        }
     };
     let mut directive = Object::new();
     directive.insert("can_retry", retry.unwrap_or(false));

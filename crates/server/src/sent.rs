@@ -1,7 +1,7 @@
 //! Attempts at steps, receipts to check and terms of redeeming, as clients send them over either door.
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
-use proofmark_receipt::{Json, NotADigest, Receipt, ReceiptError, Sha256Digest, SignerId, Verdict};
+use proofmark_receipt::{Json, ParseDigestError, Receipt, ReceiptError, Sha256Digest, SignerId, Verdict};
 use proofmark_verifier::contract::Workflow;
 use proofmark_verifier::{Subject, Terms, TrustError, signers_in};
 
@@ -22,7 +22,7 @@ pub(crate) struct Sent {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// Why what was sent can not be read, completing "failed to …".
+/// Why what was sent cannot be read, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SentError {
     #[error("read the arguments: {0}")]
@@ -119,7 +119,7 @@ pub(crate) fn terms(arguments: &Json) -> Result<Terms, SentError> {
 
 fn read_digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
     let text = field.text()?;
-    text.parse().map_err(|error: NotADigest| field.error(Cause::InvalidValue, error.to_string()))
+    text.parse().map_err(|error: ParseDigestError| field.error(Cause::InvalidValue, error.to_string()))
 }
 
 /// The id of a step: chains are named by run and step, with a slash between them.

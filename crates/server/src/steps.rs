@@ -1,7 +1,7 @@
 //! `/v1/steps`: attempts at workflow steps, judged by their contracts, and where a run is.
 
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{KeptStep, kept_step};
+use proofmark_verifier::{StoredStep, kept_step};
 
 use crate::call::Call;
 use crate::problem::Problem;
@@ -33,7 +33,7 @@ pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
     let begun_by = call.parameter("begun_by").unwrap_or(&call.caller.id);
     let (run, step) = (call.variable("run"), &sent::step(call.variable("step"))?);
     let found = kept_step(&call.store(), begun_by, run, step)?;
-    let KeptStep { state, receipts } = found.ok_or_else(|| {
+    let StoredStep { state, receipts } = found.ok_or_else(|| {
         let other = "such step in such a run of yours; name who began another's run with `?begun_by=ID`";
         Problem::not_found(other)
     })?;

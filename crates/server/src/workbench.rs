@@ -1,19 +1,19 @@
-//! What every door stands before: a desk that decides, verifications that run, and the store behind both.
+//! What every door stands before: a decider that decides, verifications that run, and the store behind both.
 
 use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Desk, Language, StoreError, Tenant, Verifications,
-    accept, boundary, check_document,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
+    Verifications, accept, boundary, check_document,
 };
 
 use crate::keys::Caller;
 use crate::sent::Sent;
 
-/// A desk, and verifications that keep in the same store. Everything here may wait for a disk.
+/// A decider, and verifications that keep in the same store. Everything here may wait for a disk.
 pub struct Workbench {
-    pub(crate) desk: Desk,
+    pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
 }
@@ -21,8 +21,8 @@ pub struct Workbench {
 impl Workbench {
     /// A workbench for work in these languages.
     #[must_use]
-    pub fn new(desk: Desk, verifications: Verifications, languages: Vec<Language>) -> Workbench {
-        Workbench { desk, verifications, languages }
+    pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Workbench {
+        Workbench { decider, verifications, languages }
     }
 
     /// The languages there are runtimes for.
@@ -32,7 +32,7 @@ impl Workbench {
 
     /// Whether there is a policy to decide by.
     pub(crate) fn decides(&self) -> bool {
-        self.desk.policy().is_some()
+        self.decider.policy().is_some()
     }
 
     /// Judges an attempt at a step of a run that the caller began, or that `begun_by` did, unless `stop` is set meanwhile.
@@ -56,10 +56,10 @@ impl Workbench {
             context: sent.context.as_ref(),
             receipts: None,
             presented: &sent.receipts,
-            trusted: self.desk.trusted(),
+            trusted: self.decider.trusted(),
             stop,
         };
-        accept(&attempt, Some(self.desk.key()), Some(self.desk.store()))
+        accept(&attempt, Some(self.decider.key()), Some(self.decider.store()))
     }
 
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
@@ -69,24 +69,24 @@ impl Workbench {
         request: &boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
-        Ok(self.desk.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
+        Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
     }
 
     /// Checks a receipt of either kind. `trust` names the signers to trust, in place of those trusted here.
     pub(crate) fn check(&self, receipt: &str, trust: Option<&[SignerId]>) -> Checked {
-        check_document(receipt.as_bytes(), Profile::Vrf, trust.unwrap_or_else(|| self.desk.trusted()))
+        check_document(receipt.as_bytes(), Profile::Vrf, trust.unwrap_or_else(|| self.decider.trusted()))
     }
 
     /// A tenant's receipt.
     pub(crate) fn receipt(&self, tenant: &Tenant, id: &str) -> Result<Option<Json>, StoreError> {
         let Ok(id) = id.parse() else { return Ok(None) };
-        let kept = self.desk.store().of(tenant).receipt(&id)?;
+        let kept = self.decider.store().of(tenant).receipt(&id)?;
         Ok(kept.map(|kept| kept.receipt.document().clone()))
     }
 
     /// The text of a tenant's decision receipt.
     pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
-        let kept = self.desk.store().of(tenant).decision(id)?;
+        let kept = self.decider.store().of(tenant).decision(id)?;
         Ok(kept.map(|kept| kept.document))
     }
 }

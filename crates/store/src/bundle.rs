@@ -88,12 +88,12 @@ pub struct Decision {
     /// SHA-256 of the decision receipt in canonical form, which the next one links to; none in rows of older versions.
     pub hash: Option<Sha256Digest>,
     /// For whom and on what, as far as it was said.
-    pub about: About,
+    pub about: DecisionIndex,
 }
 
 /// For whom a decision was made, and on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct DecisionIndex {
     /// The agent that asked.
     pub agent: Option<String>,
     /// The class of the action.
@@ -349,7 +349,7 @@ pub(crate) fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         document: row.get(5)?,
         allowed: row.get(14)?,
         hash: row.get::<_, Option<[u8; 32]>>(15)?.map(Sha256Digest::from_bytes),
-        about: About {
+        about: DecisionIndex {
             agent: row.get(7)?,
             class: row.get(8)?,
             mode: row.get(9)?,

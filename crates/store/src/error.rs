@@ -25,7 +25,7 @@ pub enum StoreError {
         /// The store's file.
         path: PathBuf,
     },
-    /// The file is a Proofmark database, but can not be relied on any more.
+    /// The file is a Proofmark database, but cannot be relied on any more.
     #[error(
         "use the store `{}`: it is damaged ({detail}); restore it from a backup, or move it and its `-wal` file away to \
          begin a new one", path.display()

@@ -76,7 +76,7 @@ pub enum JobState {
 
 /// A job as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptJob {
+pub struct StoredJob {
     /// Whose it is.
     pub tenant: Tenant,
     /// The job. Its `request` is empty once it has ended, its lease without an owner.
@@ -91,7 +91,7 @@ impl Store {
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
-    pub fn take_over_jobs(&self, lease: &Lease, now: i64, limit: usize) -> Result<Vec<KeptJob>, StoreError> {
+    pub fn take_over_jobs(&self, lease: &Lease, now: i64, limit: usize) -> Result<Vec<StoredJob>, StoreError> {
         let (found, taken) = mpsc::channel();
         self.change(Change::TakeOver { lease: lease.clone(), now, limit: limit.min(MAX_TAKEN), found })?;
         Ok(taken.try_recv().unwrap_or_default())
@@ -133,7 +133,7 @@ impl Store {
 
 /// A change of jobs that are kept. What it finds is sent before the commit, and counts only after it.
 pub(crate) enum Change {
-    TakeOver { lease: Lease, now: i64, limit: usize, found: Sender<Vec<KeptJob>> },
+    TakeOver { lease: Lease, now: i64, limit: usize, found: Sender<Vec<StoredJob>> },
     Renew { lease: Lease, now: i64, found: Sender<Vec<(Tenant, ReceiptId)>> },
     Release { owner: String },
     Cancel { job_id: ReceiptId, tenant: Tenant, at: i64, found: Sender<bool> },
@@ -228,7 +228,7 @@ pub(crate) fn put(transaction: &Transaction<'_>, tenant: &Tenant, bundle: &Bundl
     Ok(())
 }
 
-fn take_over(transaction: &Transaction<'_>, lease: &Lease, now: i64, limit: usize) -> rusqlite::Result<Vec<KeptJob>> {
+fn take_over(transaction: &Transaction<'_>, lease: &Lease, now: i64, limit: usize) -> rusqlite::Result<Vec<StoredJob>> {
     let sql = format!(
         "UPDATE jobs SET owner = ?1, lease_until = ?2 WHERE job_id IN
              (SELECT job_id FROM jobs WHERE state = 'waiting' AND lease_until < ?3
@@ -259,7 +259,7 @@ fn prune(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<usize> 
     Ok(answers + transaction.prepare_cached(jobs)?.execute([before, limit])?)
 }
 
-pub(crate) fn job(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> rusqlite::Result<Option<KeptJob>> {
+pub(crate) fn job(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> rusqlite::Result<Option<StoredJob>> {
     let sql = format!("SELECT {JOB} FROM jobs WHERE job_id = ?1 AND tenant = ?2");
     connection.prepare_cached(&sql)?.query_row(params![id.as_bytes(), tenant.as_str()], read_job).optional()
 }
@@ -268,7 +268,7 @@ const JOB_WITHOUT_REQUEST: &str =
     "job_id, tenant, state, '', checks, chain, supersedes, owner, lease_until, error, created_at";
 const JOB: &str = "job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until, error, created_at";
 
-fn read_job(row: &Row<'_>) -> rusqlite::Result<KeptJob> {
+fn read_job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
     let state = match row.get_ref(2)?.as_str()? {
         "waiting" => JobState::Waiting,
         "done" => JobState::Done,
@@ -287,5 +287,5 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<KeptJob> {
         lease: Lease { owner: owner.unwrap_or_default(), until: row.get(8)? },
         created_at: row.get(10)?,
     };
-    Ok(KeptJob { tenant: Tenant::kept(row.get_ref(1)?.as_str()?), job, state })
+    Ok(StoredJob { tenant: Tenant::kept(row.get_ref(1)?.as_str()?), job, state })
 }

@@ -11,7 +11,7 @@ use crate::tenant::Tenant;
 
 /// A receipt and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptReceipt {
+pub struct StoredReceipt {
     /// The receipt.
     pub receipt: Receipt,
     /// Whose it is.
@@ -39,7 +39,7 @@ pub struct Spent {
 
 /// Which receipts to count. What is `None` does not narrow the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TallyOf<'a> {
+pub struct CountFilter<'a> {
     /// Only those of this chain.
     pub chain: Option<&'a str>,
     /// Only those this signer signed, in the spelling of [`proofmark_receipt::SignerId`].
@@ -50,7 +50,7 @@ pub struct TallyOf<'a> {
 
 /// How many receipts there are of each verdict, and of those that do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct VerdictCounts {
     /// Verdict `pass`.
     pub pass: u64,
     /// Verdict `fail`.
@@ -121,10 +121,10 @@ pub(crate) const SELECT: &str = concat!(
 /// What is preferred where several receipts have one id: what was issued here, then what was trusted when it came.
 const BEST_FIRST: &str = "ORDER BY tenant = 'local' DESC, trust IS NOT NULL, trust = 'trusted' DESC, sequence";
 
-pub(crate) fn with_place(row: &Row<'_>) -> rusqlite::Result<KeptReceipt> {
+pub(crate) fn with_place(row: &Row<'_>) -> rusqlite::Result<StoredReceipt> {
     let trust: Option<String> = row.get(4)?;
     let superseded = row.get::<_, Option<[u8; 16]>>(5)?.is_some();
-    Ok(KeptReceipt {
+    Ok(StoredReceipt {
         receipt: read::kept(row)?,
         tenant: Tenant::kept(row.get_ref(3)?.as_str()?),
         trust: trust.map(|word| read_trust(&word)).transpose()?,
@@ -141,7 +141,7 @@ pub(crate) fn receipt(
     tenant: Option<&Tenant>,
     id: &ReceiptId,
     issuer: Option<&str>,
-) -> rusqlite::Result<Option<KeptReceipt>> {
+) -> rusqlite::Result<Option<StoredReceipt>> {
     // Only places are sorted, not documents.
     let places = format!(
         "SELECT sequence FROM receipts WHERE receipt_id = ?1 AND (?2 IS NULL OR tenant = ?2)
@@ -153,7 +153,7 @@ pub(crate) fn receipt(
     let Some((best, others)) = places.split_first() else { return Ok(None) };
     let sql = format!("{SELECT} WHERE receipts.sequence = ?1");
     let kept = connection.prepare_cached(&sql)?.query_row([best], with_place)?;
-    Ok(Some(KeptReceipt { others: others.len(), ..kept }))
+    Ok(Some(StoredReceipt { others: others.len(), ..kept }))
 }
 
 /// The receipt that came of the tenant's job with this id: issued here, for its request.
@@ -161,7 +161,7 @@ pub(crate) fn job_receipt(
     connection: &Connection,
     tenant: &Tenant,
     id: &ReceiptId,
-) -> rusqlite::Result<Option<KeptReceipt>> {
+) -> rusqlite::Result<Option<StoredReceipt>> {
     let sql = format!(
         "{SELECT} WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL
          AND EXISTS (SELECT 1 FROM requests WHERE requests.sequence = receipts.sequence)"
@@ -253,7 +253,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-pub(crate) fn tally(connection: &Connection, tenant: &Tenant, of: &TallyOf<'_>) -> rusqlite::Result<Tally> {
+pub(crate) fn tally(connection: &Connection, tenant: &Tenant, of: &CountFilter<'_>) -> rusqlite::Result<VerdictCounts> {
     let mut sql = "SELECT verdict, count(*), superseded_by IS NOT NULL, trust IS NOT NULL,
                           trust IS NOT NULL AND trust <> 'trusted'
                    FROM receipts WHERE tenant = ?"
@@ -272,7 +272,7 @@ pub(crate) fn tally(connection: &Connection, tenant: &Tenant, of: &TallyOf<'_>) 
     }
     let mut statement = connection.prepare_cached(&(sql + " GROUP BY 1, 3, 4, 5"))?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let mut tally = Tally::default();
+    let mut tally = VerdictCounts::default();
     while let Some(row) = rows.next()? {
         let count = read::count(row, 1)?;
         let (superseded, elsewhere, untrusted) = (row.get(2)?, row.get(3)?, row.get(4)?);

@@ -21,11 +21,11 @@ mod tenant_store;
 mod write;
 mod writer;
 
-pub use bundle::{About, Bundle, Decision, MAX_LISTED, StepRun};
+pub use bundle::{Bundle, Decision, DecisionIndex, MAX_LISTED, StepRun};
 pub use error::StoreError;
-pub use jobs::{JobEnd, JobState, KeptJob, Lease, MAX_PRUNED, MAX_TAKEN, NewJob};
-pub use kept::{KeptReceipt, Spend, Spent, Tally, TallyOf};
-pub use page::{Cursor, Filter, MAX_PAGE, NotACursor, Page};
+pub use jobs::{JobEnd, JobState, Lease, MAX_PRUNED, MAX_TAKEN, NewJob, StoredJob};
+pub use kept::{CountFilter, Spend, Spent, StoredReceipt, VerdictCounts};
+pub use page::{Cursor, Filter, MAX_PAGE, Page, ParseCursorError};
 pub use read::{MAX_FOUND, MIN_PREFIX};
 pub use reviews::{Review, ReviewVerdict};
 pub use served::{Answer, Decisions, DecisionsWanted, Execution, Finding, Findings, NEVER_REPORTED};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use proofmark_receipt::Verdict;
 use thiserror::Error;
 
-use crate::kept::KeptReceipt;
+use crate::kept::StoredReceipt;
 
 /// The most receipts one page has; a larger limit gives this many.
 pub const MAX_PAGE: usize = 1000;
@@ -53,7 +53,7 @@ impl Default for Filter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
     /// The receipts, in the reverse order of their being kept.
-    pub receipts: Vec<KeptReceipt>,
+    pub receipts: Vec<StoredReceipt>,
     /// How many more there are in this place that are not as they were kept, and so cannot be read.
     pub unreadable: usize,
     /// Where the next page begins; none when this is the last.
@@ -67,15 +67,15 @@ pub struct Cursor(pub(crate) i64);
 /// The text is not a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a cursor; pass on what the page before gave")]
-pub struct NotACursor(String);
+pub struct ParseCursorError(String);
 
 impl FromStr for Cursor {
-    type Err = NotACursor;
+    type Err = ParseCursorError;
 
-    fn from_str(text: &str) -> Result<Self, NotACursor> {
+    fn from_str(text: &str) -> Result<Self, ParseCursorError> {
         let digits = text.strip_prefix('s').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let place = digits.and_then(|digits| digits.parse().ok());
-        place.map(Self).ok_or_else(|| NotACursor(text.chars().take(40).collect()))
+        place.map(Self).ok_or_else(|| ParseCursorError(text.chars().take(40).collect()))
     }
 }
 

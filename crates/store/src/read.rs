@@ -4,7 +4,7 @@ use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use crate::kept::{self, KeptReceipt};
+use crate::kept::{self, StoredReceipt};
 use crate::page::{Cursor, Filter, MAX_PAGE, Page};
 use crate::tenant::Tenant;
 
@@ -38,7 +38,7 @@ pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Fi
     let (sql, values) = list_statement(tenant, filter, limit);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let (mut found, mut unreadable, mut bytes, mut more) = (Vec::<KeptReceipt>::new(), 0, 0, false);
+    let (mut found, mut unreadable, mut bytes, mut more) = (Vec::<StoredReceipt>::new(), 0, 0, false);
     let mut last = None;
     while let Some(row) = rows.next()? {
         bytes += row.get_ref(1)?.as_bytes()?.len();

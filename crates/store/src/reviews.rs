@@ -11,7 +11,7 @@ use crate::tenant::Tenant;
 pub struct Review {
     /// The decision.
     pub decision_id: String,
-    /// What the decision is on ([`crate::About::subject`]).
+    /// What the decision is on ([`crate::DecisionIndex::subject`]).
     pub subject: String,
     /// What was said.
     pub verdict: ReviewVerdict,

@@ -87,7 +87,7 @@ pub struct Findings {
     pub next: Option<Cursor>,
 }
 
-/// Why this part of a bundle can not be kept, if so.
+/// Why this part of a bundle cannot be kept, if so.
 pub(crate) fn refusal(
     connection: &Connection,
     tenant: &Tenant,
@@ -281,7 +281,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::bundle::About;
+    use crate::bundle::DecisionIndex;
     use crate::store::Store;
     use crate::tenant_store::TenantStore;
 
@@ -295,11 +295,11 @@ mod tests {
             position,
             document: String::new(),
             hash: Some(Sha256Digest::of(b"")),
-            about: About {
+            about: DecisionIndex {
                 mode: "continue_downstream".to_owned(),
                 expires_at,
                 candidate: candidate.map(str::to_owned),
-                ..About::default()
+                ..DecisionIndex::default()
             },
         }
     }

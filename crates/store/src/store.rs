@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::bundle::{self, Decision, StepRun};
 use crate::error::StoreError;
-use crate::kept::{self, KeptReceipt};
+use crate::kept::{self, StoredReceipt};
 use crate::page::{Filter, Page};
 use crate::read::MIN_PREFIX;
 use crate::served::{self, Decisions, DecisionsWanted, Finding};
@@ -168,7 +168,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
-    pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<KeptReceipt>, StoreError> {
+    pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
         self.read(|connection| kept::receipt(connection, None, id, None))
     }
 

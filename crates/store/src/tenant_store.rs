@@ -5,8 +5,8 @@ use rusqlite::Connection;
 
 use crate::bundle::{self, Bundle, BundleRow, Decision, StepRun};
 use crate::error::StoreError;
-use crate::jobs::{self, Change, KeptJob};
-use crate::kept::{self, KeptReceipt, Spend, Spent, Tally, TallyOf};
+use crate::jobs::{self, Change, StoredJob};
+use crate::kept::{self, CountFilter, Spend, Spent, StoredReceipt, VerdictCounts};
 use crate::page::{Cursor, Filter, Page};
 use crate::read;
 use crate::reviews::{self, Review};
@@ -106,7 +106,7 @@ impl<'a> TenantStore<'a> {
     /// # Errors
     /// [`StoreError::NoReceipt`] where it is another tenant's, [`StoreError::Spent`] where it was used up before,
     /// [`StoreError::Superseded`] where another stands in its place, and whatever keeps the store from being written.
-    pub fn redeem(&self, kept: &KeptReceipt, by: &str, at: i64) -> Result<Spent, StoreError> {
+    pub fn redeem(&self, kept: &StoredReceipt, by: &str, at: i64) -> Result<Spent, StoreError> {
         if kept.tenant != self.tenant {
             return Err(StoreError::NoReceipt(kept.receipt.receipt_id()));
         }
@@ -171,7 +171,7 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| reviews::reviews(connection, tenant, decision_id))
     }
 
-    /// The denial of a subject ([`crate::About::subject`]) that has not ended `now`, in milliseconds after
+    /// The denial of a subject ([`crate::DecisionIndex::subject`]) that has not ended `now`, in milliseconds after
     /// 1970-01-01T00:00:00Z; of several the one that ends last.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl<'a> TenantStore<'a> {
         self.read(|connection, tenant| reviews::facts(connection, tenant, decision_id))
     }
 
-    /// As [`TenantStore::facts`], of the newest decision on a subject ([`crate::About::subject`]).
+    /// As [`TenantStore::facts`], of the newest decision on a subject ([`crate::DecisionIndex::subject`]).
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
@@ -205,11 +205,11 @@ impl<'a> TenantStore<'a> {
     }
 
     /// The receipt with this id. Where several issuers gave one under it, the one that was issued here, else one whose
-    /// signer was trusted when it came; [`KeptReceipt::others`] counts the rest.
+    /// signer was trusted when it came; [`StoredReceipt::others`] counts the rest.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
-    pub fn receipt(&self, id: &ReceiptId) -> Result<Option<KeptReceipt>, StoreError> {
+    pub fn receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
         self.read(|connection, tenant| kept::receipt(connection, Some(tenant), id, None))
     }
 
@@ -217,7 +217,7 @@ impl<'a> TenantStore<'a> {
     ///
     /// # Errors
     /// As [`TenantStore::receipt`].
-    pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<KeptReceipt>, StoreError> {
+    pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<StoredReceipt>, StoreError> {
         self.read(|connection, tenant| kept::receipt(connection, Some(tenant), id, Some(issuer)))
     }
 
@@ -226,7 +226,7 @@ impl<'a> TenantStore<'a> {
     ///
     /// # Errors
     /// As [`TenantStore::receipt`].
-    pub fn job_receipt(&self, id: &ReceiptId) -> Result<Option<KeptReceipt>, StoreError> {
+    pub fn job_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
         self.read(|connection, tenant| kept::job_receipt(connection, tenant, id))
     }
 
@@ -260,7 +260,7 @@ impl<'a> TenantStore<'a> {
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn tally(&self, of: &TallyOf<'_>) -> Result<Tally, StoreError> {
+    pub fn tally(&self, of: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
         self.read(|connection, tenant| kept::tally(connection, tenant, of))
     }
 
@@ -300,7 +300,7 @@ impl<'a> TenantStore<'a> {
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub fn job(&self, id: &ReceiptId) -> Result<Option<KeptJob>, StoreError> {
+    pub fn job(&self, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
         self.read(|connection, tenant| jobs::job(connection, tenant, id))
     }
 

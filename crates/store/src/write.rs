@@ -180,7 +180,7 @@ pub(crate) fn insert_receipt(
     insert_row(transaction, row, Some((chain_id, position.cast_signed()))).map(Ok)
 }
 
-/// Why the receipt can not be kept, if so.
+/// Why the receipt cannot be kept, if so.
 pub(crate) fn refusal(connection: &Connection, row: &ReceiptRow) -> rusqlite::Result<Option<StoreError>> {
     if is_kept(connection, row)? {
         return Ok(Some(StoreError::Duplicate(row.receipt_id)));

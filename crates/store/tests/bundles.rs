@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proofmark_receipt::{Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, Timestamp, Verdict};
-use proofmark_store::{About, Bundle, Decision, NewReceipt, Spend, StepRun, Store, StoreError, Tenant};
+use proofmark_store::{Bundle, Decision, DecisionIndex, NewReceipt, Spend, StepRun, Store, StoreError, Tenant};
 
 fn receipt(seed: u8) -> Receipt {
     let digest = Sha256Digest::of(&[seed]);
@@ -39,7 +39,7 @@ fn decision(id: &str) -> Decision {
         position: 0,
         document: "{}".to_owned(),
         hash: Some(Sha256Digest::of(b"{}")),
-        about: About::default(),
+        about: DecisionIndex::default(),
     }
 }
 

@@ -5,8 +5,8 @@ use proofmark_receipt::{
     Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust, Verdict,
 };
 use proofmark_store::{
-    Answer, Bundle, Filter, JobEnd, JobState, Lease, NewJob, NewReceipt, Page, Spend, Spent, Store, StoreError, Tally,
-    TallyOf, Tenant, TenantStore,
+    Answer, Bundle, CountFilter, Filter, JobEnd, JobState, Lease, NewJob, NewReceipt, Page, Spend, Spent, Store,
+    StoreError, Tenant, TenantStore, VerdictCounts,
 };
 
 fn id(seed: u8) -> ReceiptId {
@@ -242,7 +242,10 @@ fn a_superseded_receipt_is_marked_and_counts_no_more() {
         a(&store).submit(NewReceipt::of(receipt(seed, seed))).wait().unwrap();
     }
     let tally = |of| a(&store).tally(&of).unwrap().error;
-    assert_eq!(a(&store).tally(&TallyOf::default()).unwrap(), Tally { error: 3, ..Tally::default() });
+    assert_eq!(
+        a(&store).tally(&CountFilter::default()).unwrap(),
+        VerdictCounts { error: 3, ..VerdictCounts::default() }
+    );
     let supersede = |seed, of: &str| {
         let receipt = Some(NewReceipt::of(receipt(seed, 1)));
         store.of(&tenant(of)).submit_bundle(Bundle { receipt, supersedes: Some(id(1)), ..Bundle::default() }).wait()
@@ -251,17 +254,20 @@ fn a_superseded_receipt_is_marked_and_counts_no_more() {
     assert_eq!(store.of(&tenant("b")).receipt(&id(4)).unwrap(), None);
     supersede(5, "a").unwrap();
     assert_eq!(a(&store).receipt(&id(1)).unwrap().unwrap().superseded_by, Some(id(5)));
-    assert_eq!(tally(TallyOf::default()), 3);
+    assert_eq!(tally(CountFilter::default()), 3);
     for (seed, trust) in [(6, Trust::Trusted), (7, Trust::Untrusted)] {
         let brought = NewReceipt { trust: Some(trust), ..NewReceipt::of(receipt(seed, seed)) };
         store.of(&tenant("c")).submit(brought).wait().unwrap();
     }
-    let told = Tally { error: 1, issued_elsewhere: 1, untrusted: 1, ..Tally::default() };
-    assert_eq!(store.of(&tenant("c")).tally(&TallyOf::default()).unwrap(), told);
-    assert_eq!(a(&store).tally(&TallyOf::default()).unwrap(), Tally { error: 3, superseded: 1, ..Tally::default() });
-    assert_eq!(tally(TallyOf { task_type: Some("odd"), ..TallyOf::default() }), 2);
+    let told = VerdictCounts { error: 1, issued_elsewhere: 1, untrusted: 1, ..VerdictCounts::default() };
+    assert_eq!(store.of(&tenant("c")).tally(&CountFilter::default()).unwrap(), told);
+    assert_eq!(
+        a(&store).tally(&CountFilter::default()).unwrap(),
+        VerdictCounts { error: 3, superseded: 1, ..VerdictCounts::default() }
+    );
+    assert_eq!(tally(CountFilter { task_type: Some("odd"), ..CountFilter::default() }), 2);
     let signer = SigningKey::from_seed([1; 32]).signer().to_string();
-    assert_eq!(tally(TallyOf { signer: Some(&signer), ..TallyOf::default() }), 1);
-    assert_eq!(tally(TallyOf { chain: Some("none"), ..TallyOf::default() }), 0);
-    assert_eq!(store.of(&tenant("b")).tally(&TallyOf::default()).unwrap(), Tally::default());
+    assert_eq!(tally(CountFilter { signer: Some(&signer), ..CountFilter::default() }), 1);
+    assert_eq!(tally(CountFilter { chain: Some("none"), ..CountFilter::default() }), 0);
+    assert_eq!(store.of(&tenant("b")).tally(&CountFilter::default()).unwrap(), VerdictCounts::default());
 }

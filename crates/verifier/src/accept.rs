@@ -144,13 +144,13 @@ pub enum AcceptError {
         /// What is wrong.
         error: ContractError,
     },
-    /// The response can not be judged at all.
+    /// The response cannot be judged at all.
     #[error("read the response: {0}")]
     Response(ResponseError),
     /// The trace is damaged or of no known form.
     #[error("read the trace: {0}")]
     Trace(#[from] TraceError),
-    /// Presented receipts can not be read.
+    /// Presented receipts cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
     /// Nobody waits for it any more.
@@ -187,7 +187,7 @@ pub enum AcceptError {
         /// Who is named.
         begun_by: String,
     },
-    /// The run has a name that can not be used.
+    /// The run has a name that cannot be used.
     #[error("use `{0}` as the name of a run: write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`")]
     RunName(String),
     /// What the store holds is no state.
@@ -198,7 +198,7 @@ pub enum AcceptError {
         /// What is wrong.
         error: StateError,
     },
-    /// The receipt can not be signed.
+    /// The receipt cannot be signed.
     #[error("sign the receipt of the judgment: {0}")]
     Sign(#[from] SignError),
     /// The store refused.
@@ -297,7 +297,7 @@ pub fn kept_state(run: &StepRun) -> Result<State, AcceptError> {
 
 /// A step of a run, as it is kept.
 #[derive(Clone, Debug)]
-pub struct KeptStep {
+pub struct StoredStep {
     /// Where it is.
     pub state: State,
     /// The receipts of its attempts, first to last.
@@ -313,10 +313,10 @@ pub fn kept_step(
     begun_by: &str,
     run: &str,
     step: &str,
-) -> Result<Option<KeptStep>, AcceptError> {
+) -> Result<Option<StoredStep>, AcceptError> {
     let run = run_name(Some(run))?;
     let Some(kept) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
-    Ok(Some(KeptStep { state: kept_state(&kept)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
+    Ok(Some(StoredStep { state: kept_state(&kept)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
 }
 
 /// How the names of chains of steps begin; no other chain may be called so.

@@ -268,7 +268,7 @@ fn is_elsewhere(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proofmark_checks::{Format, Request};
-    use proofmark_receipt::{Answer, Trust};
+    use proofmark_receipt::{SignatureStatus, Trust};
 
     use super::*;
 
@@ -359,7 +359,7 @@ mod tests {
             hashes.tests.unwrap()
         );
         let receipt = Receipt::parse(text.as_bytes()).unwrap();
-        let (answer, trust) = (Answer::Valid, Trust::Trusted);
+        let (answer, trust) = (SignatureStatus::Valid, Trust::Trusted);
         let worth = Worth { answer, trust, verdict: receipt.verdict(), issued_here: true, superseded_by: None };
         let evaluation = evaluation(&receipt, &worth, Some(&request), &Subject::default());
         evaluation.document.as_object().unwrap().clone()

@@ -2,7 +2,7 @@
 
 use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::{
-    Answer, Json, Object, Profile, SignerId, Trust, UndecidableCause, Verification, verify, verify_document,
+    Json, Object, Profile, SignatureStatus, SignerId, Trust, UndecidableCause, Verification, verify, verify_document,
 };
 
 /// What checking a document came to.
@@ -28,12 +28,12 @@ pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> C
 fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
     let verification = verify_document(&object, trusted);
     match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
-        (Answer::Valid, Err(error)) => {
+        (SignatureStatus::Valid, Err(error)) => {
             let (code, message) = (error.code(), error.to_string());
-            let answer = Answer::Undecidable(UndecidableCause::Format { code, message });
+            let answer = SignatureStatus::Undecidable(UndecidableCause::Format { code, message });
             Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
         }
-        (Answer::Valid | Answer::Invalid(_) | Answer::Undecidable(_), _) => verification,
+        (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,
     }
 }
 

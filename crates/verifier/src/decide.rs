@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Denial, Evidence, History, Moment, NotADecision, Policy, ReceiptFact, Replay,
-    Request, Ruling, Subject, admits, outputs_wanted,
+    Admission, Decision, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ParseDecisionError, Policy,
+    ReceiptFact, Replay, Request, Subject, admits, outputs_wanted,
 };
 use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
-use proofmark_store::{About, Bundle, Decision as Kept, Spend, Store, StoreError, Tenant, TenantStore};
+use proofmark_store::{Bundle, Decision as Kept, DecisionIndex, Spend, Store, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::presented::{self, PresentedError};
@@ -48,10 +48,10 @@ pub enum DecideError {
     /// There is nothing to decide by.
     #[error("decide: there is no policy here; start the server with `--policy`")]
     NoPolicy,
-    /// Presented documents can not be read.
+    /// Presented documents cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
-    /// The receipt can not be signed.
+    /// The receipt cannot be signed.
     #[error("sign the decision: {0}")]
     Sign(#[from] SignError),
     /// What the store holds is no decision.
@@ -60,7 +60,7 @@ pub enum DecideError {
         /// The decision's id.
         id: String,
         /// What is wrong.
-        error: NotADecision,
+        error: ParseDecisionError,
     },
     /// The store refused.
     #[error(transparent)]
@@ -79,7 +79,7 @@ pub enum DecideError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// Decides. The decision and what it spends are on disk together when it returns, so that one receipt can not allow two
+/// Decides. The decision and what it spends are on disk together when it returns, so that one receipt cannot allow two
 /// actions.
 ///
 /// # Errors
@@ -150,13 +150,13 @@ pub(crate) fn bundle(
     let decision_id = receipt.decision_id().to_string();
     let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
     let missing = decision.approvals_missing();
-    let asked = missing > 0 || decision.ruling() == Ruling::HumanReview;
+    let asked = missing > 0 || decision.disposition() == Disposition::HumanReview;
     // What was denied waits for nobody until the denial ends.
     let review = asked && !decision.allows() && decision.denial().is_none();
-    let about = About {
+    let about = DecisionIndex {
         agent: agent.map(str::to_owned),
         class: request.action_class().map(str::to_owned),
-        mode: decision.ruling().mode().to_owned(),
+        mode: decision.disposition().mode().to_owned(),
         expires_at: decision.expires_at().unix_millis(),
         candidate: None,
         action: request.facts().get("action").map(Json::to_text),

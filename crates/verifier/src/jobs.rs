@@ -2,7 +2,7 @@
 //!
 //! A job is in memory alone until it is kept: one that is answered at once costs one commit, that of its receipt. A kept
 //! job is a row of the store and runs under a lease. When its process dies another runs it again; when it has lost its
-//! lease it can not end the job any more. The id of a job is that of its receipt, so it has one at most.
+//! lease it cannot end the job any more. The id of a job is that of its receipt, so it has one at most.
 
 mod job;
 mod leases;
@@ -92,7 +92,7 @@ pub enum SubmitError {
     /// The key was used for another request.
     #[error("answer the request `{0}`: its idempotency key was used for another request; choose a new one")]
     KeyReused(String),
-    /// The request can not be planned.
+    /// The request cannot be planned.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// Nothing is taken any more.

@@ -1,11 +1,11 @@
 //! What is done on the word of a kept receipt, after it was judged what that is worth.
 
 use proofmark_receipt::{Receipt, ReceiptId};
-use proofmark_store::{KeptReceipt, Spent, StoreError, Tenant};
+use proofmark_store::{Spent, StoreError, StoredReceipt, Tenant};
 
 use crate::acp::{self, Evaluation};
 use crate::clock;
-use crate::desk::Desk;
+use crate::decider::Decider;
 use crate::worth::{Subject, Terms, Worth, WorthError};
 
 /// A receipt that was used up, and what it was.
@@ -30,7 +30,7 @@ pub enum UseError {
     Store(#[from] StoreError),
 }
 
-impl Desk {
+impl Decider {
     /// Uses a tenant's receipt up, once, if it is what these terms ask for.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Desk {
     ///
     /// # Errors
     /// [`UseError`] when it cannot.
-    pub fn rerunnable(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<(KeptReceipt, String)>, UseError> {
+    pub fn rerunnable(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<(StoredReceipt, String)>, UseError> {
         let store = self.store.of(tenant);
         let Some(kept) = store.receipt(id)? else { return Ok(None) };
         let request = store.request(id)?;

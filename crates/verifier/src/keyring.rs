@@ -91,7 +91,7 @@ impl Keyring {
     /// Makes a new key and keeps it under this name.
     ///
     /// # Errors
-    /// When there is one of that name, or the file can not be written.
+    /// When there is one of that name, or the file cannot be written.
     pub fn create(&self, name: &str, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(seed.as_mut())?;
@@ -146,7 +146,7 @@ impl Keyring {
     /// The names of all keys, sorted.
     ///
     /// # Errors
-    /// When the folder is there and can not be read.
+    /// When the folder is there and cannot be read.
     pub fn names(&self) -> Result<Vec<String>, KeyringError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -174,7 +174,7 @@ fn load_file(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey,
 /// Reads a key to import it; whoever may read the file it comes from.
 ///
 /// # Errors
-/// When the file can not be read or is no usable key.
+/// When the file cannot be read or is no usable key.
 pub(crate) fn read_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
     let found = fs::metadata(path).map_err(|error| io_error("read", path, error))?;
     if found.len() > MAX_KEY_FILE {

@@ -18,7 +18,7 @@ mod checked;
 mod clock;
 mod compare;
 mod decide;
-mod desk;
+mod decider;
 mod jobs;
 mod kept;
 mod keyfile;
@@ -42,19 +42,19 @@ pub use proofmark_contract as contract;
 pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    About, Bundle, Cursor, Decision as KeptDecision, DecisionsWanted, Filter, Finding, KeptReceipt, MAX_CLOCK_SKEW,
-    MAX_PAGE, NewReceipt, NotACursor, Page, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, Tally, TallyOf,
-    Tenant, TenantError, TenantStore,
+    Bundle, CountFilter, Cursor, Decision as StoredDecision, DecisionIndex, DecisionsWanted, Filter, Finding,
+    MAX_CLOCK_SKEW, MAX_PAGE, NewReceipt, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store,
+    StoreError, StoredReceipt, Tenant, TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{
-    AcceptError, Acceptance, Attempt, KeptStep, MAX_RUN_NAME, Sender, accept, chain_name, kept_state, kept_step,
+    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Sender, StoredStep, accept, chain_name, kept_state, kept_step,
 };
 pub use checked::{Checked, check_document};
 pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, decide, replay, resume};
-pub use desk::{Asked, Desk, Replayable};
+pub use decider::{Asked, Decider, Replayable};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
@@ -66,7 +66,7 @@ pub use presented::PresentedError;
 pub use project::{ProjectError, ProjectRequest, project_request};
 pub use receive::Received;
 pub use reconcile::{Report, Reported};
-pub use review::{ReviewError, Word, approve};
+pub use review::{NewReview, ReviewError, approve};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
 pub use taint::{TAINT_RULES, TaintRule, taint_labels};

@@ -15,7 +15,7 @@ const MAX_FILES: usize = 1_000;
 /// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
 const MAX_FOLDER_BYTES: u64 = 64 << 20;
 
-/// Why presented receipts can not be read.
+/// Why presented receipts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PresentedError {
     /// The file system refused.

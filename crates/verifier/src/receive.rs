@@ -1,11 +1,11 @@
 //! Receipts issued elsewhere: verified strictly, then kept with how far their signer is trusted.
 
 use proofmark_receipt::{
-    Answer, Profile, Receipt, ReceiptId, Sha256Digest, SignerId, Trust, UndecidableCause, verify_receipt,
+    Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, SignerId, Trust, UndecidableCause, verify_receipt,
 };
 use proofmark_store::{NewReceipt, StoreError, Tenant, TenantStore};
 
-use crate::desk::Desk;
+use crate::decider::Decider;
 
 /// What became of a receipt somebody brought.
 #[derive(Clone, Debug)]
@@ -13,14 +13,14 @@ pub struct Received {
     /// Its id, where it could be read.
     pub receipt_id: Option<ReceiptId>,
     /// What checking it came to.
-    pub answer: Answer,
+    pub answer: SignatureStatus,
     /// Whether its signer is trusted.
     pub trust: Trust,
     /// Why it is not kept, as a short stable name and in words; `None` when it is.
     pub refused: Option<(&'static str, String)>,
 }
 
-impl Desk {
+impl Decider {
     /// Checks receipts under the default profile, and keeps those that are valid, for a tenant. Those kept before stay as
     /// they are. They share their commits.
     ///
@@ -54,7 +54,7 @@ impl Desk {
             Ok(receipt) => receipt,
             Err(error) => {
                 let refused = Some((error.code(), error.to_string()));
-                let answer = Answer::Undecidable(UndecidableCause::Malformed(error));
+                let answer = SignatureStatus::Undecidable(UndecidableCause::Malformed(error));
                 return (Received { receipt_id: None, answer, trust: Trust::Unknown, refused }, None);
             }
         };

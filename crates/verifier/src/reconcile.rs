@@ -5,7 +5,7 @@ use proofmark_store::{Bundle, Decision, Execution, Finding, NEVER_REPORTED, Pend
 
 use crate::clock;
 use crate::decide::DecideError;
-use crate::desk::{self, Desk, Replayable};
+use crate::decider::{self, Decider, Replayable};
 
 /// How long after a decision's end a report of its execution may still be on its way, in milliseconds.
 const REPORT_GRACE: i64 = 60_000;
@@ -36,7 +36,7 @@ pub struct Reported {
     pub findings: Vec<String>,
 }
 
-impl Desk {
+impl Decider {
     /// Keeps a report together with what is found. A report that is sent again gets the answer it got.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Desk {
         let bundle = Bundle {
             execution: Some(execution),
             findings: found.into_iter().map(|found| finding(id, found, &now)).collect(),
-            answer: report.replayable.map(|one| desk::answer(one, codes.join(" "))),
+            answer: report.replayable.map(|one| decider::answer(one, codes.join(" "))),
             at: now.unix_millis(),
             ..Bundle::default()
         };

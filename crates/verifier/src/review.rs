@@ -11,7 +11,7 @@ use proofmark_store::{Bundle, Decision, NewReceipt, Review, ReviewVerdict, Store
 
 use crate::clock;
 use crate::decide::{self, DecideError, Question};
-use crate::desk::Desk;
+use crate::decider::Decider;
 use crate::presented;
 
 /// How long an approval counts when nothing is said, in milliseconds.
@@ -25,12 +25,12 @@ const MAX_NOTE: usize = 4_096;
 
 /// What a reviewer says.
 #[derive(Clone, Copy, Debug)]
-pub struct Word<'a> {
+pub struct NewReview<'a> {
     /// Whose decision it is.
     pub tenant: &'a Tenant,
     /// The decision.
     pub decision_id: &'a str,
-    /// Who says it, which the desk's key vouches for.
+    /// Who says it, which the decider's key vouches for.
     pub reviewer: &'a Reviewer,
     /// Whether the action is approved.
     pub approve: bool,
@@ -131,14 +131,14 @@ fn way_out(why: Refusal) -> &'static str {
     }
 }
 
-impl Desk {
-    /// Keeps a reviewer's word. An approval is signed with the desk's key, which vouches for the reviewer, and counts when
+impl Decider {
+    /// Keeps a reviewer's word. An approval is signed with the decider's key, which vouches for the reviewer, and counts when
     /// the action is asked for again; one that would not count is refused. A denial answers the next requests for the
     /// action.
     ///
     /// # Errors
     /// [`ReviewError`]; nothing is kept then.
-    pub fn review(&self, word: &Word<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
+    pub fn review(&self, word: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
         let unknown = || ReviewError::Unknown(word.decision_id.chars().take(80).collect());
         let store = self.store.of(word.tenant);
         let kept = store.decision(word.decision_id)?.ok_or_else(unknown)?;
@@ -184,7 +184,7 @@ impl Desk {
 
     fn approval(
         &self,
-        word: &Word<'_>,
+        word: &NewReview<'_>,
         kept: &Decision,
         now: &Timestamp,
         expires_at: Timestamp,
@@ -276,7 +276,7 @@ pub fn approve(
     (key, store): (&SigningKey, &Store),
 ) -> Result<Receipt, ReviewError> {
     let (decision_id, now) = (decision.decision_id().to_string(), clock::now_in(store)?);
-    if decision.ruling().allows() {
+    if decision.disposition().allows() {
         return Err(ReviewError::Allowed(decision_id));
     }
     let role = self::role(role, decision)?;

@@ -23,7 +23,7 @@ pub struct Judged {
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The request can not be planned.
+    /// The request cannot be planned.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// It was cancelled while its answers were judged.

@@ -13,7 +13,7 @@ pub(crate) const MAX_CHAIN_RACES: u32 = 100;
 /// Why receipts could not be sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// The receipt has a value that can not be signed.
+    /// The receipt has a value that cannot be signed.
     #[error("sign the receipt: {0}")]
     Sign(#[from] SignError),
     /// The store refused.
@@ -36,7 +36,7 @@ pub enum SealError {
 /// with a slash, before the chain.
 ///
 /// # Errors
-/// When there is no such chain, or the store can not be read.
+/// When there is no such chain, or the store cannot be read.
 pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Result<ChainHead, SealError> {
     let tip = store.tip(chain)?.ok_or_else(|| SealError::NoChain(chain.to_owned()))?;
     let tenant = store.tenant();
@@ -47,7 +47,7 @@ pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Res
 /// Signs where the chain of the stored decisions ends now.
 ///
 /// # Errors
-/// When there are no decisions, or the store can not be read.
+/// When there are no decisions, or the store cannot be read.
 pub fn decisions_head(store: &Store, key: &SigningKey) -> Result<ChainHead, SealError> {
     const NAME: &str = "decisions";
     let tip = store.all_tenants_last_decision()?.ok_or_else(|| SealError::NoChain(NAME.to_owned()))?;
@@ -83,7 +83,7 @@ impl Sealer {
     /// commits, so a large one costs little more than a small one.
     ///
     /// # Errors
-    /// When a receipt can not be signed or the store refuses one; then none after
+    /// When a receipt cannot be signed or the store refuses one; then none after
     /// it was kept either.
     pub fn seal(&self, group: Vec<Judged>) -> Result<Vec<Receipt>, SealError> {
         match (&self.chain, &self.store) {

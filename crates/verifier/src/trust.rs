@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 80;
 /// Why a text names nobody to trust.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The file can not be read.
+    /// The file cannot be read.
     #[error("read the trusted key `{}` ({error})", path.display())]
     Io {
         /// The file named.

@@ -5,15 +5,16 @@
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::{
-    Answer, Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignerId, Trust, Verdict, verify_receipt,
+    Hashes, Json, Object, Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, SignerId, Trust, Verdict,
+    verify_receipt,
 };
-use proofmark_store::KeptReceipt;
+use proofmark_store::StoredReceipt;
 
 /// What a receipt is, judged now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worth {
     /// Whether its signature is valid.
-    pub answer: Answer,
+    pub answer: SignatureStatus,
     /// Whether its signer is trusted now, whatever was so when the receipt came.
     pub trust: Trust,
     /// What it came to.
@@ -111,7 +112,7 @@ impl WorthError {
 impl Worth {
     /// What a kept receipt is, to somebody who trusts these signers.
     #[must_use]
-    pub fn of(kept: &KeptReceipt, trusted: &[SignerId]) -> Self {
+    pub fn of(kept: &StoredReceipt, trusted: &[SignerId]) -> Self {
         Self {
             issued_here: kept.trust.is_none(),
             superseded_by: kept.superseded_by,
@@ -254,7 +255,7 @@ mod tests {
     }
 
     fn pass() -> Worth {
-        let (answer, trust, verdict) = (Answer::Valid, Trust::Trusted, Verdict::Pass);
+        let (answer, trust, verdict) = (SignatureStatus::Valid, Trust::Trusted, Verdict::Pass);
         Worth { answer, trust, verdict, issued_here: true, superseded_by: None }
     }
 
@@ -263,7 +264,7 @@ mod tests {
         let receipt = receipt(REQUEST);
         let newer = receipt.receipt_id();
         let unsigned =
-            Worth { answer: Answer::Undecidable(UndecidableCause::Unsigned), trust: Trust::Unknown, ..pass() };
+            Worth { answer: SignatureStatus::Undecidable(UndecidableCause::Unsigned), trust: Trust::Unknown, ..pass() };
         let superseded = Worth { superseded_by: Some(newer), ..pass() };
         let untrusted = Worth { trust: Trust::Untrusted, ..pass() };
         let failed = Worth { verdict: Verdict::Fail, ..pass() };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, verify, verify_chain};
-use proofmark_store::{Bundle, JobState as Kept, Lease, NewJob, Store, TallyOf, Tenant, TenantStore};
+use proofmark_store::{Bundle, CountFilter, JobState as Kept, Lease, NewJob, Store, Tenant, TenantStore};
 use proofmark_verifier::{
     Cancelled, Filter, Following, Format, Host, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, Request, SubmitError, Submitted, Verifications, Work,
@@ -518,7 +518,7 @@ fn a_new_receipt_supersedes_an_older_one() {
     let receipt = wait_end(&jobs, "a", &newer).receipt.unwrap();
     assert_eq!(receipt.metadata().get("supersedes").and_then(Json::as_str), Some(older.to_string().as_str()));
     assert_eq!(a(&place.store).receipt(&older).unwrap().unwrap().superseded_by, Some(newer));
-    let tally = a(&place.store).tally(&TallyOf::default()).unwrap();
+    let tally = a(&place.store).tally(&CountFilter::default()).unwrap();
     assert_eq!((tally.pass, tally.fail), (1, 0));
     let of_other = jobs.submit(Work { supersedes: Some(older), ..work("b", suite(DOUBLE)) });
     assert!(matches!(of_other, Err(SubmitError::Store(_))));

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use ed25519_dalek::{Signature, VerifyingKey};
 use proofmark_receipt::{
-    Answer, Detail, Draft, Hashes, Object, Profile, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status,
-    Timestamp, Verdict, verify,
+    Detail, Draft, Hashes, Object, Profile, Receipt, ReceiptId, Results, Sha256Digest, SignatureStatus, SigningKey,
+    Status, Timestamp, Verdict, verify,
 };
 
 use super::rate;
@@ -47,7 +47,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("a receipt of {} bytes with {} checks, on one core", text.len(), receipt.results().total);
 
     let whole = rate(LEAST, || match verify(text.as_bytes(), Profile::Vrf, &[key.signer()]).answer {
-        Answer::Valid => Ok(1),
+        SignatureStatus::Valid => Ok(1),
         other => bail!("the sample is {other}"),
     })?;
     let (bare, with_key) = bare_rates(&receipt, &key)?;
@@ -108,7 +108,7 @@ fn bare_rates(receipt: &Receipt, key: &SigningKey) -> anyhow::Result<(f64, f64)>
 fn python_rate(text: &str, whole: f64) -> anyhow::Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let Some(python) = machine::python_with_packages(&target) else {
-        println!("Python's cryptography    not measured: it can not be installed here");
+        println!("Python's cryptography    not measured: it cannot be installed here");
         return Ok(());
     };
     let file = tempfile::NamedTempFile::new()?;

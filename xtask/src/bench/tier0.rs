@@ -33,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let cold = cold_rate(&tasks, || Command::new(&python.path))?;
     println!("cold python3             {cold:8.0} cases/s   sandbox is {:.1} x", ours / cold);
     if !machine::provide_program("bwrap", "bubblewrap") {
-        println!("bubblewrap + python3     not measured: bubblewrap can not be installed here");
+        println!("bubblewrap + python3     not measured: bubblewrap cannot be installed here");
         return Ok(());
     }
     let walled = cold_rate(&tasks, || bubblewrap(&python.path))?;

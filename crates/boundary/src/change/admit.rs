@@ -6,12 +6,12 @@ use proofmark_receipt::{Json, Sha256Digest};
 
 use super::condition::bound;
 use super::{Change, MAX_CHANGES};
+use crate::disposition::Disposition;
 use crate::judge::{MAX_DECISION_STEPS, World};
 use crate::moment::Moment;
 use crate::policy::Policy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
-use crate::ruling::Ruling;
 
 /// Approvals, each with why it does not count.
 type Judged<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
@@ -42,12 +42,12 @@ pub fn admits(
     moment: &Moment,
 ) -> Admission {
     let refused = |code, message| Admission::Refused { code, message };
-    match resumed.ruling() {
-        Ruling::Allow | Ruling::AllowWithWarning => {
+    match resumed.disposition() {
+        Disposition::Allow | Disposition::AllowWithWarning => {
             return refused("not_blocked", "the receipt allowed its action; there is nothing to resume");
         }
-        Ruling::TerminalBlock => return refused("terminal", "the receipt ended its path; start another one"),
-        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {}
+        Disposition::TerminalBlock => return refused("terminal", "the receipt ended its path; start another one"),
+        Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
     if resumed.text("action_class") != request.action_class() {
         return refused("other_action", "the request is for an action of another class than the receipt");

@@ -66,7 +66,7 @@ pub(super) struct Way {
 fn proof(world: &World<'_>, ops: &[Op], way: Way) -> Option<(Vec<Change>, Supposed<'static>)> {
     let supposed = suppose::apply(world, &mut ops.to_vec(), way)?;
     let supposed = supposed.by_facts()?;
-    if !judge(&supposed.world(world)).ruling.allows() {
+    if !judge(&supposed.world(world)).disposition.allows() {
         return None;
     }
     let changes = condition::changes(world, ops, &supposed)?;
@@ -83,7 +83,7 @@ fn search(world: &World<'_>, judged: &Judged, way: Way) -> Option<Vec<Op>> {
     for _ in 0..MAX_ROUNDS {
         let supposed = suppose::apply(world, &mut ops, way)?;
         let judged = judge(&supposed.world(world));
-        if judged.ruling.allows() && world.budget.failure().is_none() {
+        if judged.disposition.allows() && world.budget.failure().is_none() {
             return Some(ops);
         }
         extend(world.policy, &mut ops, &judged.findings, way)?;
@@ -150,7 +150,7 @@ fn minimal(world: &World<'_>, mut ops: Vec<Op>, way: Way) -> Vec<Op> {
 
 fn allows(world: &World<'_>, ops: &mut [Op], way: Way) -> bool {
     let allows =
-        |supposed: Supposed<'_>| judge(&supposed.world(world)).ruling.allows() && world.budget.failure().is_none();
+        |supposed: Supposed<'_>| judge(&supposed.world(world)).disposition.allows() && world.budget.failure().is_none();
     !contradictory(world, ops) && suppose::apply(world, ops, way).is_some_and(allows)
 }
 

@@ -5,15 +5,15 @@ use proofmark_predicate::Truth;
 use super::finding::{Finding, Kind, Reason, RuleRef, Shared, Standing};
 use super::pass::{Judge, described, fact_item};
 use super::rules;
-use crate::policy::{Boundary, Exemption, Matching, Otherwise, Unmatched};
-use crate::ruling::Ruling;
+use crate::disposition::Disposition;
+use crate::policy::{Boundary, Exemption, Matching, OnBlock, Unmatched};
 
 /// What a human denied stays denied until the denial ends, whatever was approved before.
 pub(super) fn review(judge: &mut Judge<'_>) {
     let Some(denial) = &judge.world.moment.history.denial else { return };
     let source = RuleRef { kind: Kind::Review, boundary: 0, index: 0 };
     let mut finding = whole(source, "review", "human_denied", &denial.note);
-    finding.blocks = Some(Ruling::TerminalBlock);
+    finding.blocks = Some(Disposition::TerminalBlock);
     finding.reason = finding.reason.map(|reason| Reason {
         detail: Some(format!(
             "{} denied this action in the review of decision {}; the denial ends at {}.",
@@ -37,7 +37,7 @@ pub(super) fn class(judge: &mut Judge<'_>) {
     };
     let source = RuleRef { kind: Kind::Class, boundary: 0, index: 0 };
     let finding = Finding { hard: true, ..whole(source, "classes", "unknown_action_class", &message) };
-    judge.findings.push(Finding { blocks: Some(Ruling::LocalReplan), ..finding });
+    judge.findings.push(Finding { blocks: Some(Disposition::LocalReplan), ..finding });
 }
 
 /// Whether a boundary is about the action.
@@ -85,7 +85,7 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
     let policy = judge.world.policy;
     let source = RuleRef { kind: Kind::Unmatched, boundary: 0, index: 0 };
     let finding = match policy.unmatched {
-        Unmatched::Block(otherwise) => no_boundary(source, otherwise.ruling(judge.upstream, false)),
+        Unmatched::Block(otherwise) => no_boundary(source, otherwise.disposition(judge.upstream, false)),
         Unmatched::AllowExempted => {
             let request = judge.world.request;
             let now = judge.world.moment.now.unix_millis();
@@ -100,16 +100,16 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
             match (live, expired) {
                 (Some(exemption), _) => exempted(source, exemption),
                 (None, Some(exemption)) => lapsed(source, exemption),
-                (None, None) => no_boundary(source, Otherwise::ReplanRequired.ruling(judge.upstream, false)),
+                (None, None) => no_boundary(source, OnBlock::ReplanRequired.disposition(judge.upstream, false)),
             }
         }
     };
     judge.findings.push(finding);
 }
 
-fn no_boundary(source: RuleRef, ruling: Ruling) -> Finding {
+fn no_boundary(source: RuleRef, disposition: Disposition) -> Finding {
     let message = "No boundary of the policy is about this action, and what no rule is about is not allowed.";
-    Finding { blocks: Some(ruling), ..whole(source, "unmatched", "unmatched_action", message) }
+    Finding { blocks: Some(disposition), ..whole(source, "unmatched", "unmatched_action", message) }
 }
 
 fn exempted(source: RuleRef, exemption: &Exemption) -> Finding {
@@ -126,7 +126,7 @@ fn lapsed(source: RuleRef, exemption: &Exemption) -> Finding {
         "No boundary is about this action, and the exemption {} gave it expired at {}.",
         exemption.approver, exemption.expires
     );
-    Finding { blocks: Some(Ruling::LocalReplan), ..whole(source, &exemption.at, "exemption_expired", &message) }
+    Finding { blocks: Some(Disposition::LocalReplan), ..whole(source, &exemption.at, "exemption_expired", &message) }
 }
 
 /// A finding about the policy as a whole.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::disposition::Disposition;
 use crate::evidence::Item;
-use crate::ruling::Ruling;
 
 /// A text shared by findings.
 pub(crate) type Shared = Arc<str>;
@@ -22,8 +22,8 @@ pub struct Finding {
     /// What it looked at.
     pub evidence: Vec<Item>,
     pub(crate) source: RuleRef,
-    /// The ruling it asks for; `None` when it does not block.
-    pub(crate) blocks: Option<Ruling>,
+    /// The disposition it asks for; `None` when it does not block.
+    pub(crate) blocks: Option<Disposition>,
     /// Something went wrong, which no mode softens.
     pub(crate) hard: bool,
     /// What to do next, for people.

@@ -9,9 +9,9 @@ use proofmark_receipt::Json;
 
 use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
+use crate::disposition::Disposition;
 use crate::evidence::{self, FoundCall, Item};
-use crate::policy::{Boundary, Demand, Deny, Otherwise, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
-use crate::ruling::Ruling;
+use crate::policy::{Boundary, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 /// Steps that looking at one call counts as.
 const STEPS_PER_CALL: u64 = 16;
@@ -50,7 +50,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
                 });
             } else {
                 finding.standing = Standing::Fails;
-                finding.blocks = Some(rule.otherwise.ruling(judge.upstream, false));
+                finding.blocks = Some(rule.otherwise.disposition(judge.upstream, false));
                 finding.next = rule.next.as_ref().map(pair);
             }
         }
@@ -66,11 +66,11 @@ pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         finding.reason = Some(reason(&rule.at, &rule.reason));
         finding.standing = Standing::Fails;
     }
-    // A warning that can not be ruled out is given.
+    // A warning that cannot be ruled out is given.
     if let Truth::Unknown(missing) = truth {
         finding.standing = Standing::Unknown;
         finding.missing = described(&missing);
-        let detail = format!("It can not be ruled out: {}.", finding.missing.join(", "));
+        let detail = format!("It cannot be ruled out: {}.", finding.missing.join(", "));
         finding.reason = finding.reason.map(|reason| Reason { cause: Some("unknown"), detail: Some(detail), ..reason });
     }
     judge.findings.push(finding);
@@ -88,7 +88,7 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
         Demand::ToolCall(demand) => tool_call(judge, &mut finding, demand),
     };
     let from_upstream = matches!(rule.demand, Demand::Fact(_) | Demand::Approval(_));
-    let ruling = rule.otherwise.ruling(judge.upstream, from_upstream);
+    let disposition = rule.otherwise.disposition(judge.upstream, from_upstream);
     let wording = rule.reason.clone().unwrap_or_else(|| default_wording(&rule.demand));
     let (standing, cause, detail) = match met {
         Met::Yes => {
@@ -97,7 +97,7 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
         }
         Met::No { cause, detail } => (Standing::Fails, cause, detail),
         Met::Unknown(missing) => {
-            let detail = format!("It can not be told: {}.", missing.join(", "));
+            let detail = format!("It cannot be told: {}.", missing.join(", "));
             finding.missing = missing;
             (Standing::Unknown, "unknown", Some(detail))
         }
@@ -107,13 +107,13 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
         }
     };
     finding.standing = standing;
-    finding.blocks = Some(ruling);
+    finding.blocks = Some(disposition);
     finding.reason = Some(Reason { cause: Some(cause), detail, ..reason(&rule.at, &wording) });
     finding.next = rule.next.as_ref().map(pair);
     judge.findings.push(finding);
 }
 
-/// A finding that a rule can not be decided for want of facts.
+/// A finding that a rule cannot be decided for want of facts.
 pub(super) fn unknown(
     judge: &Judge<'_>,
     source: RuleRef,
@@ -137,9 +137,9 @@ pub(super) fn undecided(
     missing: Vec<String>,
 ) -> Finding {
     let mut finding = Finding::holds(source, rule, &boundary.id);
-    let message = format!("Whether `{rule}` ({}) applies can not be told: {}.", boundary.id, missing.join(", "));
+    let message = format!("Whether `{rule}` ({}) applies cannot be told: {}.", boundary.id, missing.join(", "));
     finding.standing = Standing::Unknown;
-    finding.blocks = Some(Otherwise::ReplanRequired.ruling(judge.upstream, true));
+    finding.blocks = Some(OnBlock::ReplanRequired.disposition(judge.upstream, true));
     finding.reason = Some(Reason {
         code: Shared::from("missing_facts"),
         message: Shared::from(message),
@@ -155,7 +155,7 @@ pub(super) fn undecided(
 fn broken(mut finding: Finding, what: &str) -> Finding {
     let message = format!("`{}` could not be decided: {what}.", finding.rule);
     finding.standing = Standing::Unknown;
-    finding.blocks = Some(Ruling::LocalReplan);
+    finding.blocks = Some(Disposition::LocalReplan);
     finding.hard = true;
     finding.reason = Some(Reason {
         code: Shared::from("policy_error"),

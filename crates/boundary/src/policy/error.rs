@@ -10,7 +10,7 @@ pub enum PolicyError {
     /// A field is missing, unknown, or not what it should be.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A predicate can not be loaded.
+    /// A predicate cannot be loaded.
     #[error("`{at}`: {error}\n{}", .error.caret())]
     Predicate {
         /// The place of the predicate in the policy.

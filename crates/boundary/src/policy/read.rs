@@ -10,7 +10,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
-use super::{Boundary, Demand, Exemption, Matcher, Mode, Otherwise, Policy, PolicyError, Repeat, Unmatched};
+use super::{Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Policy, PolicyError, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
 
@@ -23,7 +23,7 @@ pub(super) const MAX_TEXT_BYTES: usize = 1_024;
 /// How long a decision holds when the policy does not say, in milliseconds.
 const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials when the policy does not say.
-const REPEAT: Repeat = Repeat { limit: 3, then: Otherwise::HumanReview };
+const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
 const FIELDS: [&str; 10] = [
     "version",
@@ -169,7 +169,7 @@ fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
     fields.only(&["same_action_denied", "then"])?;
     let limit = fields.need("same_action_denied", "say at how many denials")?.positive()?;
     let then = fields.need("then", "write `human_review` or `goal_fail_terminal`")?;
-    let choices = [("human_review", Otherwise::HumanReview), ("goal_fail_terminal", Otherwise::GoalFailTerminal)];
+    let choices = [("human_review", OnBlock::HumanReview), ("goal_fail_terminal", OnBlock::GoalFailTerminal)];
     Ok(Repeat { limit, then: then.choice(&choices)? })
 }
 
@@ -178,13 +178,13 @@ fn unmatched(fields: &Fields<'_>, exemptions: &[Exemption]) -> Result<Unmatched,
     let Some(field) = fields.get("unmatched") else {
         return match fields.get("exemptions") {
             Some(field) => Err(field.error(Cause::ConflictingFields, "nothing is exempted; write `unmatched: allow`")),
-            None => Ok(Unmatched::Block(Otherwise::ReplanRequired)),
+            None => Ok(Unmatched::Block(OnBlock::ReplanRequired)),
         };
     };
     let chosen = field.choice(&[
-        ("replan_required", Unmatched::Block(Otherwise::ReplanRequired)),
-        ("human_review", Unmatched::Block(Otherwise::HumanReview)),
-        ("goal_fail_terminal", Unmatched::Block(Otherwise::GoalFailTerminal)),
+        ("replan_required", Unmatched::Block(OnBlock::ReplanRequired)),
+        ("human_review", Unmatched::Block(OnBlock::HumanReview)),
+        ("goal_fail_terminal", Unmatched::Block(OnBlock::GoalFailTerminal)),
         ("allow", Unmatched::AllowExempted),
     ])?;
     match (chosen, exemptions.is_empty()) {

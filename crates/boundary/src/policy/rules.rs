@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{ApprovalDemand, CallStatus, Condition, ReceiptDemand, TextExpression};
 
-use super::Otherwise;
+use super::OnBlock;
 
 /// A code for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct Require {
     pub(crate) demand: Demand,
     pub(crate) reason: Option<Wording>,
     pub(crate) next: Option<Wording>,
-    pub(crate) otherwise: Otherwise,
+    pub(crate) otherwise: OnBlock,
 }
 
 /// What has to be there.
@@ -60,7 +60,7 @@ pub(crate) struct Deny {
     pub(crate) unless: Option<ApprovalDemand>,
     pub(crate) reason: Wording,
     pub(crate) next: Option<Wording>,
-    pub(crate) otherwise: Otherwise,
+    pub(crate) otherwise: OnBlock,
 }
 
 /// Something somebody should know.

@@ -5,15 +5,15 @@ use proofmark_receipt::{Json, Object};
 use super::{coded, reasons, texts};
 use crate::change::MAX_SEARCH_STEPS;
 use crate::decide::Decision;
+use crate::disposition::Disposition;
 use crate::evidence::Item;
 use crate::judge::{Finding, Kind, Standing};
-use crate::ruling::Ruling;
 
 /// `safe_next_steps`: none when the action may execute, and none on a path that ends.
 pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
-    match decision.ruling {
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock => return Vec::new(),
-        Ruling::LocalReplan | Ruling::UpstreamReplan | Ruling::HumanReview => {}
+    match decision.disposition {
+        Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => return Vec::new(),
+        Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
     let mut steps: Vec<Json> = Vec::new();
     for finding in decision.findings.iter().filter(|finding| finding.blocks.is_some()) {
@@ -60,11 +60,11 @@ fn default_step(finding: &Finding) -> Object {
 /// `viewer_guidance`: what a reviewer should look at.
 pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     let mut lines: Vec<String> = Vec::new();
-    if let Some(ruling) = decision.shadowed {
+    if let Some(disposition) = decision.shadowed {
         lines.push(format!(
             "Shadow mode: enforced, this would have been {} ({}).",
-            ruling.outcome().as_str(),
-            ruling.mode()
+            disposition.outcome().as_str(),
+            disposition.mode()
         ));
     }
     for finding in &decision.findings {
@@ -72,44 +72,46 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
             let detail = reason.detail.as_ref().map_or(String::new(), |detail| format!(" {detail}"));
             lines.push(format!("{}: {}{detail}", finding.rule, reason.message));
         }
-        if decision.ruling == Ruling::TerminalBlock {
+        if decision.disposition == Disposition::TerminalBlock {
             lines.extend(finding.next.iter().map(|(_, message)| message.to_string()));
         }
     }
-    if decision.ruling.is_blocked_for_now() && decision.changes.all.is_empty() {
+    if decision.disposition.is_blocked_for_now() && decision.changes.all.is_empty() {
         lines.push(match decision.changes.gave_up {
             true => format!("What would change this decision was not found within {MAX_SEARCH_STEPS} steps."),
             false => "Nothing was found that would change this decision.".to_owned(),
         });
     }
-    match decision.ruling {
-        Ruling::Allow | Ruling::AllowWithWarning | Ruling::LocalReplan => {}
-        Ruling::UpstreamReplan => lines.push("The parent has to supply what is missing before a retry.".to_owned()),
-        Ruling::HumanReview => {
+    match decision.disposition {
+        Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
+        Disposition::UpstreamReplan => {
+            lines.push("The parent has to supply what is missing before a retry.".to_owned())
+        }
+        Disposition::HumanReview => {
             lines.push("`proofmark approve` signs an approval of exactly this action.".to_owned());
         }
-        Ruling::TerminalBlock => lines.push("This path ends here: report the failure as it is.".to_owned()),
+        Disposition::TerminalBlock => lines.push("This path ends here: report the failure as it is.".to_owned()),
     }
     texts(lines.iter().map(String::as_str))
 }
 
 /// `runtime_loopback`: what the blocked tool answers; `null` when it may execute.
 pub(super) fn loopback(decision: &Decision, steps: &[Json]) -> Json {
-    let ruling = decision.ruling;
-    if ruling.allows() {
+    let disposition = decision.disposition;
+    if disposition.allows() {
         return Json::Null;
     }
-    let terminal = ruling == Ruling::TerminalBlock;
+    let terminal = disposition == Disposition::TerminalBlock;
     let mut loopback = Object::new();
     loopback.insert("ok", false);
     loopback.insert("blocked", true);
-    loopback.insert("boundary_outcome", ruling.outcome().as_str());
+    loopback.insert("boundary_outcome", disposition.outcome().as_str());
     loopback.insert("step_status", "not_executed");
     loopback.insert("side_effect_executed", false);
     loopback.insert("must_not_claim_success", true);
     loopback.insert("same_goal_state", !terminal);
     loopback.insert("retryability", retryability(decision));
-    loopback.insert("human_review_terminal", ruling == Ruling::HumanReview);
+    loopback.insert("human_review_terminal", disposition == Disposition::HumanReview);
     loopback.insert("must_not_retry_same_action", decision.must_not_retry_same_action());
     loopback.insert("safe_next_steps", steps.to_vec());
     loopback.insert("reasons", reasons(decision));
@@ -120,11 +122,11 @@ pub(super) fn loopback(decision: &Decision, steps: &[Json]) -> Json {
 }
 
 fn retryability(decision: &Decision) -> &'static str {
-    match (decision.ruling, decision.must_not_retry_same_action()) {
-        (Ruling::LocalReplan | Ruling::UpstreamReplan, false) => "replan",
-        (Ruling::LocalReplan | Ruling::UpstreamReplan, true) => "different_action",
-        (Ruling::HumanReview, _) => "after_review",
-        (Ruling::Allow | Ruling::AllowWithWarning | Ruling::TerminalBlock, _) => "none",
+    match (decision.disposition, decision.must_not_retry_same_action()) {
+        (Disposition::LocalReplan | Disposition::UpstreamReplan, false) => "replan",
+        (Disposition::LocalReplan | Disposition::UpstreamReplan, true) => "different_action",
+        (Disposition::HumanReview, _) => "after_review",
+        (Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock, _) => "none",
     }
 }
 

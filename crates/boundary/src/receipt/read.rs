@@ -3,12 +3,12 @@
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, Timestamp};
 
-use super::{DecisionReceipt, RECEIPT_TYPE, disposition};
-use crate::ruling::Ruling;
+use super::{DecisionReceipt, RECEIPT_TYPE, disposition_object};
+use crate::disposition::Disposition;
 
 /// Why a document is not a decision receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotADecision {
+pub enum ParseDecisionError {
     /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] JsonError),
@@ -23,7 +23,7 @@ pub enum NotADecision {
     Contradiction(&'static str),
 }
 
-impl NotADecision {
+impl ParseDecisionError {
     /// A short stable name.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -134,8 +134,8 @@ impl DecisionReceipt {
     /// Reads a decision receipt; the signature is not checked.
     ///
     /// # Errors
-    /// [`NotADecision`], also when what it says about going on is contradictory.
-    pub fn parse(bytes: &[u8]) -> Result<Self, NotADecision> {
+    /// [`ParseDecisionError`], also when what it says about going on is contradictory.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseDecisionError> {
         Self::from_document(Json::parse(bytes)?)
     }
 
@@ -143,21 +143,21 @@ impl DecisionReceipt {
     ///
     /// # Errors
     /// As [`DecisionReceipt::parse`].
-    pub fn from_document(document: Json) -> Result<Self, NotADecision> {
-        let Json::Object(document) = document else { return Err(NotADecision::Type) };
+    pub fn from_document(document: Json) -> Result<Self, ParseDecisionError> {
+        let Json::Object(document) = document else { return Err(ParseDecisionError::Type) };
         if !Self::claimed_by(&document) {
-            return Err(NotADecision::Type);
+            return Err(ParseDecisionError::Type);
         }
         for (place, name, kind) in FORMAT {
             if !member(&document, place, name).is_some_and(|value| kind.is_kind_of(value)) {
                 let dot = if place.is_empty() { "" } else { "." };
-                return Err(NotADecision::Missing(format!("{place}{dot}{name}")));
+                return Err(ParseDecisionError::Missing(format!("{place}{dot}{name}")));
             }
         }
-        let ruling = ruling(&document)?;
+        let disposition = read_disposition(&document)?;
         let decision_id = document.get("decision_id").and_then(|id| id.as_str()?.parse().ok());
-        let decision_id = decision_id.ok_or_else(|| NotADecision::Missing("decision_id".to_owned()))?;
-        Ok(Self { document, decision_id, ruling })
+        let decision_id = decision_id.ok_or_else(|| ParseDecisionError::Missing("decision_id".to_owned()))?;
+        Ok(Self { document, decision_id, disposition })
     }
 }
 
@@ -168,26 +168,28 @@ fn member<'a>(document: &'a Object, place: &str, name: &str) -> Option<&'a Json>
     }
 }
 
-/// The ruling that outcome and mode stand for, once everything that follows from it is as it has to be.
-fn ruling(document: &Object) -> Result<Ruling, NotADecision> {
+/// The disposition that outcome and mode stand for, once everything that follows from it is as it has to be.
+fn read_disposition(document: &Object) -> Result<Disposition, ParseDecisionError> {
     let text = |place, name| member(document, place, name).and_then(Json::as_str).unwrap_or_default();
-    let ruling = Ruling::from_words(text("", "outcome"), text("disposition", "mode"));
-    let ruling = ruling.ok_or(NotADecision::Contradiction("disposition.mode"))?;
+    let disposition = Disposition::from_words(text("", "outcome"), text("disposition", "mode"));
+    let disposition = disposition.ok_or(ParseDecisionError::Contradiction("disposition.mode"))?;
     let flag = |name| document.get(name).and_then(Json::as_bool);
     let blocked = document.get("runtime_loopback").is_some_and(|loopback| !loopback.is_null());
     for (name, holds) in [
-        ("safe_to_execute", flag("safe_to_execute") == Some(ruling.allows())),
-        ("human_review_terminal", flag("human_review_terminal") == Some(ruling == Ruling::HumanReview)),
-        ("routing.direction", text("routing", "direction") == ruling.direction()),
+        ("safe_to_execute", flag("safe_to_execute") == Some(disposition.allows())),
+        ("human_review_terminal", flag("human_review_terminal") == Some(disposition == Disposition::HumanReview)),
+        ("routing.direction", text("routing", "direction") == disposition.direction()),
         (
             "disposition",
-            disposition(ruling).iter().all(|(name, due)| member(document, "disposition", name) == Some(due)),
+            disposition_object(disposition)
+                .iter()
+                .all(|(name, due)| member(document, "disposition", name) == Some(due)),
         ),
-        ("runtime_loopback", blocked != ruling.allows()),
+        ("runtime_loopback", blocked != disposition.allows()),
     ] {
         if !holds {
-            return Err(NotADecision::Contradiction(name));
+            return Err(ParseDecisionError::Contradiction(name));
         }
     }
-    Ok(ruling)
+    Ok(disposition)
 }

@@ -1,9 +1,9 @@
-//! Where the result goes next, from the ruling and the upstream context.
+//! Where the result goes next, from the disposition and the upstream context.
 
 use proofmark_receipt::{Json, Object};
 
+use crate::disposition::Disposition;
 use crate::request::Request;
-use crate::ruling::Ruling;
 
 /// How deep the upstream context is searched.
 const MAX_DEPTH: usize = 6;
@@ -21,7 +21,7 @@ struct Hints {
 }
 
 /// `routing`.
-pub(super) fn routing(ruling: Ruling, request: &Request) -> Object {
+pub(super) fn routing(disposition: Disposition, request: &Request) -> Object {
     let mut hints = Hints::default();
     if let Some(upstream) = request.upstream() {
         search(upstream, 0, &mut hints);
@@ -29,7 +29,7 @@ pub(super) fn routing(ruling: Ruling, request: &Request) -> Object {
     let target = hints.target_hint.or_else(|| hints.return_to_node.clone()).or(hints.source);
     let node = request.text("agent", "step").map(str::to_owned);
     let mut routing = Object::new();
-    routing.insert("direction", ruling.direction());
+    routing.insert("direction", disposition.direction());
     routing.insert("target_hint", optional(target));
     routing.insert("return_to_node", optional(hints.return_to_node));
     routing.insert("workflow_id", optional(hints.workflow_id));

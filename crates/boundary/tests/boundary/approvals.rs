@@ -1,8 +1,8 @@
 //! Who approves, and what of.
 
 use proofmark_boundary::{
-    Admission, DecisionReceipt, Denial, Evidence, History, Moment, ReceiptFact, Recomputed, Reviewer, Ruling, admits,
-    decide, replay,
+    Admission, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ReceiptFact, Recomputed, Reviewer,
+    admits, decide, replay,
 };
 use proofmark_receipt::{ReceiptId, SigningKey};
 
@@ -38,14 +38,14 @@ fn an_approval_counts_where_and_for_whom_it_was_given() {
     let nameless = request("action: {tool: wipe, class: system_change, args: {disk: all}}");
     let given = || vec![approval(1, "lead", &staging)];
     let whole = policy(&approving("role: lead"));
-    assert_eq!(decided(&whole, &staging, given()).ruling(), Ruling::Allow);
+    assert_eq!(decided(&whole, &staging, given()).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&whole, &production, given())), ["other_environment"]);
     assert_eq!(causes(&decided(&whole, &nameless, given())), ["other_environment"]);
     assert_eq!(causes(&decided(&whole, &asked("staging", "b"), given())), ["other_agent"]);
     let action = policy(&approving("role: lead, binds: [action]"));
     let agent = policy(&approving("role: lead, binds: [action, agent]"));
-    assert_eq!(decided(&action, &production, given()).ruling(), Ruling::Allow);
-    assert_eq!(decided(&agent, &production, given()).ruling(), Ruling::Allow);
+    assert_eq!(decided(&action, &production, given()).disposition(), Disposition::Allow);
+    assert_eq!(decided(&agent, &production, given()).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&agent, &asked("production", "b"), given())), ["other_agent"]);
 }
 
@@ -75,7 +75,7 @@ fn callers_of_a_server_are_different_people() {
     let action = asked("p", "a");
     let policy = policy(&approving("role: lead, count: 2"));
     let both = vec![vouched("ann", "lead", &action), vouched("bob", "lead", &action)];
-    assert_eq!(decided(&policy, &action, both.clone()).ruling(), Ruling::Allow);
+    assert_eq!(decided(&policy, &action, both.clone()).disposition(), Disposition::Allow);
     // A signer who is not the server gives one approval, no matter who is named in it.
     let unvouched = both.into_iter().map(|fact| ReceiptFact { vouched: false, ..fact }).collect();
     assert_eq!(causes(&decided(&policy, &action, unvouched)), ["same_reviewer"]);
@@ -96,11 +96,15 @@ fn a_pinned_role_is_of_keys_of_callers_and_of_who_holds_it() {
     let elsewhere = ReceiptFact { vouched: false, ..ann() };
     let key = pinned(reviewer(1).to_string());
     assert_eq!(causes(&decided(&key, &action, vec![ann()])), ["signer_not_trusted"]);
-    assert_eq!(decided(&key, &action, vec![holding(&["lead"], ann())]).ruling(), Ruling::Allow);
+    assert_eq!(decided(&key, &action, vec![holding(&["lead"], ann())]).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&key, &action, vec![holding(&["lead"], elsewhere.clone())])), ["signer_not_trusted"]);
     let named = pinned(format!("reviewer:ann@{server}"));
-    assert_eq!(decided(&named, &action, vec![ann()]).ruling(), Ruling::Allow);
-    assert_eq!(decided(&named, &action, vec![elsewhere]).ruling(), Ruling::Allow, "the policy names the server");
+    assert_eq!(decided(&named, &action, vec![ann()]).disposition(), Disposition::Allow);
+    assert_eq!(
+        decided(&named, &action, vec![elsewhere]).disposition(),
+        Disposition::Allow,
+        "the policy names the server"
+    );
     assert_eq!(causes(&decided(&named, &action, vec![vouched("bob", "lead", &action)])), ["signer_not_trusted"]);
     let open = policy(&text);
     assert_eq!(causes(&decided(&open, &action, vec![holding(&["owner"], ann())])), ["signer_not_trusted"]);
@@ -117,12 +121,12 @@ fn one_reviewer_is_not_two_roles_unless_both_are_theirs() {
         assert_eq!(causes(&decided(&roles(&pins), &action, both())).len(), 1, "{pins}");
     }
     let held = roles(&format!("roles: {{lead: ['{one}', '{two}'], owner: ['{one}']}}\n"));
-    assert_eq!(decided(&held, &action, both()).ruling(), Ruling::Allow);
+    assert_eq!(decided(&held, &action, both()).disposition(), Disposition::Allow);
     let people = vec![approval(1, "owner", &action), approval(2, "lead", &action)];
-    assert_eq!(decided(&roles(""), &action, people).ruling(), Ruling::Allow);
+    assert_eq!(decided(&roles(""), &action, people).disposition(), Disposition::Allow);
     let vouching = |held: &[&str]| ["lead", "owner"].map(|role| holding(held, vouched("ann", role, &action))).to_vec();
-    assert_eq!(decided(&roles(""), &action, vouching(&["lead", "owner"])).ruling(), Ruling::Allow);
-    assert_eq!(decided(&roles(""), &action, vouching(&["lead"])).ruling(), Ruling::HumanReview);
+    assert_eq!(decided(&roles(""), &action, vouching(&["lead", "owner"])).disposition(), Disposition::Allow);
+    assert_eq!(decided(&roles(""), &action, vouching(&["lead"])).disposition(), Disposition::HumanReview);
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn a_denial_answers_and_replays() {
     let moment = Moment { now: now(), history: History { denied: 5, denial: Some(denial) } };
     let evidence = Evidence::new(vec![approval(1, "lead", &action)]);
     let denied = decide(&policy, &action, &evidence, &moment);
-    assert_eq!((denied.ruling(), codes(&denied)), (Ruling::TerminalBlock, vec!["human_denied".to_owned()]));
+    assert_eq!((denied.disposition(), codes(&denied)), (Disposition::TerminalBlock, vec!["human_denied".to_owned()]));
     assert_eq!(&*denied.reasons().next().unwrap().message, "Not on a Friday.");
     assert!(denied.spends().is_empty());
     let key = SigningKey::from_seed([1; 32]);

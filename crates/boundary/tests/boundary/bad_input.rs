@@ -1,4 +1,4 @@
-//! What can not be read is refused by name, with the place and the mend.
+//! What cannot be read is refused by name, with the place and the mend.
 
 use proofmark_boundary::{Policy, Request};
 use proofmark_receipt::document::{Format, parse};

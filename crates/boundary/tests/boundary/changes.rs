@@ -1,7 +1,7 @@
 //! What would change a decision, proven on random policies: every set of entries is enough, whatever fulfils it.
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Evidence, Policy, ReceiptFact, Request, Ruling, admits, decide,
+    Admission, Decision, DecisionReceipt, Disposition, Evidence, Policy, ReceiptFact, Request, admits, decide,
 };
 use proofmark_receipt::ReceiptId;
 use proptest::prelude::*;
@@ -177,7 +177,7 @@ proptest! {
         let decision = decided(&policy, &request, world.documents());
         let resumed = draft(&decision, &request);
         let predicates: Vec<_> = decision.changes().iter().map(|change| change.predicate().to_owned()).collect();
-        if decision.allows() || decision.ruling() == Ruling::TerminalBlock {
+        if decision.allows() || decision.disposition() == Disposition::TerminalBlock {
             prop_assert!(predicates.is_empty());
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Decision, DecisionReceipt, Evidence, Request, Ruling, decide};
+use proofmark_boundary::{Decision, DecisionReceipt, Disposition, Evidence, Request, decide};
 use proofmark_receipt::{Json, Object, ReceiptId};
 
 use crate::support::{moment, policy, request};
@@ -43,7 +43,11 @@ fn every_combination_is_consistent() {
                     for request in requests() {
                         for denied in [0, 1, 2, 9] {
                             let decision = decide(&policy, &request, &Evidence::default(), &moment(denied));
-                            seen.insert((decision.outcome(), decision.ruling(), decision.must_not_retry_same_action()));
+                            seen.insert((
+                                decision.outcome(),
+                                decision.disposition(),
+                                decision.must_not_retry_same_action(),
+                            ));
                             consistent(&decision, &request);
                             walked += 1;
                         }
@@ -52,8 +56,8 @@ fn every_combination_is_consistent() {
             }
         }
     }
-    let rulings: BTreeSet<_> = seen.iter().map(|(_, ruling, _)| *ruling).collect();
-    assert_eq!(rulings.len(), Ruling::ALL.len(), "{seen:?}");
+    let rulings: BTreeSet<_> = seen.iter().map(|(_, disposition, _)| *disposition).collect();
+    assert_eq!(rulings.len(), Disposition::ALL.len(), "{seen:?}");
     // Replans come with and without a retry; the other four rulings leave no choice.
     assert_eq!(seen.len(), 8, "{seen:?}");
     assert!(walked > 5_000, "{walked}");
@@ -104,7 +108,7 @@ fn consistent(decision: &Decision, request: &Request) {
     let names: Vec<_> = document.iter().map(|(name, _)| name).collect();
     assert_eq!(names, TOP);
     let again = DecisionReceipt::parse(receipt.to_text().as_bytes()).unwrap();
-    assert_eq!(again.ruling(), decision.ruling());
+    assert_eq!(again.disposition(), decision.disposition());
     let context = || receipt.to_text();
     let derived = derived(document, request);
     for name in ["safe_to_execute", "disposition", "routing", "resume_contract"] {
@@ -184,18 +188,18 @@ fn own_rules(decision: &Decision, document: &Object) {
         assert_eq!(loopback.get("reasons"), document.get("reasons"));
         assert_eq!(loopback.get("must_not_claim_success"), Some(&Json::Bool(true)));
     }
-    let ruling = decision.ruling();
-    assert_eq!(list("reasons").is_empty(), ruling == Ruling::Allow);
-    let ends = allows || ruling == Ruling::TerminalBlock;
+    let disposition = decision.disposition();
+    assert_eq!(list("reasons").is_empty(), disposition == Disposition::Allow);
+    let ends = allows || disposition == Disposition::TerminalBlock;
     assert_eq!(list("safe_next_steps").is_empty(), ends);
     assert!(!ends || list("what_would_change_this").is_empty());
     assert!(allows || decision.spends().is_empty());
     let human = document.get("human_review_terminal").and_then(Json::as_bool).unwrap();
-    assert_eq!(human, ruling == Ruling::HumanReview);
+    assert_eq!(human, disposition == Disposition::HumanReview);
     assert!(!human || document.get("outcome") == Some(&Json::from("replan_required")));
     let shadow = document.get("metadata").unwrap().as_object().unwrap().contains("shadow");
     assert_eq!(shadow, decision.shadowed().is_some());
-    assert!(!shadow || ruling == Ruling::AllowWithWarning);
+    assert!(!shadow || disposition == Disposition::AllowWithWarning);
 }
 
 /// A member without what is added to the format.

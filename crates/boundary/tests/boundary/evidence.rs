@@ -1,6 +1,6 @@
 //! Which receipts and approvals count.
 
-use proofmark_boundary::{Item, Request, Ruling, outputs_wanted};
+use proofmark_boundary::{Disposition, Item, Request, outputs_wanted};
 use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Spend};
 use proofmark_receipt::{Sha256Digest, Trust, Verdict};
 
@@ -37,12 +37,12 @@ fn a_receipt_counts_only_if_everything_about_it_is_right() {
     ];
     for (fact, cause) in bad {
         let decision = decided(&policy, &request, vec![fact]);
-        assert_eq!((decision.ruling(), causes(&decision)), (Ruling::LocalReplan, vec![cause]));
+        assert_eq!((decision.disposition(), causes(&decision)), (Disposition::LocalReplan, vec![cause]));
     }
     let none = decided(&policy, &request, Vec::new());
     assert_eq!(causes(&none), ["absent"]);
     let met = decided(&policy, &request, vec![good(), receipt("another", "other bytes")]);
-    assert_eq!(met.ruling(), Ruling::Allow);
+    assert_eq!(met.disposition(), Disposition::Allow);
     assert_eq!(met.spends(), [Spend { receipt_id: "r".to_owned(), content: Sha256Digest::of(b"r") }]);
 }
 
@@ -113,7 +113,7 @@ boundaries:
     let plain = receipt("plain", "diff");
     for documents in [vec![deep.clone(), plain.clone()], vec![plain.clone(), deep.clone()]] {
         let decision = decided(&policy, &request, documents);
-        assert_eq!(decision.ruling(), Ruling::Allow, "{:?}", causes(&decision));
+        assert_eq!(decision.disposition(), Disposition::Allow, "{:?}", causes(&decision));
         let spends: Vec<_> = decision.spends().iter().map(|spend| spend.receipt_id.as_str()).collect();
         assert_eq!(spends, ["deep", "plain"]);
     }
@@ -178,7 +178,7 @@ boundaries:
         specification: Sha256Digest::of(spec),
         ..receipt("r", "diff")
     };
-    assert_eq!(decided(&pinned, &request, vec![by(7, b"spec")]).ruling(), Ruling::Allow);
+    assert_eq!(decided(&pinned, &request, vec![by(7, b"spec")]).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&pinned, &request, vec![by(8, b"spec")])), ["signer_not_trusted"]);
     assert_eq!(causes(&decided(&pinned, &request, vec![by(7, b"another")])), ["other_specification"]);
 }
@@ -229,10 +229,10 @@ fn approvals_are_of_exactly_this_action_by_different_people() {
     ];
     for (fact, cause) in bad {
         let decision = decided(&policy, &action, vec![one.clone(), fact]);
-        assert_eq!((decision.ruling(), causes(&decision)), (Ruling::HumanReview, vec![cause]));
+        assert_eq!((decision.disposition(), causes(&decision)), (Disposition::HumanReview, vec![cause]));
     }
     let met = decided(&policy, &action, vec![one, two]);
-    assert_eq!(met.ruling(), Ruling::Allow);
+    assert_eq!(met.disposition(), Disposition::Allow);
     assert_eq!(met.spends().len(), 2);
     assert_eq!(met.expires_at().as_str(), "2026-03-01T12:05:00.000Z");
 }
@@ -242,7 +242,7 @@ fn pinned_roles_can_not_be_claimed() {
     let policy = policy(&format!("{APPROVAL}roles: {{manager: ['{}', '{}']}}\n", reviewer(1), reviewer(2)));
     let action = patching("diff");
     let by = |number| approval(number, "manager", &action);
-    assert_eq!(decided(&policy, &action, vec![by(1), by(2)]).ruling(), Ruling::Allow);
+    assert_eq!(decided(&policy, &action, vec![by(1), by(2)]).disposition(), Disposition::Allow);
     assert_eq!(causes(&decided(&policy, &action, vec![by(1), by(3)])), ["signer_not_trusted"]);
 }
 

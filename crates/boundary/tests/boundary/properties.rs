@@ -140,7 +140,7 @@ proptest! {
             remove(&mut facts, &path);
             let Json::Object(facts) = facts else { continue };
             let after = decide(&policy, &Request::from_facts(facts).unwrap(), &evidence, &moment(0));
-            prop_assert!(width(&after) >= width(&before), "{path:?}: {:?} after {:?}", after.ruling(), before.ruling());
+            prop_assert!(width(&after) >= width(&before), "{path:?}: {:?} after {:?}", after.disposition(), before.disposition());
         }
     }
 

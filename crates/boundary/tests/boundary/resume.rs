@@ -1,10 +1,12 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Evidence, ReceiptFact, Recomputed, Reviewer, Ruling, admits,
-    decide, explain_decision, explain_policy, replay,
+    Admission, Approval, ApprovalError, DecisionReceipt, Disposition, Evidence, ReceiptFact, Recomputed, Reviewer,
+    admits, decide, explain_decision, explain_policy, replay,
 };
-use proofmark_receipt::{Answer, Json, Object, Profile, ReceiptId, SignError, SigningKey, Trust, verify_receipt};
+use proofmark_receipt::{
+    Json, Object, Profile, ReceiptId, SignError, SignatureStatus, SigningKey, Trust, verify_receipt,
+};
 
 use crate::rules::{POLICY, REQUEST};
 use crate::support::{approval, moment, now, policy, receipt, request};
@@ -21,7 +23,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
     let reviewer = SigningKey::from_seed([2; 32]);
     let blocked = decide(&policy, &request, &Evidence::default(), &moment(0));
     let first = DecisionReceipt::draft(&blocked, &request, id(1), None).sign(&key).unwrap();
-    assert_eq!(first.ruling(), Ruling::HumanReview);
+    assert_eq!(first.disposition(), Disposition::HumanReview);
     assert_eq!(first.verify(&[key.signer()]).trust, Trust::Trusted);
 
     assert_eq!(Approval::roles_asked(first.document()), ["release-manager"]);
@@ -33,7 +35,7 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
     };
     let signed = said.draft(first.document(), id(2), now()).unwrap().sign(&reviewer).unwrap();
     let verified = verify_receipt(&signed, Profile::Vrf, &[reviewer.signer()]);
-    assert_eq!(verified.answer, Answer::Valid);
+    assert_eq!(verified.answer, SignatureStatus::Valid);
     let approved = ReceiptFact::new(&signed, &verified, false);
 
     let only_receipt = Evidence::new(vec![receipt("r", "diff")]);
@@ -43,14 +45,14 @@ fn blocked_then_verified_then_approved_then_allowed_then_spent() {
     let both = Evidence::new(vec![receipt("r", "diff"), approved.clone()]);
     assert_eq!(admits(&first, &policy, &request, &both, &moment(1)), Admission::Admitted);
     let allowed = decide(&policy, &request, &both, &moment(1));
-    assert_eq!(allowed.ruling(), Ruling::Allow);
+    assert_eq!(allowed.disposition(), Disposition::Allow);
     let tip = first.tip();
     let second = DecisionReceipt::draft(&allowed, &request, id(3), tip.as_ref()).sign(&key).unwrap();
     assert_eq!(second.tip().unwrap().position, 1);
 
     let spent = Evidence::new(vec![receipt("r", "diff"), approved].into_iter().map(spend).collect());
     let again = decide(&policy, &request, &spent, &moment(1));
-    assert_eq!(again.ruling(), Ruling::HumanReview);
+    assert_eq!(again.disposition(), Disposition::HumanReview);
     assert!(matches!(
         admits(&second, &policy, &request, &spent, &moment(1)),
         Admission::Refused { code: "not_blocked", .. }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use proofmark_boundary::{
-    DecisionReceipt, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Request, Ruling, decide, decide_until,
+    DecisionReceipt, Disposition, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Request, decide, decide_until,
 };
 use proofmark_receipt::ReceiptId;
 
@@ -56,7 +56,7 @@ fn the_policy_of_the_reference_allows_what_meets_it() {
     let documents =
         vec![receipt("r", "diff"), approval(1, "release-manager", &request), approval(2, "release-manager", &request)];
     let decision = decided(&policy, &request, documents);
-    assert_eq!(decision.ruling(), Ruling::Allow, "{:?}", decision.findings());
+    assert_eq!(decision.disposition(), Disposition::Allow, "{:?}", decision.findings());
     assert_eq!(decision.spends().len(), 3);
     assert_eq!(decision.expires_at().as_str(), "2026-03-01T12:05:00.000Z");
     assert!(decision.steps() > 0);
@@ -84,7 +84,7 @@ fn every_reason_is_reported_in_policy_order() {
             "context_nearly_full"
         ]
     );
-    assert_eq!(decision.ruling(), Ruling::HumanReview);
+    assert_eq!(decision.disposition(), Disposition::HumanReview);
 }
 
 /// One boundary with one rule over one action, and what it comes to.
@@ -93,49 +93,69 @@ fn rules_come_to_what_the_table_says() {
     const DENY: &str = "deny: [{when: 'WHEN', reason: {code: denied, message: Denied.}, otherwise: OTHERWISE}]";
     let deny = |when: &str, otherwise: &str| DENY.replace("WHEN", when).replace("OTHERWISE", otherwise);
     let fact = |fact: &str, otherwise: &str| format!("require: [{{fact: '{fact}', otherwise: {otherwise}}}]");
-    let table: Vec<(String, &str, Ruling, &[&str])> = vec![
-        (String::new(), "", Ruling::Allow, &[]),
-        (deny("action.args.amount > 1", "human_review"), "args: {amount: 1}", Ruling::Allow, &[]),
-        (deny("action.args.amount > 1", "human_review"), "args: {amount: 2}", Ruling::HumanReview, &["denied"]),
-        (deny("action.args.amount > 1", "goal_fail_terminal"), "args: {amount: 2}", Ruling::TerminalBlock, &["denied"]),
-        (deny("action.args.amount > 1", "local"), "args: {amount: 2}", Ruling::LocalReplan, &["denied"]),
-        (deny("action.args.amount > 1", "upstream"), "args: {amount: 2}", Ruling::LocalReplan, &["denied"]),
-        (deny("action.args.amount > 1", "goal_fail_terminal"), "args: {}", Ruling::LocalReplan, &["missing_facts"]),
+    let table: Vec<(String, &str, Disposition, &[&str])> = vec![
+        (String::new(), "", Disposition::Allow, &[]),
+        (deny("action.args.amount > 1", "human_review"), "args: {amount: 1}", Disposition::Allow, &[]),
+        (deny("action.args.amount > 1", "human_review"), "args: {amount: 2}", Disposition::HumanReview, &["denied"]),
+        (
+            deny("action.args.amount > 1", "goal_fail_terminal"),
+            "args: {amount: 2}",
+            Disposition::TerminalBlock,
+            &["denied"],
+        ),
+        (deny("action.args.amount > 1", "local"), "args: {amount: 2}", Disposition::LocalReplan, &["denied"]),
+        (deny("action.args.amount > 1", "upstream"), "args: {amount: 2}", Disposition::LocalReplan, &["denied"]),
+        (
+            deny("action.args.amount > 1", "goal_fail_terminal"),
+            "args: {}",
+            Disposition::LocalReplan,
+            &["missing_facts"],
+        ),
         (
             deny("action.args.amount > 1", "human_review"),
             "args: {amount: '2'}",
-            Ruling::LocalReplan,
+            Disposition::LocalReplan,
             &["missing_facts"],
         ),
-        (fact("action.args.amount > 1", "replan_required"), "args: {amount: 2}", Ruling::Allow, &[]),
+        (fact("action.args.amount > 1", "replan_required"), "args: {amount: 2}", Disposition::Allow, &[]),
         (
             fact("action.args.amount > 1", "replan_required"),
             "args: {amount: 1}",
-            Ruling::LocalReplan,
+            Disposition::LocalReplan,
             &["requirement_not_met"],
         ),
-        (fact("action.args.amount > 1", "human_review"), "args: {}", Ruling::HumanReview, &["requirement_not_met"]),
+        (
+            fact("action.args.amount > 1", "human_review"),
+            "args: {}",
+            Disposition::HumanReview,
+            &["requirement_not_met"],
+        ),
         (
             "warn: [{when: 'action.args.amount > 1', reason: {code: w, message: W.}}]".to_owned(),
             "args: {amount: 2}",
-            Ruling::AllowWithWarning,
+            Disposition::AllowWithWarning,
             &["w"],
         ),
         (
             "warn: [{when: 'action.args.amount > 1', reason: {code: w, message: W.}}]".to_owned(),
             "args: {}",
-            Ruling::AllowWithWarning,
+            Disposition::AllowWithWarning,
             &["w"],
         ),
-        ("when: 'action.args.amount > 1'".to_owned(), "args: {amount: 2}", Ruling::Allow, &[]),
-        ("when: 'action.args.amount > 1'".to_owned(), "args: {amount: 1}", Ruling::LocalReplan, &["unmatched_action"]),
-        ("when: 'action.args.amount > 1'".to_owned(), "args: {}", Ruling::LocalReplan, &["missing_facts"]),
+        ("when: 'action.args.amount > 1'".to_owned(), "args: {amount: 2}", Disposition::Allow, &[]),
+        (
+            "when: 'action.args.amount > 1'".to_owned(),
+            "args: {amount: 1}",
+            Disposition::LocalReplan,
+            &["unmatched_action"],
+        ),
+        ("when: 'action.args.amount > 1'".to_owned(), "args: {}", Disposition::LocalReplan, &["missing_facts"]),
     ];
-    for (rules, args, ruling, expected) in table {
+    for (rules, args, disposition, expected) in table {
         let policy = policy(&format!("version: 1\nboundaries:\n  - id: b\n    match: {{tool: t}}\n    {rules}\n"));
         let request = request(&format!("action: {{tool: t, class: upload, {args}}}"));
         let decision = decided(&policy, &request, Vec::new());
-        assert_eq!((decision.ruling(), codes(&decision)), (ruling, strings(expected)), "{rules} {args}");
+        assert_eq!((decision.disposition(), codes(&decision)), (disposition, strings(expected)), "{rules} {args}");
     }
 }
 
@@ -151,14 +171,14 @@ boundaries:
     warn: [{when: 'action.args.w', reason: {code: w, message: W.}}]
 ",
     );
-    for (d, r, w, ruling) in [
-        (true, false, true, Ruling::LocalReplan),
-        (false, false, true, Ruling::TerminalBlock),
-        (false, true, true, Ruling::AllowWithWarning),
-        (false, true, false, Ruling::Allow),
+    for (d, r, w, disposition) in [
+        (true, false, true, Disposition::LocalReplan),
+        (false, false, true, Disposition::TerminalBlock),
+        (false, true, true, Disposition::AllowWithWarning),
+        (false, true, false, Disposition::Allow),
     ] {
         let request = request(&format!("action: {{tool: t, class: upload, args: {{d: {d}, r: {r}, w: {w}}}}}"));
-        assert_eq!(decided(&policy, &request, Vec::new()).ruling(), ruling, "{d} {r} {w}");
+        assert_eq!(decided(&policy, &request, Vec::new()).disposition(), disposition, "{d} {r} {w}");
     }
 }
 
@@ -172,13 +192,13 @@ fn support_comes_from_upstream_where_there_is_one() {
     let action = "action: {tool: t, class: upload}\nfacts: []\n";
     let (alone, node) = (request(action), request(&format!("{action}upstream: {{parent_node: planner}}\n")));
     for (otherwise, alone_ruling, node_ruling) in [
-        ("replan_required", Ruling::LocalReplan, Ruling::UpstreamReplan),
-        ("upstream", Ruling::LocalReplan, Ruling::UpstreamReplan),
-        ("local", Ruling::LocalReplan, Ruling::LocalReplan),
+        ("replan_required", Disposition::LocalReplan, Disposition::UpstreamReplan),
+        ("upstream", Disposition::LocalReplan, Disposition::UpstreamReplan),
+        ("local", Disposition::LocalReplan, Disposition::LocalReplan),
     ] {
         let policy = with(otherwise);
-        assert_eq!(decided(&policy, &alone, Vec::new()).ruling(), alone_ruling, "{otherwise}");
-        assert_eq!(decided(&policy, &node, Vec::new()).ruling(), node_ruling, "{otherwise}");
+        assert_eq!(decided(&policy, &alone, Vec::new()).disposition(), alone_ruling, "{otherwise}");
+        assert_eq!(decided(&policy, &node, Vec::new()).disposition(), node_ruling, "{otherwise}");
     }
 }
 
@@ -191,15 +211,15 @@ boundaries:
   - {id: prod, match: {tool: 'db_*', environment: [prod, 'stag*']}, require: [{fact: 'false || action.args.ok'}]}
 ",
     );
-    for (agent, ruling, expected) in [
-        ("agent: {environment: dev}", Ruling::Allow, &[][..]),
-        ("agent: {environment: prod}", Ruling::LocalReplan, &["requirement_not_met"]),
-        ("agent: {environment: staging}", Ruling::LocalReplan, &["requirement_not_met"]),
-        ("agent: {}", Ruling::LocalReplan, &["missing_facts"]),
+    for (agent, disposition, expected) in [
+        ("agent: {environment: dev}", Disposition::Allow, &[][..]),
+        ("agent: {environment: prod}", Disposition::LocalReplan, &["requirement_not_met"]),
+        ("agent: {environment: staging}", Disposition::LocalReplan, &["requirement_not_met"]),
+        ("agent: {}", Disposition::LocalReplan, &["missing_facts"]),
     ] {
         let request = request(&format!("action: {{tool: db_drop, class: system_change}}\n{agent}\n"));
         let decision = decided(&policy, &request, Vec::new());
-        assert_eq!((decision.ruling(), codes(&decision)), (ruling, strings(expected)), "{agent}");
+        assert_eq!((decision.disposition(), codes(&decision)), (disposition, strings(expected)), "{agent}");
     }
 }
 
@@ -212,17 +232,17 @@ fn what_no_boundary_is_about_is_not_allowed() {
         )
     };
     let (late, early) = (exempt("2026-04-01T00:00:00Z"), exempt("2026-02-01T00:00:00Z"));
-    for (rest, tool, ruling, code) in [
-        ("", "t", Ruling::LocalReplan, "unmatched_action"),
-        ("unmatched: human_review", "t", Ruling::HumanReview, "unmatched_action"),
-        ("unmatched: goal_fail_terminal", "t", Ruling::TerminalBlock, "unmatched_action"),
-        (&late, "read_mail", Ruling::AllowWithWarning, "exempted"),
-        (&late, "send_mail", Ruling::LocalReplan, "unmatched_action"),
-        (&early, "read_mail", Ruling::LocalReplan, "exemption_expired"),
+    for (rest, tool, disposition, code) in [
+        ("", "t", Disposition::LocalReplan, "unmatched_action"),
+        ("unmatched: human_review", "t", Disposition::HumanReview, "unmatched_action"),
+        ("unmatched: goal_fail_terminal", "t", Disposition::TerminalBlock, "unmatched_action"),
+        (&late, "read_mail", Disposition::AllowWithWarning, "exempted"),
+        (&late, "send_mail", Disposition::LocalReplan, "unmatched_action"),
+        (&early, "read_mail", Disposition::LocalReplan, "exemption_expired"),
     ] {
         let request = request(&format!("action: {{tool: {tool}, class: generic}}"));
         let decision = decided(&unmatched(rest), &request, Vec::new());
-        assert_eq!((decision.ruling(), codes(&decision)), (ruling, strings(&[code])), "{rest} {tool}");
+        assert_eq!((decision.disposition(), codes(&decision)), (disposition, strings(&[code])), "{rest} {tool}");
     }
 }
 
@@ -232,7 +252,7 @@ fn a_denied_action_asked_again_is_not_a_loop_for_ever() {
     let request = request(REQUEST);
     let denied = |count| decide(&policy, &request, &Evidence::default(), &moment(count));
     let first = denied(0);
-    assert_eq!(first.ruling(), Ruling::HumanReview, "an approval is missing");
+    assert_eq!(first.disposition(), Disposition::HumanReview, "an approval is missing");
     let text = REQUEST.replace("patch: \"diff\"", "patch: \"diff\", note: hello");
     let noted = crate::support::request(&text);
     assert_eq!(first.fingerprint(), noted.fingerprint(&policy));
@@ -249,31 +269,35 @@ fn at_the_limit_it_goes_to_a_human_or_stops() {
         ))
     };
     let request = request("action: {tool: t, class: upload}\nfacts: []\n");
-    for (then, count, ruling, must_not) in [
-        ("human_review", 0, Ruling::LocalReplan, false),
-        ("human_review", 1, Ruling::HumanReview, true),
-        ("goal_fail_terminal", 5, Ruling::TerminalBlock, true),
+    for (then, count, disposition, must_not) in [
+        ("human_review", 0, Disposition::LocalReplan, false),
+        ("human_review", 1, Disposition::HumanReview, true),
+        ("goal_fail_terminal", 5, Disposition::TerminalBlock, true),
     ] {
         let decision = decide(&policy(then), &request, &Evidence::default(), &moment(count));
-        assert_eq!((decision.ruling(), decision.must_not_retry_same_action()), (ruling, must_not), "{then} {count}");
+        assert_eq!(
+            (decision.disposition(), decision.must_not_retry_same_action()),
+            (disposition, must_not),
+            "{then} {count}"
+        );
     }
     // What the runtime says of earlier denials counts as well.
     let told =
         crate::support::request("action: {tool: t, class: upload}\nfacts: []\ndenies: [{outcome: replan_required}]\n");
-    assert_eq!(decided(&policy("human_review"), &told, Vec::new()).ruling(), Ruling::HumanReview);
+    assert_eq!(decided(&policy("human_review"), &told, Vec::new()).disposition(), Disposition::HumanReview);
 }
 
 #[test]
 fn shadow_mode_allows_with_a_warning_and_says_what_would_have_happened() {
     let policy = policy(&POLICY.replace("mode: enforce", "mode: shadow"));
     let decision = decided(&policy, &request(REQUEST), vec![receipt("r", "diff")]);
-    assert_eq!(decision.ruling(), Ruling::AllowWithWarning);
-    assert_eq!(decision.shadowed(), Some(Ruling::HumanReview));
+    assert_eq!(decision.disposition(), Disposition::AllowWithWarning);
+    assert_eq!(decision.shadowed(), Some(Disposition::HumanReview));
     assert!(decision.spends().is_empty());
     // A class nobody knows is an error, which no mode softens.
     let unknown = request(&REQUEST.replace("class: record_mutation", "class: recrod_mutation"));
     let decision = decided(&policy, &unknown, Vec::new());
-    assert_eq!(decision.ruling(), Ruling::LocalReplan);
+    assert_eq!(decision.disposition(), Disposition::LocalReplan);
     assert!(codes(&decision).contains(&"unknown_action_class".to_owned()));
 }
 
@@ -293,10 +317,10 @@ boundaries:
     );
     let request = request("action: {tool: t, class: upload}\ntaint: [{signal: external}]\n");
     let blocked = decided(&policy, &request, Vec::new());
-    assert_eq!(blocked.ruling(), Ruling::HumanReview);
+    assert_eq!(blocked.disposition(), Disposition::HumanReview);
     assert_eq!(blocked.changes().len(), 1);
     let lifted = decided(&policy, &request, vec![approval(1, "security", &request)]);
-    assert_eq!((lifted.ruling(), causes(&lifted)), (Ruling::AllowWithWarning, vec!["lifted"]));
+    assert_eq!((lifted.disposition(), causes(&lifted)), (Disposition::AllowWithWarning, vec!["lifted"]));
     assert_eq!(lifted.spends().len(), 1);
 }
 
@@ -315,7 +339,7 @@ boundaries:
     let memory: Vec<_> = (0..200).map(|number| number.to_string()).collect();
     let request = request(&format!("action: {{tool: t, class: upload}}\nmemory: [{}]\n", memory.join(", ")));
     let decision = decided(&policy, &request, Vec::new());
-    assert_eq!((decision.ruling(), codes(&decision)), (Ruling::LocalReplan, strings(&["policy_error"])));
+    assert_eq!((decision.disposition(), codes(&decision)), (Disposition::LocalReplan, strings(&["policy_error"])));
     assert!(decision.must_not_retry_same_action());
 }
 
@@ -346,7 +370,7 @@ fn all_rules_of_a_decision_share_a_budget() {
         memory.join(",")
     ));
     let decision = decided(&policy, &request, Vec::new());
-    assert_eq!(decision.ruling(), Ruling::LocalReplan);
+    assert_eq!(decision.disposition(), Disposition::LocalReplan);
     let codes = codes(&decision);
     assert!(!codes.is_empty() && codes.iter().all(|code| code == "policy_error"), "{codes:?}");
     let reason = decision.reasons().next().unwrap();
@@ -372,7 +396,7 @@ fn the_search_for_changes_ends_and_says_so() {
         let action = "{\"tool\": \"t\", \"class\": \"upload\"}";
         let request = request(&format!("{{\"action\": {action}, \"memory\": [{}]}}", memory.join(",")));
         let decision = decided(&policy, &request, Vec::new());
-        assert_eq!(decision.ruling(), Ruling::LocalReplan);
+        assert_eq!(decision.disposition(), Disposition::LocalReplan);
         let receipt = DecisionReceipt::draft(&decision, &request, ReceiptId::from_random_bytes([1; 16]), None);
         (decision.changes().len(), receipt.to_text())
     };
@@ -389,23 +413,23 @@ fn calls_are_looked_for_in_their_order() {
     };
     let tests = "{name: run_tests, status: succeeded, after: edit_*}";
     let backup = "{name: backup, before: migrate}";
-    for (rule, calls, ruling) in [
-        (tests, "[{tool: edit_a}, {tool: run_tests, status: succeeded}]", Ruling::Allow),
-        (tests, "[{tool: edit_a}, {tool: run_tests, status: failed}]", Ruling::LocalReplan),
-        (tests, "[{tool: edit_a}, {tool: run_tests}]", Ruling::LocalReplan),
-        (tests, "[{tool: run_tests, status: succeeded}, {tool: edit_a}]", Ruling::LocalReplan),
-        (tests, "[{tool: run_tests, status: succeeded}]", Ruling::LocalReplan),
-        (tests, "[]", Ruling::LocalReplan),
-        (backup, "[{tool: backup}]", Ruling::Allow),
-        (backup, "[{tool: backup}, {tool: migrate}]", Ruling::Allow),
-        (backup, "[{tool: migrate}, {tool: backup}]", Ruling::LocalReplan),
+    for (rule, calls, disposition) in [
+        (tests, "[{tool: edit_a}, {tool: run_tests, status: succeeded}]", Disposition::Allow),
+        (tests, "[{tool: edit_a}, {tool: run_tests, status: failed}]", Disposition::LocalReplan),
+        (tests, "[{tool: edit_a}, {tool: run_tests}]", Disposition::LocalReplan),
+        (tests, "[{tool: run_tests, status: succeeded}, {tool: edit_a}]", Disposition::LocalReplan),
+        (tests, "[{tool: run_tests, status: succeeded}]", Disposition::LocalReplan),
+        (tests, "[]", Disposition::LocalReplan),
+        (backup, "[{tool: backup}]", Disposition::Allow),
+        (backup, "[{tool: backup}, {tool: migrate}]", Disposition::Allow),
+        (backup, "[{tool: migrate}, {tool: backup}]", Disposition::LocalReplan),
     ] {
         let request = request(&format!("action: {{tool: t, class: upload}}\ncalls: {calls}\n"));
-        assert_eq!(decided(&policy(rule), &request, Vec::new()).ruling(), ruling, "{rule} {calls}");
+        assert_eq!(decided(&policy(rule), &request, Vec::new()).disposition(), disposition, "{rule} {calls}");
     }
     let unknown = request("action: {tool: t, class: upload}\n");
     let decision = decided(&policy(tests), &unknown, Vec::new());
-    assert_eq!((decision.ruling(), causes(&decision)), (Ruling::LocalReplan, vec!["unknown"]));
+    assert_eq!((decision.disposition(), causes(&decision)), (Disposition::LocalReplan, vec!["unknown"]));
 }
 
 fn strings(words: &[&str]) -> Vec<String> {
@@ -441,9 +465,10 @@ boundaries:
 fn exemptions_end_with_their_day_and_spans_are_compound() {
     let text = "version: 1\nboundaries: []\nunmatched: allow\nvalid_for: 1h30m\nexemptions: [{reason: r, approver: a, expires: DAY}]";
     let request = request("action: {tool: t, class: upload}");
-    for (day, ruling) in [("2026-03-01", Ruling::AllowWithWarning), ("2026-02-28", Ruling::LocalReplan)] {
+    for (day, disposition) in [("2026-03-01", Disposition::AllowWithWarning), ("2026-02-28", Disposition::LocalReplan)]
+    {
         let decision = decided(&policy(&text.replace("DAY", day)), &request, Vec::new());
-        assert_eq!(decision.ruling(), ruling, "{day}");
+        assert_eq!(decision.disposition(), disposition, "{day}");
         assert_eq!(decision.expires_at().as_str(), "2026-03-01T13:30:00.000Z");
     }
 }

@@ -1,6 +1,6 @@
 //! The V4 form and the plain form are one request.
 
-use proofmark_boundary::{Request, Ruling};
+use proofmark_boundary::{Disposition, Request};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Format, parse};
 
@@ -64,7 +64,7 @@ fn both_forms_are_the_same_facts() {
         approval(1, "release-manager", &from_wire),
         approval(2, "release-manager", &from_wire),
     ];
-    assert_eq!(decided(&policy(POLICY), &from_wire, documents).ruling(), Ruling::Allow);
+    assert_eq!(decided(&policy(POLICY), &from_wire, documents).disposition(), Disposition::Allow);
 }
 
 #[test]
@@ -94,19 +94,19 @@ fn a_call_that_ended_is_not_the_pending_one() {
             reason: {code: repeated, message: "The ticket was updated before."}}]}]}"#,
     );
     let pending = r#""source": "s", "timestamp": "t3"}"#;
-    for (status, ruling) in [
-        ("", Ruling::Allow),
-        (r#", "status": null"#, Ruling::Allow),
-        (r#", "status": "pending""#, Ruling::Allow),
-        (r#", "status": "succeeded""#, Ruling::LocalReplan),
-        (r#", "status": "doubtful""#, Ruling::LocalReplan),
-        (r#", "status": "failed""#, Ruling::LocalReplan),
+    for (status, disposition) in [
+        ("", Disposition::Allow),
+        (r#", "status": null"#, Disposition::Allow),
+        (r#", "status": "pending""#, Disposition::Allow),
+        (r#", "status": "succeeded""#, Disposition::LocalReplan),
+        (r#", "status": "doubtful""#, Disposition::LocalReplan),
+        (r#", "status": "failed""#, Disposition::LocalReplan),
     ] {
         for next in ["", r#", {"raw_name": "read_file", "raw_args": {}}"#] {
             let text = WIRE.replace(pending, &format!(r#""timestamp": "t3"{status}}}{next}"#));
             let text = text.replace(r#""upstream_context""#, r#""ignored""#);
             let request = Request::read(&wire(&text)).unwrap();
-            assert_eq!(decided(&policy, &request, Vec::new()).ruling(), ruling, "{status}{next}");
+            assert_eq!(decided(&policy, &request, Vec::new()).disposition(), disposition, "{status}{next}");
         }
     }
 }

@@ -102,7 +102,7 @@ fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<Str
         "bash" | "sh" => Ok((Language::Bash, rest.to_vec())),
         other => {
             let message = format!(
-                "`{}` can not be run; begin with `python3`, `pytest`, `node` or `bash`, as in `[\"bash\", \"run.sh\"]`",
+                "`{}` cannot be run; begin with `python3`, `pytest`, `node` or `bash`, as in `[\"bash\", \"run.sh\"]`",
                 shown(other)
             );
             Err(field.error(Cause::Unsupported, message))

@@ -21,7 +21,7 @@ enum Met {
         actual: Option<String>,
         message: Option<String>,
     },
-    /// What it is about can not be had from the submission.
+    /// What it is about cannot be had from the submission.
     Missing(String),
 }
 

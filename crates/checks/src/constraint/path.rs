@@ -1,4 +1,4 @@
-//! JSONPath (RFC 9535) that can not be made to walk a document more often than it is worth.
+//! JSONPath (RFC 9535) that cannot be made to walk a document more often than it is worth.
 
 use proofmark_predicate::Budget;
 use proofmark_predicate::limits::{MAX_PATH_BYTES, MAX_PATH_NESTING};
@@ -6,7 +6,7 @@ use proofmark_receipt::json::Json;
 use serde_json::Value;
 use serde_json_path::{JsonPath, PathElement};
 
-use super::rule::{BadConstraint, TooMuch};
+use super::rule::{ConstraintError, TooMuch};
 
 /// The most visits of nodes one path may take.
 const MAX_VISITS: u64 = 1 << 24;
@@ -18,13 +18,13 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(text: &str) -> Result<Path, BadConstraint> {
+    pub(super) fn new(text: &str) -> Result<Path, ConstraintError> {
         let bad =
-            |why: &str| BadConstraint(format!("`{text}` is no JSONPath: {why}; write one as in `$.items[*].name`"));
+            |why: &str| ConstraintError(format!("`{text}` is no JSONPath: {why}; write one as in `$.items[*].name`"));
         // What is longer or nests deeper is never given to the parser, which recurses.
         if text.len() > MAX_PATH_BYTES {
             let why = format!("a path of more than {MAX_PATH_BYTES} bytes is no JSONPath here; shorten it");
-            return Err(BadConstraint(why));
+            return Err(ConstraintError(why));
         }
         let marks = Marks::of(text);
         if marks.nesting > MAX_PATH_NESTING {

@@ -7,7 +7,7 @@ use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::json::Json;
 
-use super::rule::{BadConstraint, Rule, predicate};
+use super::rule::{ConstraintError, Rule, predicate};
 use super::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, schema};
 use crate::request::{Outside, test_name};
 
@@ -99,6 +99,6 @@ fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> 
     Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(Box::new(rule))) })
 }
 
-fn invalid(field: &Field<'_>, error: &BadConstraint) -> DocumentError {
+fn invalid(field: &Field<'_>, error: &ConstraintError) -> DocumentError {
     field.error(Cause::InvalidValue, error.to_string())
 }

@@ -142,10 +142,10 @@ fn values(json: &Json) -> u64 {
 /// Why a constraint is none, and the mend.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct BadConstraint(pub(super) String);
+pub(super) struct ConstraintError(pub(super) String);
 
-fn bad(why: impl fmt::Display) -> BadConstraint {
-    BadConstraint(why.to_string())
+fn bad(why: impl fmt::Display) -> ConstraintError {
+    ConstraintError(why.to_string())
 }
 
 const FORMS: &str = "write `json_parse`, `yaml_parse`, `json_path:$.name exists`, `json_path:$.age >= 18`, \
@@ -153,7 +153,7 @@ const FORMS: &str = "write `json_parse`, `yaml_parse`, `json_path:$.name exists`
 
 impl Rule {
     /// Reads a constraint other than `json_schema`, which has its schema beside it.
-    pub(super) fn read(text: &str) -> Result<Rule, BadConstraint> {
+    pub(super) fn read(text: &str) -> Result<Rule, ConstraintError> {
         let text = text.trim();
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
         match head {
@@ -170,7 +170,7 @@ impl Rule {
 }
 
 /// A predicate over `output` and `text`.
-pub(super) fn predicate(source: &str) -> Result<Rule, BadConstraint> {
+pub(super) fn predicate(source: &str) -> Result<Rule, ConstraintError> {
     let compiled = Predicate::compile(source).map_err(|error| bad(format!("{error}\n{}", error.caret())))?;
     match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
         None => Ok(Rule::Predicate(compiled)),
@@ -183,7 +183,7 @@ pub(super) fn predicate(source: &str) -> Result<Rule, BadConstraint> {
 /// Compiled sizes tried in turn. The first that holds a pattern tells how much work one byte of text can cost.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, MAX_PATTERN_BYTES];
 
-fn regex(pattern: &str) -> Result<Rule, BadConstraint> {
+fn regex(pattern: &str) -> Result<Rule, ConstraintError> {
     let build = |size: usize| {
         let regex = RegexBuilder::new(pattern).size_limit(size).build()?;
         Ok(Pattern { regex, steps_per_block: (size >> 12) as u64 })
@@ -194,7 +194,7 @@ fn regex(pattern: &str) -> Result<Rule, BadConstraint> {
 }
 
 /// `<path> exists`, or `<path> <op> <JSON value>`.
-fn path(text: &str) -> Result<Rule, BadConstraint> {
+fn path(text: &str) -> Result<Rule, ConstraintError> {
     if let Some(path) = text.strip_suffix("exists").filter(|path| path.ends_with(char::is_whitespace)) {
         return Ok(Rule::Exists(Path::new(path.trim_end())?));
     }
@@ -218,7 +218,7 @@ fn compare(path: Path, op: Op, wanted: Json) -> Rule {
 }
 
 /// `length`, `lines` or `words`, an operator and a number.
-fn count(text: &str) -> Option<Result<Rule, BadConstraint>> {
+fn count(text: &str) -> Option<Result<Rule, ConstraintError>> {
     let units = [("length", Unit::Characters), ("lines", Unit::Lines), ("words", Unit::Words)];
     let (rest, unit) =
         units.into_iter().find_map(|(word, unit)| Some((text.strip_prefix(word)?.trim_start(), unit)))?;

@@ -6,7 +6,7 @@ use jsonschema::{PatternOptions, Validator};
 use proofmark_predicate::Budget;
 use proofmark_receipt::json::Json;
 
-use super::rule::{BadConstraint, TooMuch};
+use super::rule::{ConstraintError, TooMuch};
 use super::subject::tree;
 use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
 use cost::{Cost, Endless};
@@ -18,11 +18,11 @@ pub(super) struct Schema {
 }
 
 /// Compiles a schema of the draft its `$schema` names, 2020-12 where it names none.
-pub(super) fn compile(schema: &Json) -> Result<Schema, BadConstraint> {
-    let past = || BadConstraint("the schema holds a number past every double; write a smaller one".to_owned());
+pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
+    let past = || ConstraintError("the schema holds a number past every double; write a smaller one".to_owned());
     let schema = tree(schema).ok_or_else(past)?;
     let cost = Cost::of(&schema).map_err(|endless| {
-        BadConstraint(match endless {
+        ConstraintError(match endless {
             Endless::Circle => "the schema leads back to itself without going deeper; mend its references".to_owned(),
             Endless::TooMany => "the schema applies too many schemas to one place; write it with fewer".to_owned(),
         })
@@ -30,7 +30,7 @@ pub(super) fn compile(schema: &Json) -> Result<Schema, BadConstraint> {
     let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
     let built = jsonschema::options().with_pattern_options(patterns).build(&schema);
     let validator = built.map_err(|error| {
-        BadConstraint(format!("the schema can not be used, at `{}`: {error}; mend it", error.instance_path()))
+        ConstraintError(format!("the schema cannot be used, at `{}`: {error}; mend it", error.instance_path()))
     })?;
     Ok(Schema { validator, cost })
 }

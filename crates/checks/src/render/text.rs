@@ -2,7 +2,7 @@
 
 use super::Notation;
 
-/// A string as a literal. Control, invisible and direction-turning characters are escaped, so that a receipt can not be
+/// A string as a literal. Control, invisible and direction-turning characters are escaped, so that a receipt cannot be
 /// made to look like another.
 pub(super) fn quoted(points: impl Iterator<Item = u32> + Clone, notation: Notation, out: &mut String) {
     let quote = quote_for(points.clone(), notation);

@@ -3,7 +3,7 @@
 use proofmark_receipt::Status;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{BadReport, Reported, bad};
+use super::{ReportError, Reported, bad};
 
 /// The most nodes a report may have.
 const MAX_NODES: u32 = 1_000_000;
@@ -19,7 +19,7 @@ const NOT_RUN_WORDS: [&str; 6] = ["notrun", "skipped", "disabled", "ignored", "s
 
 const SUITES: [&str; 2] = ["testsuites", "testsuite"];
 
-pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
+pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     within_limits(text)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
@@ -47,7 +47,7 @@ fn is_suite(node: Node<'_, '_>) -> bool {
 }
 
 /// Refuses what the reader would need too long for, in one pass over the text.
-fn within_limits(text: &str) -> Result<(), BadReport> {
+fn within_limits(text: &str) -> Result<(), ReportError> {
     let mut depth = 0_usize;
     let mut rest = text;
     while let Some((_, tag)) = rest.split_once('<') {
@@ -92,7 +92,7 @@ fn tag_end(tag: &str) -> (usize, bool, &str) {
 }
 
 /// What a suite says of itself must be what it holds.
-fn agrees(suite: Node<'_, '_>) -> Result<(), BadReport> {
+fn agrees(suite: Node<'_, '_>) -> Result<(), ReportError> {
     let cases = || suite.descendants().filter(|node| node.has_tag_name("testcase"));
     let parts =
         |tag: &'static str| cases().map(move |case| case.children().filter(|child| child.has_tag_name(tag)).count());
@@ -114,7 +114,7 @@ fn is_of_pytest(suite: Node<'_, '_>) -> bool {
     name == "pytest" || name == "pytest tests"
 }
 
-fn says(suite: Node<'_, '_>, what: &str, found: usize, fits: impl Fn(usize) -> bool) -> Result<(), BadReport> {
+fn says(suite: Node<'_, '_>, what: &str, found: usize, fits: impl Fn(usize) -> bool) -> Result<(), ReportError> {
     match suite.attribute(what) {
         Some(said) if !said.trim().parse().is_ok_and(fits) => {
             let said: String = said.chars().take(20).collect();

@@ -3,14 +3,14 @@
 
 use proofmark_receipt::Status;
 
-use super::{BadReport, NO_TESTS, Reported, bad};
+use super::{NO_TESTS, ReportError, Reported, bad};
 
 /// Whether the text holds TAP: its first line, or a plan.
 pub(super) fn begins(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Reported>, BadReport> {
+pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     let mut reader = Reader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
     if reader.block.is_some() {
@@ -63,7 +63,7 @@ struct Block {
 }
 
 impl Reader {
-    fn line(&mut self, line: &str) -> Result<(), BadReport> {
+    fn line(&mut self, line: &str) -> Result<(), ReportError> {
         let after_test = std::mem::take(&mut self.after_test);
         let trimmed = line.trim();
         let indent = line.len() - line.trim_start().len();
@@ -88,7 +88,7 @@ impl Reader {
     }
 
     /// A line inside of a test whose own line is still to come.
-    fn inner(&mut self, line: &str, indent: usize) -> Result<(), BadReport> {
+    fn inner(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
         gave_up(line)?;
         if plan(line) == Some(0) {
             self.level(indent).empty = true;
@@ -131,7 +131,7 @@ impl Reader {
         })
     }
 
-    fn outermost(&mut self, line: &str) -> Result<(), BadReport> {
+    fn outermost(&mut self, line: &str) -> Result<(), ReportError> {
         gave_up(line)?;
         if let Some(count) = plan(line)
             && self.planned.replace(count).is_some()
@@ -157,7 +157,7 @@ impl Level {
     }
 }
 
-fn gave_up(line: &str) -> Result<(), BadReport> {
+fn gave_up(line: &str) -> Result<(), ReportError> {
     match line.strip_prefix("Bail out!") {
         Some(why) => Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>()))),
         None => Ok(()),
@@ -187,7 +187,7 @@ fn plan(line: &str) -> Option<usize> {
 }
 
 /// The test a line reports, which must have the number that is due where it has one.
-fn test(line: &str, due: usize) -> Result<Option<Reported>, BadReport> {
+fn test(line: &str, due: usize) -> Result<Option<Reported>, ReportError> {
     let Some((ok, rest)) = outcome(line) else { return Ok(None) };
     let (described, directive) = directive(rest);
     let described = described.trim();

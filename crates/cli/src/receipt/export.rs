@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{ChainHead, Receipt};
-use proofmark_verifier::{DecisionsWanted, KeptDecision, Store, Tenant, a2a, chain_head, decisions_head};
+use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, a2a, chain_head, decisions_head};
 
 use super::read;
 use crate::config::Config;
@@ -118,7 +118,7 @@ fn write_decisions(out: &mut impl Write, store: &Store) -> anyhow::Result<()> {
         starts.push(start);
         next = page(Some(start))?.next;
     }
-    let mut write = |decisions: &[KeptDecision]| -> anyhow::Result<()> {
+    let mut write = |decisions: &[StoredDecision]| -> anyhow::Result<()> {
         decisions.iter().rev().try_for_each(|kept| Ok(writeln!(out, "{}", kept.document)?))
     };
     for start in starts.into_iter().rev() {

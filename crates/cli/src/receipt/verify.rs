@@ -7,7 +7,8 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    Answer, ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignedEnd, SignerId, Verification, verify_links,
+    ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignatureStatus, SignedEnd, SignerId, Verification,
+    verify_links,
 };
 use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
@@ -165,7 +166,7 @@ fn insert_cause(line: &mut Object, code: Option<&str>, cause: Option<&str>) {
 
 fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
-    let painted = if answer == Answer::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
+    let painted = if answer == SignatureStatus::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
     let mut out = out::stdout();
     writeln!(out, "{painted} {}", tame(label))?;
     if let (Some(code), Some(cause)) = (code, cause) {

@@ -191,7 +191,7 @@ fn a_report_longer_than_the_output_may_be_is_an_error() {
     assert_eq!((receipt.verdict(), only(&receipt).status), (Verdict::Fail, Status::Error), "{}", receipt.to_text());
 }
 
-/// What a command leaves running is ended before the report is read, and can not rewrite it.
+/// What a command leaves running is ended before the report is read, and cannot rewrite it.
 #[test]
 fn nobody_outlives_the_command() {
     let forge = format!("while true; do echo '{REPORT}' > report.xml; done");
@@ -296,7 +296,7 @@ fn a_folder_that_can_not_be_verified_is_named() {
         (&["--dir", "nowhere", "--", "bash", "-c", "true"], "nowhere"),
         (&["--dir", "empty", "--", "bash", "-c", "true"], "holds no text files"),
         (&["--dir", "empty"], "COMMAND"),
-        (&["--dir", ".", "--", "make", "test"], "`make` can not be run"),
+        (&["--dir", ".", "--", "make", "test"], "`make` cannot be run"),
     ];
     place.file("a.txt", "a");
     for (arguments, words) in table {

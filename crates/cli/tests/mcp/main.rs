@@ -91,7 +91,7 @@ fn inspected(home: &Path, target: &[&str], method: &[&str]) -> Option<Object> {
         Some(done) if done.status.success() => Some(Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()),
         Some(done) => {
             assert!(!fetched().is_ok_and(|help| help.status.success()), "{}", said(&done));
-            eprintln!("skipped: npx can not fetch or run {INSPECTOR}");
+            eprintln!("skipped: npx cannot fetch or run {INSPECTOR}");
             None
         }
         None => {

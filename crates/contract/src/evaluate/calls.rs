@@ -11,7 +11,7 @@ use crate::expect::{Answer, brief_json};
 use crate::tools::ToolClasses;
 use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
 
-/// What is said of a call whose numbers can not be held exactly.
+/// What is said of a call whose numbers cannot be held exactly.
 const INEXACT: &str = "it holds a number that is too long to compare";
 
 /// Steps that holding one call against a rule counts as, beside those of its conditions.

@@ -31,7 +31,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Pol
     findings
 }
 
-/// The conditions and JSONPaths of a step that can not be read.
+/// The conditions and JSONPaths of a step that cannot be read.
 pub(super) fn unreadable_conditions(workflow: &Workflow, position: usize) -> Vec<Finding> {
     let Some(step) = workflow.steps.get(position) else {
         return Vec::new();
@@ -85,7 +85,7 @@ fn parts_of(parts: &[Part], at: &str, note: &mut impl FnMut(String, Option<&Comp
 }
 
 fn unreadable(path: String, fault: &CompileError) -> Finding {
-    let message = format!("the condition can not be read at its column {}", fault.column);
+    let message = format!("the condition cannot be read at its column {}", fault.column);
     Finding::error("invalid-condition", path, message, fault.fault.to_string())
 }
 

@@ -169,7 +169,7 @@ impl Demands {
     }
 }
 
-/// Whether a demand is made. A policy can not lift what holds without it: the other value is refused.
+/// Whether a demand is made. A policy cannot lift what holds without it: the other value is refused.
 fn tightening(fields: &Fields<'_>, name: &str, strict: bool) -> Result<bool, DocumentError> {
     match fields.get(name) {
         None => Ok(false),

@@ -8,7 +8,7 @@ use crate::workflow::Action;
 
 /// The document is not a state.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the stored state can not be read: {0}")]
+#[error("the stored state cannot be read: {0}")]
 pub struct StateError(&'static str);
 
 impl State {

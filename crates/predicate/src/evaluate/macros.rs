@@ -39,7 +39,7 @@ impl<'a> Machine<'a> {
                 Ok(Next::Stop(truth)) => return Ok(truth.into()),
                 Err(more) => merge(&mut gathered.missing, more),
             }
-            // Quantifiers go on: a later element may settle them. The others can not be saved.
+            // Quantifiers go on: a later element may settle them. The others cannot be saved.
             let settled = !matches!(expanded.kind, MacroKind::All | MacroKind::Exists);
             if self.steps.exhausted() || (settled && gathered.missing.len() >= MAX_MISSING) {
                 break;

@@ -60,7 +60,7 @@ fn comparable(operator: Operator, left: Type<'_>, right: Type<'_>, span: Span) -
             let text = operator.text();
             let of_type = left == Class::Type || right == Class::Type;
             let hint = if of_type { "; write `` `type` `` for a fact of that name" } else { "" };
-            Err(Fault::Type(format!("`{text}` can not compare {left} with {right}{hint}")).at(span))
+            Err(Fault::Type(format!("`{text}` cannot compare {left} with {right}{hint}")).at(span))
         }
         _ => Ok(()),
     }
@@ -104,7 +104,7 @@ fn arithmetic<'s>(operator: Operator, left: Type<'s>, right: Type<'s>, span: Spa
         | (Operator::Subtract, Class::Timestamp, Class::Timestamp) => Ok(Type::Duration),
         _ => {
             let text = operator.text();
-            Err(Fault::Type(format!("`{text}` can not combine {a} with {b}")).at(span))
+            Err(Fault::Type(format!("`{text}` cannot combine {a} with {b}")).at(span))
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 use super::yaml;
 
 /// The line and column, from 1, of the field `path` (as in `steps[0].verification`) in a document in JSON or YAML;
-/// `None` when it can not be read or has no such field. A path below a field that is there leads to that field.
+/// `None` when it cannot be read or has no such field. A path below a field that is there leads to that field.
 pub fn locate(bytes: &[u8], path: &str) -> Option<(u64, u64)> {
     let text = std::str::from_utf8(bytes).ok()?;
     let options = yaml::options(false);

@@ -47,14 +47,14 @@ impl fmt::Display for Profile {
 /// No profile has this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a profile; choose `vrf`, `jcs`, `py-utf8` or `py-ascii`")]
-pub struct UnknownProfile(String);
+pub struct ParseProfileError(String);
 
 impl FromStr for Profile {
-    type Err = UnknownProfile;
+    type Err = ParseProfileError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownProfile> {
+    fn from_str(name: &str) -> Result<Self, ParseProfileError> {
         let found = Self::ALL.into_iter().find(|profile| profile.as_str() == name);
-        found.ok_or_else(|| UnknownProfile(name.to_owned()))
+        found.ok_or_else(|| ParseProfileError(name.to_owned()))
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Number(Box<str>);
 /// The text is not a number of RFC 8259.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a JSON number; write digits as in `-12`, `0.5` or `1e9`")]
-pub struct NotANumber(String);
+pub struct ParseNumberError(String);
 
 impl Number {
     /// The token.
@@ -66,12 +66,12 @@ impl From<u64> for Number {
 }
 
 impl FromStr for Number {
-    type Err = NotANumber;
+    type Err = ParseNumberError;
 
-    fn from_str(text: &str) -> Result<Self, NotANumber> {
+    fn from_str(text: &str) -> Result<Self, ParseNumberError> {
         match scan(text.as_bytes()) {
             Ok(length) if length == text.len() => Ok(Self::from_token(text)),
-            _ => Err(NotANumber(text.to_owned())),
+            _ => Err(ParseNumberError(text.to_owned())),
         }
     }
 }
@@ -83,20 +83,20 @@ impl fmt::Display for Number {
 }
 
 /// Why no number starts here, and how many bytes in.
-pub(super) enum BadNumber {
+pub(super) enum NumberError {
     LeadingZero(usize),
     DigitMissing(usize),
 }
 
 /// The length of the number `bytes` starts with (RFC 8259, section 6).
-pub(super) fn scan(bytes: &[u8]) -> Result<usize, BadNumber> {
+pub(super) fn scan(bytes: &[u8]) -> Result<usize, NumberError> {
     let mut at = usize::from(bytes.first() == Some(&b'-'));
     let whole = digits(bytes, at);
     if whole == 0 {
-        return Err(BadNumber::DigitMissing(at));
+        return Err(NumberError::DigitMissing(at));
     }
     if whole > 1 && bytes.get(at) == Some(&b'0') {
-        return Err(BadNumber::LeadingZero(at));
+        return Err(NumberError::LeadingZero(at));
     }
     at += whole;
     if bytes.get(at) == Some(&b'.') {
@@ -109,9 +109,9 @@ pub(super) fn scan(bytes: &[u8]) -> Result<usize, BadNumber> {
     Ok(at)
 }
 
-fn some_digits(bytes: &[u8], at: usize) -> Result<usize, BadNumber> {
+fn some_digits(bytes: &[u8], at: usize) -> Result<usize, NumberError> {
     match digits(bytes, at) {
-        0 => Err(BadNumber::DigitMissing(at)),
+        0 => Err(NumberError::DigitMissing(at)),
         count => Ok(at + count),
     }
 }

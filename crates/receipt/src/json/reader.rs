@@ -1,4 +1,4 @@
-use super::number::{self, BadNumber, Number};
+use super::number::{self, Number, NumberError};
 use super::{DEPTH_CEILING, Json, JsonError, JsonErrorKind as Kind, Limits, Object};
 
 /// Room for this many members before their list grows: few documents have more open at once, and the allocator hands out
@@ -170,13 +170,13 @@ impl<'a> Reader<'a> {
         let start = self.at;
         match number::scan(self.rest()) {
             Ok(length) => self.at += length,
-            Err(BadNumber::LeadingZero(within)) => {
+            Err(NumberError::LeadingZero(within)) => {
                 return Err(Refusal(Kind::LeadingZero, start + within));
             }
-            Err(BadNumber::DigitMissing(within)) if start + within == self.text.len() => {
+            Err(NumberError::DigitMissing(within)) if start + within == self.text.len() => {
                 return Err(Refusal(Kind::UnexpectedEnd, self.text.len()));
             }
-            Err(BadNumber::DigitMissing(within)) => {
+            Err(NumberError::DigitMissing(within)) => {
                 return Err(Refusal(Kind::InvalidNumber, start + within));
             }
         }

@@ -1,10 +1,10 @@
 use thiserror::Error;
 
-use crate::digest::NotADigest;
+use crate::digest::ParseDigestError;
 use crate::json::JsonError;
-use crate::receipt_id::NotAReceiptId;
-use crate::results::UnknownWord;
-use crate::timestamp::NotATimestamp;
+use crate::receipt_id::ParseReceiptIdError;
+use crate::results::UnknownWordError;
+use crate::timestamp::ParseTimestampError;
 
 /// Why a document is not a VRF 1.0 receipt (or, with [`ReceiptError::WrongFormat`], not a chain head).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -47,28 +47,28 @@ pub enum ReceiptError {
     },
     /// `receipt_id` is not a UUID version 4.
     #[error("`receipt_id`: {0}")]
-    ReceiptId(#[source] NotAReceiptId),
+    ReceiptId(#[source] ParseReceiptIdError),
     /// A time that is not ISO 8601 in UTC.
     #[error("`{field}`: {error}")]
     Timestamp {
         /// Its place.
         field: String,
         /// What is wrong.
-        error: NotATimestamp,
+        error: ParseTimestampError,
     },
     /// `tier` is beyond 0 to 3.
     #[error("`tier` is {0}; it must be 0, 1, 2 or 3")]
     TierOutOfRange(String),
     /// `verdict` is none of the four.
     #[error("`verdict`: {0}")]
-    UnknownVerdict(#[source] UnknownWord),
+    UnknownVerdict(#[source] UnknownWordError),
     /// A check's `status` is none of the three.
     #[error("`{field}`: {error}")]
     UnknownStatus {
         /// Its place.
         field: String,
         /// What is wrong.
-        error: UnknownWord,
+        error: UnknownWordError,
     },
     /// A digest that is not `sha256:` and 64 lower-case hex digits.
     #[error("`{field}`: {error}")]
@@ -76,7 +76,7 @@ pub enum ReceiptError {
         /// Its place.
         field: String,
         /// What is wrong.
-        error: NotADigest,
+        error: ParseDigestError,
     },
     /// A count below zero or past 2^64−1.
     #[error("`{field}` is {found}; it must be an integer from 0 to 2^64−1")]

@@ -10,8 +10,8 @@ use std::process::Command;
 
 use proofmark_receipt::json::Limits;
 use proofmark_receipt::{
-    Answer, Draft, Hashes, InvalidCause, Json, Object, Profile, ReceiptId, Results, Sha256Digest, SigningKey, Task,
-    Timestamp, Verdict, verify,
+    Draft, Hashes, InvalidCause, Json, Object, Profile, ReceiptId, Results, Sha256Digest, SignatureStatus, SigningKey,
+    Task, Timestamp, Verdict, verify,
 };
 
 /// Signs the unsigned receipt in the file named first, and prints it, escaping and sorting as `json.dumps` does.
@@ -74,8 +74,8 @@ fn what_is_valid_here_is_valid_there_and_the_other_way_round() {
     for (number, text) in texts.iter().enumerate() {
         let here = verify(text, Profile::Vrf, &[]).answer;
         let shown = || String::from_utf8_lossy(text).chars().take(3_000).collect::<String>();
-        assert_eq!(here == Answer::Valid, there.contains(&number), "{number}: {here:?}: {}", shown());
-        valid += usize::from(here == Answer::Valid);
+        assert_eq!(here == SignatureStatus::Valid, there.contains(&number), "{number}: {here:?}: {}", shown());
+        valid += usize::from(here == SignatureStatus::Valid);
     }
     println!("{} receipts, {valid} valid in both", texts.len());
     assert!(valid * 10 > texts.len() && valid * 2 < texts.len(), "{valid} of {} are valid", texts.len());
@@ -89,9 +89,9 @@ fn a_receipt_signed_by_python_verifies_in_its_own_profile_only() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let signer = SigningKey::from_seed([7; 32]).signer();
     let asked = verify(&output.stdout, Profile::PyAscii, &[signer]);
-    assert_eq!((asked.answer, asked.signer), (Answer::Valid, Some(signer)));
+    assert_eq!((asked.answer, asked.signer), (SignatureStatus::Valid, Some(signer)));
     let unasked = verify(&output.stdout, Profile::Vrf, &[signer]);
-    assert_eq!(unasked.answer, Answer::Invalid(InvalidCause::ContentHash));
+    assert_eq!(unasked.answer, SignatureStatus::Invalid(InvalidCause::ContentHash));
     assert_eq!((unasked.hint, unasked.signer), (Some(Profile::PyAscii), None));
 }
 

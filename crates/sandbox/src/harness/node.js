@@ -79,7 +79,7 @@
       write('V' + encode(await run(), 0))
     } catch (error) {
       let kind = 'Error'
-      let text = 'an error that can not be shown'
+      let text = 'an error that cannot be shown'
       try {
         kind = error instanceof Error ? error.name : typeof error
         text = error instanceof Error ? error.message : String(error)

@@ -99,7 +99,7 @@ def failure(error):
         if line and not isinstance(error, SyntaxError):
             text = "%s (line %d of the submission)" % (text[:TEXT_LIMIT], line) if text else "line %d of the submission" % line
     except BaseException:
-        kind, text = "Exception", "an exception that can not be shown"
+        kind, text = "Exception", "an exception that cannot be shown"
     return ("E%s %s\n" % (hexed(kind), hexed(text))).encode()
 
 

@@ -39,7 +39,7 @@ pub enum StdioError {
 /// Serves the client at the standard streams until it closes them. Nothing else may write to standard output.
 ///
 /// # Errors
-/// [`StdioError`] when it can not begin.
+/// [`StdioError`] when it cannot begin.
 pub fn serve_stdio(workbench: Workbench) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let bench = Arc::new(workbench);

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use proofmark_receipt::{Receipt, Results, Status, Verdict};
-use proofmark_store::{Cursor, Filter, KeptReceipt, MAX_FOUND, MAX_PAGE, NewReceipt, Store, StoreError};
+use proofmark_store::{Cursor, Filter, MAX_FOUND, MAX_PAGE, NewReceipt, Store, StoreError, StoredReceipt};
 
 use crate::samples::{Local, closed_store, draft, folder, id, linked, sign, single};
 
@@ -171,8 +171,8 @@ fn pages_follow_each_other_while_receipts_come_in() {
     }
 }
 
-fn numbers(receipts: &[KeptReceipt]) -> Vec<u32> {
-    let number = |kept: &KeptReceipt| u128::from_be_bytes(*kept.receipt.receipt_id().as_bytes()) >> 96;
+fn numbers(receipts: &[StoredReceipt]) -> Vec<u32> {
+    let number = |kept: &StoredReceipt| u128::from_be_bytes(*kept.receipt.receipt_id().as_bytes()) >> 96;
     receipts.iter().map(|kept| number(kept) as u32).collect()
 }
 

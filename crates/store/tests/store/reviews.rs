@@ -2,7 +2,7 @@
 
 use proofmark_receipt::Sha256Digest;
 use proofmark_store::{
-    About, Bundle, Decision, DecisionsWanted, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore,
+    Bundle, Decision, DecisionIndex, DecisionsWanted, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore,
 };
 use rusqlite::Connection;
 
@@ -10,12 +10,12 @@ use crate::samples::{Local, folder};
 
 /// A place in the chain of decisions, on a subject, and how many approvals it wants: none when it allowed.
 fn decide(store: &TenantStore<'_>, position: u64, subject: &str, wanted: Option<u64>) {
-    let about = About {
+    let about = DecisionIndex {
         review: wanted.is_some(),
         wanted: wanted.unwrap_or(1),
         subject: subject.to_owned(),
         facts: wanted.map(|_| format!("{{\"n\": {position}}}")),
-        ..About::default()
+        ..DecisionIndex::default()
     };
     let decision = Decision {
         decision_id: name(position),

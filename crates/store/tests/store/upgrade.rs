@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use proofmark_receipt::{Receipt, Sha256Digest, SigningKey};
-use proofmark_store::{DecisionsWanted, Filter, JobState, Spend, Store, StoreError, TallyOf, Tenant};
+use proofmark_store::{CountFilter, DecisionsWanted, Filter, JobState, Spend, Store, StoreError, Tenant};
 use rusqlite::{Connection, params};
 
 use crate::samples::{Local, draft, folder, id, sign};
@@ -106,7 +106,7 @@ fn rows_of_an_older_store_get_their_tenants() {
     assert_eq!((&taken[0].tenant, taken[0].job.chain.as_str()), (&tenant("acme.shop"), "verifications"));
     assert_eq!(taken[0].state, JobState::Waiting);
     let signer = SigningKey::from_seed([7; 32]).signer().to_string();
-    assert_eq!(ours.tally(&TallyOf { signer: Some(&signer), ..TallyOf::default() }).unwrap().error, 2);
+    assert_eq!(ours.tally(&CountFilter { signer: Some(&signer), ..CountFilter::default() }).unwrap().error, 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::ReceiptId;
-use proofmark_store::{Bundle, JobEnd, JobState as Kept, KeptJob, StoreError, Tenant};
+use proofmark_store::{Bundle, JobEnd, JobState as Kept, StoreError, StoredJob, Tenant};
 
 use super::job::{Job, Lane, Listener};
 use super::room::{Room, checks, lock};
@@ -37,7 +37,7 @@ impl Afar {
 
 impl Room {
     /// Goes on until everything has stopped. What the store fails at is tried again at the next turn: until then leases
-    /// run out at worst, and who has lost one can not end the job.
+    /// run out at worst, and who has lost one cannot end the job.
     pub(super) fn tend_all(&self) {
         let mut pruned: Option<Instant> = None;
         loop {
@@ -148,8 +148,8 @@ impl Room {
     }
 
     /// The row of a job that waits under a lease of ours.
-    fn waiting_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<KeptJob>, StoreError> {
-        let ours = |kept: &KeptJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
+    fn waiting_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
+        let ours = |kept: &StoredJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
         Ok(self.store.of(tenant).job(id)?.filter(ours))
     }
 }

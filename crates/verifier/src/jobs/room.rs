@@ -327,7 +327,7 @@ pub(super) fn answer(job: &Job) -> Option<Answer> {
 /// How many checks a request has.
 ///
 /// # Errors
-/// When it can not be planned.
+/// When it cannot be planned.
 pub(super) fn checks(request: &Request, caps: &Caps) -> Result<usize, RequestError> {
     let plan = request.plan(caps)?;
     Ok(match &request.checks {

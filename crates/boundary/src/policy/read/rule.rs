@@ -8,7 +8,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::text;
-use crate::policy::{Demand, Deny, Otherwise, PolicyError, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::policy::{Demand, Deny, OnBlock, PolicyError, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
@@ -34,8 +34,8 @@ impl Reader<'_> {
         };
         // Nobody but a human can approve, so that is where it goes unless the policy says otherwise.
         let default = match demand {
-            Demand::Approval(_) => Otherwise::HumanReview,
-            Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => Otherwise::ReplanRequired,
+            Demand::Approval(_) => OnBlock::HumanReview,
+            Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => OnBlock::ReplanRequired,
         };
         Ok(Require {
             at: Arc::from(field.at.as_str()),
@@ -55,7 +55,7 @@ impl Reader<'_> {
             unless: fields.get("unless").map(|field| unless(&field)).transpose()?,
             reason: wording(&fields.need("reason", "say why, as in `{code: tainted_context, message: …}`")?)?,
             next: optional_wording(&fields, "next")?,
-            otherwise: otherwise(&fields)?.unwrap_or(Otherwise::ReplanRequired),
+            otherwise: otherwise(&fields)?.unwrap_or(OnBlock::ReplanRequired),
         })
     }
 
@@ -120,8 +120,8 @@ fn tool_call(field: &Field<'_>) -> Result<ToolCallDemand, DocumentError> {
     })
 }
 
-fn otherwise(fields: &Fields<'_>) -> Result<Option<Otherwise>, DocumentError> {
-    fields.get("otherwise").map(|field| field.choice(&Otherwise::WORDS)).transpose()
+fn otherwise(fields: &Fields<'_>) -> Result<Option<OnBlock>, DocumentError> {
+    fields.get("otherwise").map(|field| field.choice(&OnBlock::WORDS)).transpose()
 }
 
 fn optional_wording(fields: &Fields<'_>, name: &str) -> Result<Option<Wording>, DocumentError> {

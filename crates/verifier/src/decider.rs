@@ -1,4 +1,4 @@
-//! The desk of a server: many decide at once, on one chain, and share the store's commits.
+//! The decider of a server: many decide at once, on one chain, and share the store's commits.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ const MAX_RACES: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A policy, a key and a store, and the decisions that are being made with them.
-pub struct Desk {
+pub struct Decider {
     policy: Option<Policy>,
     pub(crate) key: SigningKey,
     pub(crate) store: Arc<Store>,
@@ -72,8 +72,8 @@ pub(crate) struct Turn<'a> {
     name: String,
 }
 
-impl Desk {
-    /// A desk that decides by `policy` (none: it decides nothing), signs with `key` and keeps decisions in `store`.
+impl Decider {
+    /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and keeps decisions in `store`.
     /// Receipts count as trusted when they are signed with `key` or by one of `trusted`.
     #[must_use]
     pub fn new(policy: Option<Policy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
@@ -210,7 +210,7 @@ pub(crate) fn answer(replayable: Replayable<'_>, document: String) -> Answer {
     Answer { key: replayable.key.to_owned(), request: replayable.request, document }
 }
 
-impl Desk {
+impl Decider {
     /// Keeps a bundle that holds no decision.
     pub(crate) fn keep(&self, tenant: &Tenant, bundle: Bundle) -> Result<(), StoreError> {
         self.store.of(tenant).submit_bundle(bundle).wait()

@@ -1,11 +1,11 @@
-//! What a decision comes to. Everything a receipt says about going on follows from the ruling, so no two of its fields
+//! What a decision comes to. Everything a receipt says about going on follows from the disposition, so no two of its fields
 //! can contradict each other.
 
 use std::fmt;
 
 /// The six things a decision can come to, from the widest to the narrowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ruling {
+pub enum Disposition {
     /// The action may execute.
     Allow,
     /// It may execute, and somebody should look at the reasons.
@@ -33,7 +33,7 @@ pub enum Outcome {
     GoalFailTerminal,
 }
 
-impl Ruling {
+impl Disposition {
     /// All rulings.
     pub const ALL: [Self; 6] = [
         Self::Allow,
@@ -101,10 +101,12 @@ impl Ruling {
         matches!(self, Self::LocalReplan | Self::UpstreamReplan)
     }
 
-    /// The ruling with this outcome and `disposition.mode`, if they go together.
+    /// The disposition with this outcome and `disposition.mode`, if they go together.
     #[must_use]
     pub fn from_words(outcome: &str, mode: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|ruling| ruling.outcome().as_str() == outcome && ruling.mode() == mode)
+        Self::ALL
+            .into_iter()
+            .find(|disposition| disposition.outcome().as_str() == outcome && disposition.mode() == mode)
     }
 }
 

@@ -67,3 +67,34 @@ impl Object {
         &self.members
     }
 }
+
+/// Builds an [`Object`] whose members stand in the order they are written. A member whose name ends in `?` takes an
+/// `Option` and is left out when it is `None`.
+///
+/// ```
+/// use proofmark_receipt::{Json, object};
+///
+/// let note: Option<&str> = None;
+/// let document = object! { "run": "r1", "attempt": 2_u64, "note"?: note, "state": object! { "name": "accepted" } };
+/// assert_eq!(Json::from(document).to_text(), r#"{"run":"r1","attempt":2,"state":{"name":"accepted"}}"#);
+/// ```
+#[macro_export]
+macro_rules! object {
+    (@members $object:ident) => {};
+    (@members $object:ident $name:literal ?: $value:expr $(, $($rest:tt)*)?) => {
+        if let Some(value) = $value {
+            $object.insert($name, value);
+        }
+        $($crate::object!(@members $object $($rest)*);)?
+    };
+    (@members $object:ident $name:literal : $value:expr $(, $($rest:tt)*)?) => {
+        $object.insert($name, $value);
+        $($crate::object!(@members $object $($rest)*);)?
+    };
+    ($($members:tt)*) => {{
+        #[allow(unused_mut, reason = "an object may have no members")]
+        let mut object = $crate::Object::new();
+        $crate::object!(@members object $($members)*);
+        object
+    }};
+}

@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::shown;
+
 const MILLIS_PER_DAY: i64 = 86_400_000;
 /// 9999-12-31T23:59:59.999Z, the last instant a four-digit year can hold.
 const LAST_MILLI: i64 = 253_402_300_799_999;
@@ -21,8 +23,15 @@ pub struct Timestamp {
 
 /// The text is not an instant in UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not an ISO 8601 time in UTC; write it as in `2026-02-19T00:46:00Z`")]
+#[error("`{0}` is not an ISO 8601 time in UTC")]
 pub struct ParseTimestampError(String);
+
+impl ParseTimestampError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some("write it as in `2026-02-19T00:46:00Z`".to_owned())
+    }
+}
 
 impl Timestamp {
     /// The instant this many milliseconds after 1970-01-01T00:00:00Z; beyond the years 1 to 9999, the nearest in them.
@@ -53,7 +62,7 @@ impl FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         match read(text) {
             Some(unix_millis) => Ok(Self { text: text.to_owned(), unix_millis }),
-            None => Err(ParseTimestampError(text.chars().take(60).collect())),
+            None => Err(ParseTimestampError(shown(text))),
         }
     }
 }

@@ -1,13 +1,17 @@
 //! What cannot be read is refused by name, with the place and the mend.
 
-use proofmark_boundary::{Policy, Request};
+use proofmark_boundary::{Policy, PolicyError, Request};
 use proofmark_receipt::document::{Format, parse};
 
 use crate::support::yaml;
 
 fn refused(text: &str) -> (String, String, String) {
     let error = Policy::read(&yaml(text)).expect_err(text);
-    (error.code().to_owned(), error.at(), error.to_string())
+    let help = match &error {
+        PolicyError::Document(error) => error.help(),
+        PolicyError::Predicate { .. } => None,
+    };
+    (error.code().to_owned(), error.at(), format!("{error}; {}", help.unwrap_or_default()))
 }
 
 #[test]
@@ -56,7 +60,7 @@ fn policies_are_refused_with_the_place_and_the_mend() {
             "version: 1\nboundaries: []\nrepeat: {same_action_denied: 0, then: human_review}",
             "invalid_value",
             "repeat.same_action_denied",
-            "above 0",
+            "from 1",
         ),
     ];
     for (text, code, at, says) in table {
@@ -203,7 +207,8 @@ fn requests_are_refused_with_the_place_and_the_mend() {
     for (text, code, at, says) in table {
         let error = Request::read(&yaml(text)).expect_err(text);
         assert_eq!((error.code(), error.place().to_string().as_str()), (code, at), "{text}: {error}");
-        assert!(error.to_string().contains(says), "{error}");
+        let message = format!("{error}; {}", error.help().unwrap_or_default());
+        assert!(message.contains(says), "{message}");
     }
     let long = format!("action: {{tool: {}, class: upload}}", "t".repeat(5000));
     assert_eq!(Request::read(&yaml(&long)).unwrap_err().code(), "too_large");

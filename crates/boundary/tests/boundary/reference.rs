@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Cases, Outcome, Policy, Request};
+use proofmark_boundary::{Cases, Outcome, Policy, PolicyError, Request};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Format, parse};
 
@@ -44,8 +44,9 @@ fn the_schema_has_the_fields_the_reader_knows() {
         (vec!["$defs", "approval", "properties"], rule("require", &format!("approval: {{{wrong}}}"))),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
-        let message = Policy::read(&yaml(&text)).unwrap_err().to_string();
-        let known: BTreeSet<_> = message.split('`').skip(3).step_by(2).collect();
+        let PolicyError::Document(error) = Policy::read(&yaml(&text)).unwrap_err() else { unreachable!() };
+        let help = error.help().unwrap();
+        let known: BTreeSet<_> = help.split('`').skip(1).step_by(2).collect();
         let properties = at.iter().fold(&schema, |json, name| json.as_object().unwrap().get(name).unwrap());
         let shown: BTreeSet<_> = properties
             .as_object()
@@ -56,6 +57,6 @@ fn the_schema_has_the_fields_the_reader_knows() {
             .into_iter()
             .map(|(name, _)| name)
             .collect();
-        assert_eq!(known, shown, "{message}");
+        assert_eq!(known, shown, "{error}: {help}");
     }
 }

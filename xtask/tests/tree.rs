@@ -10,8 +10,9 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Which rooms each room may depend on: the table of ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("receipt", &[]),
-    ("predicate", &[]),
+    ("calendar", &[]),
+    ("receipt", &["calendar"]),
+    ("predicate", &["calendar"]),
     ("checks", &["receipt", "predicate"]),
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
@@ -25,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that decide from values alone: time, randomness and keys are their arguments.
-const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
+const PURE_ROOMS: &[&str] = &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

@@ -16,16 +16,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
+    ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
-    ("server", &["verifier", "receipt"]),
-    ("cli", &["verifier", "server", "receipt"]),
-    ("xtask", &["verifier", "receipt"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "interop", "sandbox", "store"]),
+    ("server", &["verifier", "boundary", "interop", "receipt"]),
+    ("cli", &["verifier", "server", "interop", "receipt"]),
+    ("xtask", &["verifier", "boundary", "receipt"]),
 ];
 
 /// Rooms that decide from values alone: time, randomness and keys are their arguments.
-const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
+const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
@@ -167,20 +168,20 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
-fn receipt_builds_for_wasm32() {
+fn receipt_and_interop_build_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
-        eprintln!("skipped: `rustup target add {TARGET}` to build `receipt` for it");
+        eprintln!("skipped: `rustup target add {TARGET}` to build `receipt` and `interop` for it");
         return;
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
+        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
-    assert!(built.success(), "`receipt` does not build for {TARGET}");
+    assert!(built.success(), "`receipt` or `interop` does not build for {TARGET}");
 }
 
 fn metadata() -> Metadata {

@@ -247,8 +247,8 @@ fn is_elsewhere(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proofmark_checks::{Format, Request};
     use super::*;
+    use proofmark_checks::{Format, Request};
 
     fn job(text: &str) -> Result<Json, DocumentError> {
         evaluation_request(&Json::parse(text.as_bytes()).unwrap())

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use proofmark_receipt::{Receipt, Sha256Digest};
 use proofmark_interop::acp;
+use proofmark_receipt::{Receipt, Sha256Digest};
 use proofmark_verifier::{Evaluation, Subject};
 
 use crate::body;

@@ -29,7 +29,6 @@ mod reconcile;
 mod review;
 mod run;
 mod seal;
-mod taint;
 mod trust;
 mod worth;
 
@@ -68,6 +67,5 @@ pub use reconcile::{Report, Reported};
 pub use review::{NewReview, ReviewError, approve};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
-pub use taint::{TAINT_RULES, TaintRule, taint_labels};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use worth::{Subject, Terms, Worth, WorthError};

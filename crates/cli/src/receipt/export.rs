@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use proofmark_receipt::{ChainHead, Receipt};
 use proofmark_interop::a2a;
+use proofmark_receipt::{ChainHead, Receipt};
 use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, chain_head, decisions_head};
 
 use super::read;

@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 mod arithmetic;
+mod calls;
 mod compare;
-mod functions;
 mod macros;
 mod places;
 mod quick;

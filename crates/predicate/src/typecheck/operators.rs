@@ -1,10 +1,11 @@
 //! Which operands the operators can take.
 
-use super::{Checker, Class, Type};
+use super::Checker;
 use crate::ast::{Kind, Node, Operator};
 use crate::error::{Fault, Located, Span};
 use crate::nearest::nearest;
 use crate::schema::FieldType;
+use crate::types::{Class, Type};
 use crate::value::Value;
 
 impl<'s> Checker<'s> {

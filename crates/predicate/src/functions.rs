@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ast::MacroKind;
 use crate::error::Failure;
+use crate::limits::MAX_STRING_BYTES;
 use crate::time::{Field, TimeError, Timestamp, parse_offset};
 use crate::types::{Class, Type};
 use crate::value::Value;
@@ -89,11 +90,12 @@ const SPAN: Parameter = Parameter { classes: &[Class::Duration, Class::String], 
 const TIME: Parameter = Parameter { classes: &[Class::Timestamp, Class::Duration], expected: "timestamp" };
 
 /// All functions and methods.
-static FUNCTIONS: [Signature; 25] = [
+static FUNCTIONS: [Signature; 26] = [
     Signature { form: Form::Both, ..function("size", &[SIZED], Type::Number, size) },
     comparison("startsWith", |text, part| in_texts(text, part, |text, part| text.starts_with(part))),
     comparison("endsWith", |text, part| in_texts(text, part, |text, part| text.ends_with(part))),
     comparison("contains", |text, part| in_texts(text, part, |text, part| text.contains(part))),
+    Signature { form: Form::Both, ..function("lower", &[TEXT], Type::String, lower) },
     function("int", &[INTEGER], Type::Number, int),
     function("uint", &[NUMBER], Type::Number, uint),
     Signature { synonyms: &["decimal"], ..function("double", &[NUMBER], Type::Number, decimal) },
@@ -253,6 +255,16 @@ fn size(value: &Value) -> Answer {
         _ => return Err(Refusal::Type),
     };
     i64::try_from(size).map(Value::Int).map_err(|_| Refusal::Call(Failure::Overflow))
+}
+
+/// Unicode's lower case, which may have more bytes than the text.
+fn lower(value: &Value) -> Answer {
+    let Value::String(text) = value else { return Err(Refusal::Type) };
+    let lower = text.to_lowercase();
+    if lower.len() > MAX_STRING_BYTES {
+        return Err(Refusal::Call(Failure::SizeLimit));
+    }
+    Ok(Value::from(lower))
 }
 
 fn int(value: &Value) -> Answer {

@@ -95,6 +95,8 @@ fn faults_have_a_code_a_place_and_a_message() {
         ("a.startWith('b')", "unknown_name", 1, 3, "unknown method `startWith`; did you mean `startsWith`?"),
         ("a.exist(x, x)", "unknown_name", 1, 3, "unknown method `exist`; did you mean `exists`?"),
         ("size()", "arguments", 1, 1, "`size` takes one argument"),
+        ("a.lower('b')", "arguments", 1, 1, "`lower` takes no argument"),
+        ("lower(1)", "type", 1, 7, "`lower` takes a string, this is a number"),
         ("has(1)", "arguments", 1, 5, "`has` takes a field, as in `has(order.discount)`, or a fact"),
         ("a.matches(b)", "arguments", 1, 11, "the pattern of `matches` must be a string literal"),
         ("a.matches('(')", "pattern", 1, 11, "the pattern cannot be used: unclosed group; it may have 1024 bytes"),

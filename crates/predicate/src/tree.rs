@@ -1,7 +1,7 @@
 //! A read-only view of a parsed expression, for code that reasons about predicates without evaluating them.
 
-pub use crate::ast::{MacroKind, Operator};
 use crate::ast::{Kind, Node};
+pub use crate::ast::{MacroKind, Operator};
 pub use crate::functions::{Function, names};
 use crate::value::Value;
 

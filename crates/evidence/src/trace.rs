@@ -5,6 +5,7 @@ mod claude_code;
 mod collect;
 mod detect;
 mod error;
+mod gemini;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
@@ -47,10 +48,11 @@ pub struct Form {
 
 /// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another stands
 /// before it.
-pub static FORMS: [&Form; 7] = [
+pub static FORMS: [&Form; 8] = [
     &mcp::FORM,
     &otel::FORM,
     &claude_code::FORM,
+    &gemini::FORM,
     &openai_chat::FORM,
     &anthropic::FORM,
     &openai_responses::FORM,

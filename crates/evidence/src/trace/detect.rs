@@ -50,7 +50,8 @@ fn sign(record: &Record) -> Result<Sign, TraceError> {
     let object = record.object()?;
     match FORMS.iter().find(|form| (form.recognizes)(object)) {
         Some(form) => Ok(Sign::Of(form)),
-        None if object.get("role").and_then(Json::as_str).is_some() => Ok(Sign::Message),
+        // A message with `parts` that no form recognizes may hold calls that would be missed.
+        None if object.get("role").and_then(Json::as_str).is_some() && !object.contains("parts") => Ok(Sign::Message),
         None => Err(record.error(TraceFault::UnknownForm)),
     }
 }

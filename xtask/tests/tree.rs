@@ -17,13 +17,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
+    ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
-    ("server", &["verifier", "receipt"]),
-    ("cli", &["verifier", "server", "receipt"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "interop", "sandbox", "store"]),
+    ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
+    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
-    ("xtask-bench", &["verifier", "receipt"]),
+    ("xtask-bench", &["verifier", "boundary", "receipt"]),
 ];
 
 /// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
@@ -34,7 +35,7 @@ const REEXPORTS: &[(&str, &str)] = &[
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
-const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
+const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
@@ -236,19 +237,20 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
-fn receipt_builds_for_wasm32() {
+fn receipt_and_interop_build_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
-        return proofmark_testing::skip("wasm32", &format!("`rustup target add {TARGET}` builds `receipt` for it"));
+        let help = format!("`rustup target add {TARGET}` builds `receipt` and `interop` for it");
+        return proofmark_testing::skip("wasm32", &help);
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
+        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
-    assert!(built.success(), "`receipt` does not build for {TARGET}");
+    assert!(built.success(), "`receipt` or `interop` does not build for {TARGET}");
 }
 
 fn metadata() -> Metadata {

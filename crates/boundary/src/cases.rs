@@ -10,7 +10,7 @@ use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict}
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::request::Request;
 
 /// The most cases of one file.
@@ -91,13 +91,13 @@ impl Cases {
 impl Case {
     /// Decides the case and compares.
     #[must_use]
-    pub fn run(&self, policy: &Policy) -> CaseResult {
+    pub fn run(&self, policy: &ActionPolicy) -> CaseResult {
         let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
         CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
     }
 
     /// The documents of the case; its approvals are of exactly its action.
-    fn evidence(&self, policy: &Policy) -> Evidence {
+    fn evidence(&self, policy: &ActionPolicy) -> Evidence {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::decide::Decision;
 use crate::judge::Standing;
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 
 /// How often each rule was reached, in policy order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct RuleHits {
 impl Coverage {
     /// No rule reached yet.
     #[must_use]
-    pub fn new(policy: &Policy) -> Self {
+    pub fn new(policy: &ActionPolicy) -> Self {
         let mut rules = Vec::new();
         for boundary in &policy.boundaries {
             let mut add = |rule: &str| {

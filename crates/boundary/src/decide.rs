@@ -10,7 +10,7 @@ use crate::disposition::{Disposition, Outcome};
 use crate::evidence::Item;
 use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
 use crate::moment::{Denial, Moment};
-use crate::policy::{Mode, Policy};
+use crate::policy::{ActionPolicy, Mode};
 use crate::request::Request;
 
 /// Whether an action may execute, why, and how to go on.
@@ -38,7 +38,7 @@ const MAX_UNREAD: usize = 16;
 
 /// Decides. The same arguments always give the same decision.
 #[must_use]
-pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
+pub fn decide(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
     let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
     within(policy, request, evidence, moment, (&judging, &searching))
 }
@@ -48,7 +48,7 @@ pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &
 /// # Errors
 /// [`StoppedError`] when it was stopped: then nothing was decided.
 pub fn decide_until(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
@@ -61,13 +61,13 @@ pub fn decide_until(
 
 /// What is found for each rule, as [`decide`] finds it, without the search for what would change it.
 #[must_use]
-pub fn consider(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<Finding> {
+pub fn consider(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<Finding> {
     let budget = Budget::new(MAX_DECISION_STEPS);
     judge(&World { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
 }
 
 fn within(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,

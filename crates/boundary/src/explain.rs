@@ -7,11 +7,11 @@ use proofmark_evidence::{Accepts, ApprovalDemand};
 use crate::decide::Decision;
 use crate::evidence::Item;
 use crate::judge::{Finding, Standing, call_words};
-use crate::policy::{Boundary, Demand, Mode, Policy, ReceiptRule, Unmatched};
+use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
 
 /// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.
 #[must_use]
-pub fn explain_policy(policy: &Policy) -> String {
+pub fn explain_policy(policy: &ActionPolicy) -> String {
     let mut text = String::new();
     for boundary in &policy.boundaries {
         text.push_str(&explain_boundary(boundary));
@@ -42,7 +42,7 @@ pub fn explain_policy(policy: &Policy) -> String {
 
 /// The decision in words: every rule that was looked at, and why it came out as it did.
 #[must_use]
-pub fn explain_decision(policy: &Policy, decision: &Decision) -> String {
+pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
     let mut text = String::new();
     line(&mut text, 0, &format!("{} ({})", decision.outcome(), decision.disposition().mode()));
     for boundary in &policy.boundaries {

@@ -16,7 +16,7 @@ pub(crate) use rules::call_words;
 
 use crate::disposition::Disposition;
 use crate::evidence;
-use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
+use crate::policy::{ActionPolicy, Boundary, Demand, ReceiptRule};
 
 /// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
 /// a step is. Past it, what has not been decided blocks with `policy_error`.
@@ -81,7 +81,7 @@ pub(crate) fn judge(world: &World<'_>) -> Judged {
 }
 
 /// The age a rule allows its documents, in milliseconds.
-pub(crate) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
+pub(crate) fn max_age(policy: &ActionPolicy, source: RuleRef) -> Option<i64> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
         Kind::Require => match &boundary.require.get(source.index)?.demand {

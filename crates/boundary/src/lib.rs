@@ -5,10 +5,10 @@
 //! nothing. `docs/decisions.md` is the reference of what it reads and writes.
 //!
 //! ```
-//! use proofmark_boundary::{Evidence, History, Moment, Outcome, Policy, Request, decide};
+//! use proofmark_boundary::{Evidence, History, Moment, Outcome, ActionPolicy, Request, decide};
 //! use proofmark_receipt::document::{Format, parse};
 //!
-//! let policy = Policy::read(&parse(b"
+//! let policy = ActionPolicy::read(&parse(b"
 //! version: 1
 //! boundaries:
 //!   - id: notes
@@ -50,7 +50,7 @@ pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
 pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
 pub use moment::{Denial, History, Moment};
-pub use policy::{Mode, OnBlock, Policy, PolicyError, Warning};
+pub use policy::{ActionPolicy, ActionPolicyError, Mode, OnBlock, Warning};
 pub use proofmark_evidence::{
     Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Reviewer, Spend, Subject,
 };

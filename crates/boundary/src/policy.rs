@@ -11,7 +11,7 @@ use std::sync::Arc;
 use proofmark_evidence::{Condition, Roles};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
-pub use error::PolicyError;
+pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
@@ -20,7 +20,7 @@ use crate::disposition::Disposition;
 
 /// A policy that has been read and checked: every predicate compiled against the facts there are.
 #[derive(Debug)]
-pub struct Policy {
+pub struct ActionPolicy {
     pub(crate) boundaries: Vec<Boundary>,
     pub(crate) repeat: Repeat,
     pub(crate) unmatched: Unmatched,
@@ -125,12 +125,12 @@ impl OnBlock {
     }
 }
 
-impl Policy {
+impl ActionPolicy {
     /// Reads a policy.
     ///
     /// # Errors
-    /// [`PolicyError`] names the place and the mend; for a predicate also the position in it.
-    pub fn read(document: &Json) -> Result<Self, PolicyError> {
+    /// [`ActionPolicyError`] names the place and the mend; for a predicate also the position in it.
+    pub fn read(document: &Json) -> Result<Self, ActionPolicyError> {
         read::policy(document)
     }
 

@@ -5,7 +5,7 @@ use proofmark_receipt::{Json, Object, SignatureStatus, SignerId, Timestamp, Trus
 
 use crate::decide::decide;
 use crate::moment::{Denial, History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;
 
@@ -80,14 +80,19 @@ impl Replay {
 pub fn replay(
     receipt: &DecisionReceipt,
     request: &Request,
-    policy: &Policy,
+    policy: &ActionPolicy,
     presented: &[ReceiptFact],
     trusted: &[SignerId],
 ) -> Replay {
     Replay { verification: receipt.verify(trusted), recomputed: recompute(receipt, request, policy, presented) }
 }
 
-fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, presented: &[ReceiptFact]) -> Recomputed {
+fn recompute(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &ActionPolicy,
+    presented: &[ReceiptFact],
+) -> Recomputed {
     let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
     let Some(documents) = evidence else { return Recomputed::Unreadable("evidence") };
     let Some(now) = timestamp(receipt, "decided_at") else { return Recomputed::Unreadable("binding.decided_at") };

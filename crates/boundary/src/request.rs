@@ -86,7 +86,7 @@ impl Request {
 
     /// The action's hash without the arguments that only say how it is shown.
     #[must_use]
-    pub fn fingerprint(&self, policy: &crate::Policy) -> Sha256Digest {
+    pub fn fingerprint(&self, policy: &crate::ActionPolicy) -> Sha256Digest {
         if policy.presentation.is_empty() {
             return self.action_hash();
         }

@@ -5,7 +5,7 @@ use proofmark_receipt::{Json, Object, Sha256Digest};
 use thiserror::Error;
 
 use crate::lint;
-use crate::policy::{self, Demand, Demands, Exemption, Policy, Violation};
+use crate::policy::{self, Demand, Demands, Exemption, Violation, WorkflowPolicy};
 use crate::tools::ToolClasses;
 use crate::workflow::{Class, OnFailure, Step, Verification, Workflow};
 use proofmark_evidence::EvidenceStatus;
@@ -62,7 +62,12 @@ impl Contract {
     /// # Errors
     /// [`ContractError`] when there is no such step, it has no rules, breaks a demand that no exemption lifts, is
     /// touched by an expired exemption, or a condition of it cannot be read.
-    pub fn of(workflow: &Workflow, step: &str, policy: Option<&Policy>, now_ms: i64) -> Result<Self, ContractError> {
+    pub fn of(
+        workflow: &Workflow,
+        step: &str,
+        policy: Option<&WorkflowPolicy>,
+        now_ms: i64,
+    ) -> Result<Self, ContractError> {
         let position = workflow.position(step).ok_or_else(|| unknown_step(workflow, step))?;
         let step = workflow.steps.get(position).ok_or_else(|| unknown_step(workflow, step))?;
         let verification = step.verification.as_ref().filter(|verification| verification.rules() > 0);
@@ -103,12 +108,12 @@ fn resolve(
     workflow: &Workflow,
     step: &Step,
     verification: &Verification,
-    policy: Option<&Policy>,
+    policy: Option<&WorkflowPolicy>,
     now_ms: i64,
 ) -> Contract {
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
-    let in_force = |policy: &Policy| -> Vec<Exemption> {
+    let in_force = |policy: &WorkflowPolicy| -> Vec<Exemption> {
         let all = policy.exemptions_for(workflow, step).map(|(_, exemption)| exemption);
         all.filter(|exemption| !exemption.is_expired(now_ms)).cloned().collect()
     };

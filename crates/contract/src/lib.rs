@@ -4,7 +4,7 @@
 //! calls are bytes, receipts were verified by the caller, and the time and the seed are arguments. The same values
 //! always give the same answer. `docs/contracts.md` is the reference.
 //!
-//! The way of a response: [`Workflow::read`] and [`Policy::read`] read what was written, [`Contract::of`] is what a
+//! The way of a response: [`Workflow::read`] and [`WorkflowPolicy::read`] read what was written, [`Contract::of`] is what a
 //! step has to prove, [`response::extract`] and [`proofmark_evidence::trace::read`] take the evidence out of what was recorded,
 //! [`evaluate`] judges every rule, [`State::apply`] moves the run of the step on, and [`judgment::draft_parts`] are
 //! what the receipt of the judgment says. [`lint::lint`] finds what is wrong with a workflow before it runs.
@@ -27,7 +27,7 @@ pub use evaluate::{
     evaluate_until, outputs_wanted,
 };
 pub use expect::Expect;
-pub use policy::Policy;
+pub use policy::WorkflowPolicy;
 pub use state::{Event, Plan, Refusal, Retry, State, StateError, delay_ms, seed};
 pub use tools::ToolClasses;
 pub use workflow::{Class, Workflow};

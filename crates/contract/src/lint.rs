@@ -8,7 +8,7 @@ mod step;
 
 use std::fmt;
 
-use crate::policy::{self, Exemption, Policy};
+use crate::policy::{self, Exemption, WorkflowPolicy};
 use crate::workflow::Workflow;
 
 /// Something that is wrong.
@@ -42,7 +42,6 @@ pub enum Severity {
 pub enum Document {
     /// The workflow.
     Workflow,
-    /// The policy.
     Policy,
 }
 
@@ -108,7 +107,7 @@ impl Finding {
 /// Everything that is wrong with a workflow under a policy at a time, in milliseconds since 1970.
 ///
 /// What is wrong with the policy itself is [`lint_policy`]'s.
-pub fn lint(workflow: &Workflow, policy: Option<&Policy>, now_ms: i64) -> Report {
+pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -> Report {
     let mut findings = tool_classes(&workflow.tools);
     findings.extend(graph::findings(workflow));
     findings.extend(references::findings(workflow));
@@ -121,7 +120,7 @@ pub fn lint(workflow: &Workflow, policy: Option<&Policy>, now_ms: i64) -> Report
 }
 
 /// Everything that is wrong with a policy, given the workflows it is for.
-pub fn lint_policy(policy: &Policy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
     let mut findings: Vec<_> = tool_classes(&policy.tools).into_iter().map(Finding::in_policy).collect();
     let covered = |index: usize| {
         workflows.iter().any(|workflow| {
@@ -142,7 +141,12 @@ pub fn lint_policy(policy: &Policy, workflows: &[Workflow], now_ms: i64) -> Vec<
 }
 
 /// What keeps a step from being judged: broken demands, conditions that cannot be read, exemptions that ended.
-pub(crate) fn hindrances(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Finding> {
+pub(crate) fn hindrances(
+    workflow: &Workflow,
+    position: usize,
+    policy: Option<&WorkflowPolicy>,
+    now_ms: i64,
+) -> Vec<Finding> {
     let mut findings: Vec<_> =
         policy::violations(workflow, position, policy, now_ms).into_iter().map(Finding::from).collect();
     findings.extend(step::unreadable_conditions(workflow, position));
@@ -153,7 +157,7 @@ pub(crate) fn hindrances(workflow: &Workflow, position: usize, policy: Option<&P
     findings
 }
 
-fn touched(workflow: &Workflow, policy: &Policy, now_ms: i64) -> Vec<Touched> {
+fn touched(workflow: &Workflow, policy: &WorkflowPolicy, now_ms: i64) -> Vec<Touched> {
     let mut all = Vec::new();
     for step in &workflow.steps {
         let in_force = policy.exemptions_for(workflow, step).filter(|(_, exemption)| !exemption.is_expired(now_ms));

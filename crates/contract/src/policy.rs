@@ -24,7 +24,7 @@ pub const MAX_ENTRIES: usize = 1_000;
 
 /// A policy as its author wrote it. It only ever tightens what holds without it; what loosens is an [`Exemption`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
+pub struct WorkflowPolicy {
     /// Its name.
     pub name: String,
     /// Which tools change something, besides what workflows say.
@@ -52,7 +52,7 @@ pub struct Requirement {
     pub demands: Demands,
 }
 
-impl Policy {
+impl WorkflowPolicy {
     /// Reads a policy from its document.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proofmark_contract::judgment::{self, Judged, TIER};
 use proofmark_contract::response::{self, ResponseError};
 use proofmark_contract::{
-    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, Refusal, RuleResult, State, StateError, Workflow,
-    evaluate_until, outputs_wanted, seed,
+    Contract, ContractError, Event, Evidence, Judgment, Plan, Refusal, RuleResult, State, StateError, Workflow,
+    WorkflowPolicy, evaluate_until, outputs_wanted, seed,
 };
 use proofmark_evidence::trace::{self, TraceError};
 use proofmark_receipt::{ChainTip, Draft, Json, Object, Receipt, SignError, SignerId, SigningKey, Timestamp};
@@ -28,7 +28,7 @@ pub struct Attempt<'a> {
     /// The workflow.
     pub workflow: &'a Workflow,
     /// The policy it must keep.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WorkflowPolicy>,
     /// The step.
     pub step: &'a str,
     /// Who sends it.

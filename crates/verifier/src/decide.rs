@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ParseDecisionError, Policy,
-    ReceiptFact, Replay, Request, Subject, admits, outputs_wanted,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, Evidence, History, Moment,
+    ParseDecisionError, ReceiptFact, Replay, Request, Subject, admits, outputs_wanted,
 };
 use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
 use proofmark_store::{Bundle, Decision as Kept, DecisionIndex, Spend, Store, StoreError, Tenant, TenantStore};
@@ -20,7 +20,7 @@ const MAX_RACES: u32 = 100;
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The policy.
-    pub policy: &'a Policy,
+    pub policy: &'a ActionPolicy,
     /// The action and the facts.
     pub request: &'a Request,
     /// Folders of receipts and approvals, beside those the store holds.

@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
-    Approval, ApprovalError, DecisionReceipt, Evidence, History, Item, Moment, Policy, Refusal, Request, Reviewer,
-    consider,
+    ActionPolicy, Approval, ApprovalError, DecisionReceipt, Evidence, History, Item, Moment, Refusal, Request,
+    Reviewer, consider,
 };
 use proofmark_receipt::{Json, Receipt, SignError, SigningKey, Timestamp};
 use proofmark_store::{Bundle, Decision, NewReceipt, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore};
@@ -229,7 +229,7 @@ impl Decider {
 
 /// Looks at what the rules make of the approval.
 fn counted(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     now: &Timestamp,

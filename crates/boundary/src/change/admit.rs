@@ -9,7 +9,7 @@ use super::{Change, MAX_CHANGES};
 use crate::disposition::Disposition;
 use crate::judge::{MAX_DECISION_STEPS, World};
 use crate::moment::Moment;
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
 
@@ -36,7 +36,7 @@ pub enum Admission {
 #[must_use]
 pub fn admits(
     resumed: &DecisionReceipt,
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
@@ -89,7 +89,7 @@ pub(super) fn all_hold(changes: &[Change], world: &World<'_>) -> bool {
 }
 
 /// The facts of the request, and the documents presented with it.
-fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
+fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
     let subject = request.subject();
     let judged =
         Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)));

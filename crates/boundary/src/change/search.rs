@@ -5,7 +5,7 @@ use super::guards;
 use super::suppose::{self, Op, Supposed};
 use super::{Change, MAX_CHANGES, MAX_SEARCH_STEPS, Witness, admit};
 use crate::judge::{Assumption, Finding, Judged, Kind, World, judge};
-use crate::policy::{Demand, Policy};
+use crate::policy::{ActionPolicy, Demand};
 
 /// How often the decision is tried again: each round finds what the last one uncovered.
 const MAX_ROUNDS: usize = 6;
@@ -92,7 +92,7 @@ fn search(world: &World<'_>, judged: &Judged, way: Way) -> Option<Vec<Op>> {
 }
 
 /// Adds what would change each finding that blocks; nothing when one cannot be changed.
-fn extend(policy: &Policy, ops: &mut Vec<Op>, findings: &[Finding], way: Way) -> Option<()> {
+fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[Finding], way: Way) -> Option<()> {
     let mut blocking = findings.iter().filter(|finding| finding.blocks.is_some()).peekable();
     blocking.peek()?;
     for finding in blocking {
@@ -110,7 +110,7 @@ fn extend(policy: &Policy, ops: &mut Vec<Op>, findings: &[Finding], way: Way) ->
     (ops.len() <= MAX_CHANGES).then_some(())
 }
 
-fn op(policy: &Policy, finding: &Finding, way: Way) -> Option<Op> {
+fn op(policy: &ActionPolicy, finding: &Finding, way: Way) -> Option<Op> {
     let source = finding.source;
     if finding.hard {
         return None;

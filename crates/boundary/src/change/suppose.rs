@@ -13,7 +13,7 @@ use super::solve::solve;
 use crate::cases::signs;
 use crate::evidence::FoundCall;
 use crate::judge::{Assumption, Kind, RuleRef, World};
-use crate::policy::{Demand, Policy, ReceiptRule, ToolCallDemand};
+use crate::policy::{ActionPolicy, Demand, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 
 /// How often the predicates are gone through to find facts for all of them.
@@ -298,7 +298,7 @@ fn approve(
 }
 
 /// Who may speak in the role: the pinned people, else as many as it takes.
-fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
+fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
     match policy.roles.members(&demand.role) {
         Some(members) if demand.distinct => Box::new(members.iter().cloned()),
         Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
@@ -312,7 +312,7 @@ fn supposed(number: usize, now: &Timestamp) -> ReceiptFact {
 }
 
 /// The condition of the rule, where it has one.
-pub(super) fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Condition> {
+pub(super) fn condition_of(policy: &ActionPolicy, source: RuleRef) -> Option<&Condition> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
         Kind::When => boundary.when.as_ref(),
@@ -327,7 +327,7 @@ pub(super) fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Conditio
 
 /// The demand of a requirement, of the wanted kind.
 pub(super) fn demand<'a, T>(
-    policy: &'a Policy,
+    policy: &'a ActionPolicy,
     source: RuleRef,
     kind: impl Fn(&'a Demand) -> Option<&'a T>,
 ) -> Option<&'a T> {
@@ -346,7 +346,7 @@ pub(super) fn tool_call(demand: &Demand) -> Option<&ToolCallDemand> {
 }
 
 /// The approvals a requirement asks for, or a denial is lifted by.
-pub(super) fn approval_demand(policy: &Policy, source: RuleRef) -> Option<&ApprovalDemand> {
+pub(super) fn approval_demand(policy: &ActionPolicy, source: RuleRef) -> Option<&ApprovalDemand> {
     if source.kind == Kind::Deny {
         return policy.boundaries.get(source.boundary)?.deny.get(source.index)?.unless.as_ref();
     }

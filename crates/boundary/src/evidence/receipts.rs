@@ -7,7 +7,7 @@ use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
 
 use crate::judge::{MAX_DECISION_STEPS, RuleRef, World};
-use crate::policy::{Demand, Policy, ReceiptRule};
+use crate::policy::{ActionPolicy, Demand, ReceiptRule};
 use crate::request::Request;
 
 /// Steps that looking at one document counts as.
@@ -16,7 +16,7 @@ const STEPS_PER_DOCUMENT: u64 = 8;
 /// The digests (`hashes.output`) a receipt or an approval has to be over to count for this request at `now`: who keeps
 /// many needs to present no others.
 #[must_use]
-pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
+pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
     let rules = || policy.boundaries.iter().flat_map(|boundary| &boundary.require);
     let mut denials = policy.boundaries.iter().flat_map(|boundary| &boundary.deny);
     let mut wanted = BTreeSet::new();

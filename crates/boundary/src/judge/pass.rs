@@ -9,7 +9,7 @@ use proofmark_predicate::{Budget, Missing, Predicate, Truth, Value, Why};
 use super::finding::{Finding, RuleRef, Shared};
 use crate::evidence::Item;
 use crate::moment::Moment;
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::request::Request;
 
 /// The most missing facts named for one rule.
@@ -18,7 +18,7 @@ pub(super) const MAX_MISSING: usize = 8;
 /// Everything a decision depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct World<'a> {
-    pub(crate) policy: &'a Policy,
+    pub(crate) policy: &'a ActionPolicy,
     pub(crate) request: &'a Request,
     pub(crate) evidence: &'a Evidence,
     pub(crate) moment: &'a Moment,

@@ -1,7 +1,7 @@
 //! What would change a decision, proven on random policies: every set of entries is enough, whatever fulfils it.
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Disposition, Evidence, Policy, ReceiptFact, Request, admits, decide,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Disposition, Evidence, ReceiptFact, Request, admits, decide,
 };
 use proofmark_receipt::ReceiptId;
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ prop_compose! {
 }
 
 impl World {
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> ActionPolicy {
         policy(&self.policy)
     }
 

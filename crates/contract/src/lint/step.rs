@@ -4,12 +4,12 @@ use proofmark_predicate::CompileError;
 
 use super::Finding;
 use super::{graph, order, rules};
-use crate::policy::Policy;
+use crate::policy::WorkflowPolicy;
 use crate::workflow::{Action, Binding, Class, Next, OnMissing, Part, Step, Strategy, Verification, When, Workflow};
 use proofmark_evidence::Condition;
 use proofmark_evidence::Path;
 
-pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Policy>) -> Vec<Finding> {
+pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&WorkflowPolicy>) -> Vec<Finding> {
     let mut findings = unreadable_conditions(workflow, position);
     let Some(step) = workflow.steps.get(position) else {
         return findings;

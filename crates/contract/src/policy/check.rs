@@ -1,7 +1,7 @@
 //! Whether a step keeps what is demanded of it.
 
 use super::demands::{Demand, Demands};
-use super::{Exemption, Policy};
+use super::{Exemption, WorkflowPolicy};
 use crate::workflow::{Action, Class, OnFailure, OnMissing, ReceiptRule, Step, Verification, Workflow};
 use proofmark_evidence::{Accepts, EvidenceStatus, glob};
 
@@ -21,7 +21,12 @@ pub struct Violation {
 }
 
 /// The demands a step does not keep and no exemption lifts.
-pub(crate) fn violations(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Violation> {
+pub(crate) fn violations(
+    workflow: &Workflow,
+    position: usize,
+    policy: Option<&WorkflowPolicy>,
+    now_ms: i64,
+) -> Vec<Violation> {
     let Some(step) = workflow.steps.get(position) else {
         return Vec::new();
     };
@@ -36,7 +41,7 @@ pub(crate) fn violations(workflow: &Workflow, position: usize, policy: Option<&P
 }
 
 /// Whether an exemption in force lifts a demand.
-pub(crate) fn lifts(policy: &Policy, workflow: &Workflow, step: &Step, demand: Demand, now_ms: i64) -> bool {
+pub(crate) fn lifts(policy: &WorkflowPolicy, workflow: &Workflow, step: &Step, demand: Demand, now_ms: i64) -> bool {
     let mut all = policy.exemptions_for(workflow, step);
     all.any(|(_, exemption): (usize, &Exemption)| exemption.requirement == demand && !exemption.is_expired(now_ms))
 }

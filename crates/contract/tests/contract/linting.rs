@@ -243,7 +243,7 @@ fn the_policy_is_kept_and_its_exemptions_are_listed() {
         "mutating",
         "onFailure: {maxAttempts: 3}\nverification: {retryPrompt: more, evidence: [{path: a, expect: 1}]}",
     );
-    let codes = |policy: Option<&proofmark_contract::Policy>| -> Vec<_> {
+    let codes = |policy: Option<&proofmark_contract::WorkflowPolicy>| -> Vec<_> {
         lint(&weak, policy, NOW_MS).findings.iter().map(|finding| finding.code).collect()
     };
     assert_eq!(codes(None), ["weak-evidence"]);

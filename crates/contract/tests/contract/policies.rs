@@ -1,4 +1,4 @@
-use proofmark_contract::{Contract, ContractError, Decision, Policy};
+use proofmark_contract::{Contract, ContractError, Decision, WorkflowPolicy};
 use proofmark_evidence::EvidenceStatus;
 use proofmark_receipt::document::Format;
 
@@ -166,7 +166,7 @@ fn what_is_wrong_in_a_policy_is_named_with_its_place() {
     for (lines, place, code) in table {
         let text = format!("name: p\n{lines}");
         let json = proofmark_receipt::document::parse(text.as_bytes(), Format::Yaml).unwrap();
-        let error = Policy::read(&json).expect_err(&lines);
+        let error = WorkflowPolicy::read(&json).expect_err(&lines);
         assert_eq!((error.place().to_string().as_str(), error.code()), (place, code), "{lines}: {error}");
     }
 }

@@ -25,18 +25,14 @@ const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 pub struct Cases {
     /// The file of the policy they are for, where they name one.
     pub policy: Option<String>,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, the only one of its kind.
     pub name: String,
-    /// What is asked.
     pub request: Request,
-    /// When, and after what.
     pub moment: Moment,
     receipts: Vec<ReceiptFact>,
     approvals: Vec<(String, u8)>,
@@ -53,9 +49,7 @@ struct Expect {
 /// What a case came to.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
-    /// Its name.
     pub name: String,
-    /// The decision.
     pub decision: Decision,
     /// Where it is not what was expected; none when the case passed.
     pub differences: Vec<String>,

@@ -17,9 +17,7 @@ pub struct Coverage {
 pub struct RuleHits {
     /// Its place in the policy; a boundary's is how often it was about an action.
     pub rule: String,
-    /// The boundary it belongs to.
     pub boundary: String,
-    /// How often it held.
     pub held: u64,
     /// How often it did not, or could not be told: how often it had an effect.
     pub hit: u64,

@@ -57,7 +57,6 @@ pub(crate) struct Repeat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
     Block(OnBlock),
-    /// Only under an exemption that has not expired.
     AllowExempted,
 }
 
@@ -74,7 +73,6 @@ pub(crate) struct Exemption {
 /// Whether decisions bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They do.
     Enforce,
     /// What would have happened is recorded, and the action allowed with a warning.
     Shadow,
@@ -85,13 +83,10 @@ pub enum Mode {
 pub enum OnBlock {
     /// Upstream where the support that is missing has to come from there, else locally.
     ReplanRequired,
-    /// Replan in the same node.
     Local,
     /// Replan in the parent; locally where there is no upstream context.
     Upstream,
-    /// A human looks at it.
     HumanReview,
-    /// This path ends.
     GoalFailTerminal,
 }
 

@@ -30,18 +30,14 @@ pub const NOT_COMPARED: [&str; 6] = [
 pub struct Replay {
     /// Whether the receipt is as its signer signed it, who that is, and whether he is trusted.
     pub verification: Verification,
-    /// Whether the engine comes to the same.
     pub recomputed: Recomputed,
 }
 
 /// Whether a receipt is what the engine comes to again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recomputed {
-    /// It is, in every member but those of [`NOT_COMPARED`].
     Same,
-    /// It is not, in these.
     Differs(Vec<Difference>),
-    /// The receipt lacks what it takes to decide again.
     Unreadable(&'static str),
 }
 
@@ -50,9 +46,7 @@ pub enum Recomputed {
 pub struct Difference {
     /// The place, as in `binding.facts_hash`.
     pub at: String,
-    /// What the receipt says.
     pub recorded: String,
-    /// What it comes to now.
     pub recomputed: String,
 }
 

@@ -18,7 +18,6 @@ pub(crate) const MAX_ENTRIES: usize = 10_000;
 /// One action and the facts around it, as predicates see them.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// An object.
     facts: Json,
     value: Value,
     action_hash: OnceLock<Sha256Digest>,

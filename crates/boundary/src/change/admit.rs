@@ -19,17 +19,9 @@ type Judged<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
 /// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The conditions hold.
     Admitted,
-    /// Some do not.
     ConditionsUnmet(Vec<String>),
-    /// There is nothing to wait for, for this reason.
-    Refused {
-        /// A short stable name.
-        code: &'static str,
-        /// Why, for people.
-        message: &'static str,
-    },
+    Refused { code: &'static str, message: &'static str },
 }
 
 /// Whether a retry that resumes from `resumed` may be asked for. Its signature is the caller's to check.

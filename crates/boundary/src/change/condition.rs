@@ -55,7 +55,6 @@ struct Exclusive {
     /// What it asks of a receipt `r`, as a predicate.
     test: String,
     words: String,
-    /// How many rules ask for it.
     rules: usize,
 }
 

@@ -13,7 +13,6 @@ use crate::policy::{Demand, Matching};
 /// A rule that is met in the witness.
 struct Guard {
     op: Op,
-    /// The facts it is about.
     places: Vec<Vec<Segment>>,
 }
 

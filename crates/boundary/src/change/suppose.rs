@@ -27,13 +27,20 @@ pub(super) const STEPS_PER_VALUE: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     /// The rule's predicate is answered so, by facts or else by assumption.
-    Fact { source: RuleRef, truth: bool, assumed: bool },
-    /// The receipt the rule asks for is presented.
-    Receipt { source: RuleRef },
-    /// The approvals the rule asks for are presented.
-    Approval { source: RuleRef },
-    /// The call the rule asks for is made.
-    Call { source: RuleRef },
+    Fact {
+        source: RuleRef,
+        truth: bool,
+        assumed: bool,
+    },
+    Receipt {
+        source: RuleRef,
+    },
+    Approval {
+        source: RuleRef,
+    },
+    Call {
+        source: RuleRef,
+    },
 }
 
 impl Op {

@@ -10,11 +10,8 @@ use crate::request::Request;
 /// What was found for a demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FoundCall {
-    /// The call with this number meets it.
     Met(usize),
-    /// None does.
     No,
-    /// That depends on these facts.
     Unknown(Vec<String>),
 }
 

@@ -15,20 +15,16 @@ pub struct Finding {
     pub rule: Shared,
     /// The boundary it belongs to; empty for those of the whole policy.
     pub boundary: Shared,
-    /// Whether it holds.
     pub standing: Standing,
     /// Why it blocks or warns; `None` when it does neither.
     pub reason: Option<Reason>,
-    /// What it looked at.
     pub evidence: Vec<Item>,
     pub(crate) source: RuleRef,
     /// The disposition it asks for; `None` when it does not block.
     pub(crate) blocks: Option<Disposition>,
     /// Something went wrong, which no mode softens.
     pub(crate) hard: bool,
-    /// What to do next, for people.
     pub(crate) next: Option<(Shared, Shared)>,
-    /// Where facts are missing.
     pub(crate) missing: Vec<String>,
     /// The role approvals are missing in, and how many.
     pub(crate) missing_approvals: Option<(Shared, usize)>,
@@ -37,28 +33,20 @@ pub struct Finding {
 /// Whether a rule holds: a requirement is met, a denial does not apply, a warning has no cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It holds.
     Holds,
-    /// It does not.
     Fails,
-    /// That depends on facts that are missing.
     Unknown,
-    /// The boundary is not about this action after all.
     NotApplicable,
 }
 
 /// Why an action is blocked, or warned about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The name, for programs.
     pub code: Shared,
-    /// The sentence, for people.
     pub message: Shared,
-    /// The rule it comes from.
     pub rule: Shared,
     /// What exactly is the matter, for programs: `spent`, `absent`, ….
     pub cause: Option<&'static str>,
-    /// What exactly is the matter, for people.
     pub detail: Option<String>,
 }
 
@@ -66,16 +54,13 @@ pub struct Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RuleRef {
     pub(crate) kind: Kind,
-    /// The boundary's number.
     pub(crate) boundary: usize,
-    /// The rule's number in its list.
     pub(crate) index: usize,
 }
 
 /// The kinds of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
-    /// A human denied the action.
     Review,
     Class,
     Match,

@@ -24,7 +24,6 @@ pub(crate) struct World<'a> {
     pub(crate) moment: &'a Moment,
     /// Conditions whose answer is assumed, to see what would follow.
     pub(crate) assumed: &'a [Assumption<'a>],
-    /// What the conditions may take together.
     pub(crate) budget: &'a Budget<'a>,
 }
 

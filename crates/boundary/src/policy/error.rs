@@ -10,14 +10,8 @@ pub enum ActionPolicyError {
     /// A field is missing, unknown, or not what it should be.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A predicate cannot be loaded.
     #[error("`{at}`: {error}\n{}", .error.caret())]
-    Predicate {
-        /// The place of the predicate in the policy.
-        at: String,
-        /// What is wrong with it, and where in it.
-        error: Box<CompileError>,
-    },
+    Predicate { at: String, error: Box<CompileError> },
 }
 
 impl From<ConditionError> for ActionPolicyError {

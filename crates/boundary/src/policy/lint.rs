@@ -9,9 +9,7 @@ use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 pub struct Warning {
     /// The place in the policy, as in `boundaries[0].require[1]`.
     pub at: String,
-    /// A short stable name.
     pub code: &'static str,
-    /// What it is and how to mend it.
     pub message: String,
 }
 

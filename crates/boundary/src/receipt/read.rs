@@ -9,16 +9,12 @@ use crate::disposition::Disposition;
 /// Why a document is not a decision receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDecisionError {
-    /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] JsonError),
-    /// Another kind of document.
     #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`; give a decision receipt")]
     Type,
-    /// Something that is always there is not.
     #[error("`{0}` is missing or of the wrong type")]
     Missing(String),
-    /// Its fields contradict each other.
     #[error("its `{0}` contradicts its outcome: do not branch on it")]
     Contradiction(&'static str),
 }
@@ -46,11 +42,9 @@ enum Kind {
     Id,
     Digest,
     Time,
-    /// A list of texts.
     Texts,
     /// A list of objects that have a `code` and a `message`.
     Coded,
-    /// A list of objects.
     Objects,
     Object,
     ObjectOrNull,

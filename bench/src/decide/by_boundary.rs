@@ -1,7 +1,8 @@
 //! Boundaries: the receipt's reader, a request in the plain form, a decision, its receipt.
 
 use anyhow::{Context, bail};
-use proofmark_boundary::{DecisionReceipt, Evidence, History, Moment, ActionPolicy, Request, decide};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, Request, decide};
+use proofmark_evidence::{Evidence};
 use proofmark_receipt::{Json, Object, ReceiptId, SigningKey};
 
 use crate::rules::{Effect, Rule, Rules};

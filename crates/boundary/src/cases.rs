@@ -1,9 +1,6 @@
 //! Cases for a policy: requests, what is presented with them, and what is expected.
 
-use proofmark_evidence::approval::HUMAN_TIER;
-use proofmark_evidence::{
-    ApprovalFact, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Reviewer, suite_digest,
-};
+use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
@@ -36,11 +33,11 @@ pub struct Case {
     pub moment: Moment,
     receipts: Vec<ReceiptFact>,
     approvals: Vec<(String, u8)>,
-    expect: Expect,
+    expect: Expectation,
 }
 
 #[derive(Clone, Debug)]
-struct Expect {
+struct Expectation {
     outcome: Outcome,
     mode: Option<&'static str>,
     reasons: Option<Vec<String>>,
@@ -96,35 +93,21 @@ impl Case {
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
             let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
-            let (signer, reviewer) = signs(pinned.unwrap_or(&Person::Key(SignerId::from_bytes([*reviewer; 32]))));
+            let person = pinned.cloned().unwrap_or_else(|| Person::Key(SignerId::from_bytes([*reviewer; 32])));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
-            documents.push(ReceiptFact {
-                kind: Some(ReceiptKind::Approval),
-                tier: HUMAN_TIER,
-                output: subject.action,
-                signer: Some(signer),
-                approval: Some(ApprovalFact {
-                    role: role.clone(),
-                    subject: subject.clone(),
-                    reviewer: Some(reviewer),
-                    expires_at: Timestamp::from_unix_millis(expires),
-                }),
-                ..ReceiptFact::blank(&format!("approval {number}"), &self.moment.now)
-            });
+            documents.push(ReceiptFact::blank_approval(
+                &format!("approval {number}"),
+                (&person, role),
+                &subject,
+                &self.moment.now,
+                Timestamp::from_unix_millis(expires),
+            ));
         }
         Evidence::new(documents)
     }
 }
 
-/// The key an approval of this person is signed with, and who it names.
-pub(crate) fn signs(person: &Person) -> (SignerId, Reviewer) {
-    match person {
-        Person::Key(key) => (*key, Reviewer::of_key(*key)),
-        Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
-    }
-}
-
-impl Expect {
+impl Expectation {
     fn differences(&self, decision: &Decision) -> Vec<String> {
         let mut differences = Vec::new();
         if decision.outcome() != self.outcome {
@@ -245,7 +228,7 @@ fn approval(field: &Field<'_>) -> Result<(String, u8), DocumentError> {
     }
 }
 
-fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
+fn expect(field: &Field<'_>) -> Result<Expectation, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["outcome", "disposition", "reasons"])?;
     let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
@@ -255,7 +238,7 @@ fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
     let reasons = |field: Field<'_>| {
         field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(Expect {
+    Ok(Expectation {
         outcome,
         mode: fields.get("disposition").map(|field| field.choice(&modes)).transpose()?,
         reasons: fields.get("reasons").map(reasons).transpose()?,

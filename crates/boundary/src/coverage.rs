@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::decide::Decision;
-use crate::judge::Standing;
+use crate::judge::RuleStatus;
 use crate::policy::ActionPolicy;
 
 /// How often each rule was reached, in policy order.
@@ -45,17 +45,14 @@ impl Coverage {
     pub fn add(&mut self, decision: &Decision) {
         let at: BTreeMap<&str, usize> =
             self.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
-        let reached: Vec<_> = decision
-            .findings()
-            .iter()
-            .filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.standing)))
-            .collect();
-        for (index, standing) in reached {
+        let reached: Vec<_> =
+            decision.findings().iter().filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.status))).collect();
+        for (index, status) in reached {
             let Some(rule) = self.rules.get_mut(index) else { continue };
-            match standing {
-                Standing::Holds => rule.held += 1,
-                Standing::Fails | Standing::Unknown => rule.hit += 1,
-                Standing::NotApplicable => {}
+            match status {
+                RuleStatus::Holds => rule.held += 1,
+                RuleStatus::Fails | RuleStatus::Unknown => rule.hit += 1,
+                RuleStatus::NotApplicable => {}
             }
         }
     }

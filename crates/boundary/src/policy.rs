@@ -1,6 +1,7 @@
 //! The policy: which actions are protected, and what each of them needs.
 
 mod error;
+mod fingerprint;
 mod lint;
 mod matcher;
 mod read;

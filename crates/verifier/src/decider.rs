@@ -114,7 +114,7 @@ impl Decider {
     pub fn decide(&self, asked: &Asked<'_>) -> Result<DecisionReceipt, DecideError> {
         let policy = self.policy.as_ref().ok_or(DecideError::NoPolicy)?;
         let _same_key = asked.replayable.map(|one| self.take_turn("key", asked.tenant, one.key));
-        let fingerprint = asked.request.fingerprint(policy).to_string();
+        let fingerprint = policy.fingerprint(asked.request).to_string();
         // How often an action was denied depends on the decision before: those on one action go one after the other.
         let turn = format!("action\0{}\0{fingerprint}", asked.tenant);
         let _same_action = self.turns.take_unless(turn, asked.stop).ok_or(DecideError::Stopped)?;

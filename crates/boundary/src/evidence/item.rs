@@ -6,7 +6,7 @@ use proofmark_evidence::{EvidenceStatus, ReceiptFact, Refusal};
 
 /// A piece of evidence a rule looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub enum EvidenceItem {
     Fact {
         rule: Arc<str>,
         predicate: Arc<str>,
@@ -40,7 +40,7 @@ pub enum Item {
     },
 }
 
-impl Item {
+impl EvidenceItem {
     /// How it is known.
     #[must_use]
     pub fn status(&self) -> EvidenceStatus {

@@ -1,8 +1,7 @@
 //! What would change a decision, proven on random policies: every set of entries is enough, whatever fulfils it.
 
-use proofmark_boundary::{
-    ActionPolicy, Admission, Decision, DecisionReceipt, Disposition, Evidence, ReceiptFact, Request, admits, decide,
-};
+use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Disposition, Request, admits, decide};
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::ReceiptId;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! What the tests build their worlds of.
 
-use proofmark_boundary::{ActionPolicy, Decision, Evidence, History, Moment, Request, decide};
+use proofmark_boundary::{ActionPolicy, Decision, History, Moment, Request, decide};
+use proofmark_evidence::Evidence;
 use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
-use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, ActionPolicyError};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
@@ -50,10 +50,10 @@ impl Document {
     }
 
     /// The finding that `error` is about this policy of boundaries.
-    pub(crate) fn boundary_finding(&self, error: &PolicyError) -> Finding {
+    pub(crate) fn boundary_finding(&self, error: &ActionPolicyError) -> Finding {
         match error {
-            PolicyError::Document(error) => self.finding(error),
-            PolicyError::Predicate { at, .. } => {
+            ActionPolicyError::Document(error) => self.finding(error),
+            ActionPolicyError::Predicate { at, .. } => {
                 Finding::at(&self.label, &self.text, locate(&self.text, at), error.code(), error.to_string())
             }
         }
@@ -100,17 +100,17 @@ pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
 }
 
 /// Reads a policy for workflows.
-pub(crate) fn policy(path: &Path) -> anyhow::Result<Policy> {
-    read_as(path, "policy", Policy::read)
+pub(crate) fn policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
+    read_as(path, "policy", WorkflowPolicy::read)
 }
 
 /// Reads a policy of boundaries.
-pub(crate) fn boundary(path: &Path) -> anyhow::Result<Boundaries> {
+pub(crate) fn boundary(path: &Path) -> anyhow::Result<ActionPolicy> {
     let document = match Document::read(path)? {
         Ok(document) => document,
         Err(finding) => return Err(failure("policy", &finding)),
     };
-    Boundaries::read(&document.json).map_err(|error| failure("policy", &document.boundary_finding(&error)))
+    ActionPolicy::read(&document.json).map_err(|error| failure("policy", &document.boundary_finding(&error)))
 }
 
 /// Reads a document of a kind whose errors are not places in it.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{Policy as Boundaries, Warning};
-use proofmark_verifier::contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, Warning};
+use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
@@ -91,7 +91,7 @@ fn is_document(path: &Path) -> bool {
 }
 
 /// What is wrong with a document, whose fields say what it is.
-fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+fn check(document: &Document, policy: Option<&WorkflowPolicy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
     if document.json.as_object().is_some_and(|object| object.contains("boundaries")) {
         return check_boundaries(document);
     }
@@ -100,7 +100,7 @@ fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], n
         Workflow::read(&document.json).map(|workflow| lint::lint(&workflow, policy, now_ms))
     } else {
         let findings = |policy| Report { findings: lint_policy(&policy, workflows, now_ms), ..Report::default() };
-        Policy::read(&document.json).map(findings)
+        WorkflowPolicy::read(&document.json).map(findings)
     };
     match report {
         Ok(report) => report.findings.iter().map(|finding| placed(document, finding)).collect(),
@@ -109,7 +109,7 @@ fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], n
 }
 
 fn check_boundaries(document: &Document) -> Vec<Finding> {
-    let policy = match Boundaries::read(&document.json) {
+    let policy = match ActionPolicy::read(&document.json) {
         Ok(policy) => policy,
         Err(error) => return vec![document.boundary_finding(&error)],
     };
@@ -124,13 +124,13 @@ fn check_boundaries(document: &Document) -> Vec<Finding> {
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        Linted::Workflow => locate(&document.text, &finding.path),
-        Linted::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
+        DocumentKind::Workflow => locate(&document.text, &finding.path),
+        DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
             locate(&document.text, &finding.path)
         }
-        Linted::Policy => None,
+        DocumentKind::Policy => None,
     };
-    let message = format!("`{}`: {}; {}", finding.path, finding.message, finding.mend);
+    let message = format!("`{}`: {}; {}", finding.path, finding.message, finding.help);
     let found = Finding::at(&document.label, &document.text, place, finding.code, message);
     Finding { error: finding.severity == Severity::Error, ..found }
 }

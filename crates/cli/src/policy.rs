@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use proofmark_verifier::boundary::{Cases, Coverage, Policy as Boundaries, explain_policy};
+use proofmark_verifier::boundary::{ActionPolicy, Cases, Coverage, explain_policy};
 
 use crate::document::{self, read_as};
 use crate::exit::Exit;
@@ -65,7 +65,7 @@ impl Explain {
 }
 
 impl Test {
-    fn read(&self) -> anyhow::Result<(Boundaries, Cases)> {
+    fn read(&self) -> anyhow::Result<(ActionPolicy, Cases)> {
         let cases = read_as(&self.cases, "table of cases", Cases::read)?;
         let beside = |name: &String| self.cases.parent().unwrap_or(Path::new("")).join(name);
         let path = self.policy.clone().or_else(|| cases.policy.as_ref().map(beside));

@@ -1,4 +1,4 @@
-//! `proofmark test`.
+//! `proofmark workflow test`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,30 +17,30 @@ use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// Run a table of cases against workflows: contract, response, trace, and the state that must come of it
+/// Check recorded responses against the step states that a table of cases expects
 ///
-/// A case names its files relative to the table: `workflow`, `step`, `response` or `responseText`, and optionally
-/// `policy`, `trace`, `context`. `state` is what must come of it; `unmet` lists the rules that must not be met.
+/// A case names its files relative to the table: `workflow`, `step`, `response` or `responseText`, and optionally `policy`
+/// (a workflow policy), `trace` and `context`. `state` is the expected state; `unmet` lists the rules expected to be unmet.
 #[derive(Args)]
 #[command(after_help = "Example:
-  proofmark test examples/accept/cases.yaml --format junit
+  proofmark workflow test examples/accept/cases.yaml --format junit
 
-Exit codes: 0 every case comes out as it says; 1 some do not; 2 something could not be read.")]
+Exit codes: 0 every case passes; 1 some do not; 2 a file could not be read.")]
 pub(crate) struct Test {
-    /// The table, in YAML or JSON
+    /// The table of cases, in YAML or JSON
     cases: PathBuf,
-    /// How the results are written
-    #[arg(long, value_enum, default_value_t = Form::Human)]
-    format: Form,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
-    /// For people
+enum Format {
+    /// Text for people
     Human,
-    /// JUnit's XML
+    /// JUnit XML
     Junit,
     /// The Test Anything Protocol, version 14
     Tap,
@@ -69,20 +69,20 @@ impl Test {
         let folder = self.cases.parent().unwrap_or(Path::new(""));
         let mut results = Vec::new();
         for case in &cases {
-            let came = case.run(folder).with_context(|| format!("run the case `{}`", case.name))?;
-            results.push((case.name.as_str(), came));
+            let result = case.run(folder).with_context(|| format!("run the case `{}`", case.name))?;
+            results.push((case.name.as_str(), result));
         }
-        let failed = results.iter().filter(|(_, came)| came.is_err()).count();
+        let failed = results.iter().filter(|(_, result)| result.is_err()).count();
         write(&mut out::stdout(), self.format, &results)?;
         Ok(if failed == 0 { Exit::Yes } else { Exit::No })
     }
 }
 
 impl Case {
-    /// Whether it comes out as it says, and what came instead.
+    /// Whether the case passes, or how it differs.
     fn run(&self, folder: &Path) -> anyhow::Result<Result<(), String>> {
         let workflow = document::workflow(&folder.join(&self.workflow))?;
-        let policy = self.policy.as_ref().map(|path| document::policy(&folder.join(path))).transpose()?;
+        let policy = self.policy.as_ref().map(|path| document::workflow_policy(&folder.join(path))).transpose()?;
         let response = match &self.response {
             Response::Text(text) => text.clone().into_bytes(),
             Response::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
@@ -109,14 +109,16 @@ impl Case {
         let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
         if accepted.state.as_str() != self.state {
             return Ok(Err(format!(
-                "the state is {}, not {} (not met: {})",
+                "the state is {}, not {} (unmet: {})",
                 accepted.state.as_str(),
                 self.state,
                 unmet.join(", ")
             )));
         }
         Ok(match &self.unmet {
-            Some(due) if *due != unmet => Err(format!("not met are [{}], not [{}]", unmet.join(", "), due.join(", "))),
+            Some(expected) if *expected != unmet => {
+                Err(format!("the unmet rules are [{}], not [{}]", unmet.join(", "), expected.join(", ")))
+            }
             Some(_) | None => Ok(()),
         })
     }
@@ -143,11 +145,11 @@ fn read_case(field: &Field<'_>) -> Result<Case, DocumentError> {
         "unmet",
     ])?;
     let text = |name: &str| fields.get(name).map(|field| field.text().map(str::to_owned)).transpose();
-    let need = |name: &str, mend: &str| fields.need(name, mend)?.text().map(str::to_owned);
+    let need = |name: &str, help: &str| fields.need(name, help)?.text().map(str::to_owned);
     let response = match (text("response")?, text("responseText")?) {
         (Some(path), None) => Response::File(path),
         (None, Some(text)) => Response::Text(text),
-        (_, _) => return Err(fields.missing("response", "name its file, or write it as `responseText`, and not both")),
+        (_, _) => return Err(fields.missing("response", "name its file, or write it as `responseText`, not both")),
     };
     let words = [
         ("accepted", "accepted"),
@@ -164,43 +166,43 @@ fn read_case(field: &Field<'_>) -> Result<Case, DocumentError> {
         response,
         trace: text("trace")?,
         context: fields.get("context").map(|field| field.json.clone()),
-        state: fields.need("state", "write the state that must come of it")?.choice(&words)?.to_owned(),
+        state: fields.need("state", "write the expected state")?.choice(&words)?.to_owned(),
         unmet: fields.get("unmet").map(names).transpose()?,
     })
 }
 
-fn write(out: &mut impl Write, form: Form, results: &[(&str, Result<(), String>)]) -> anyhow::Result<()> {
-    match form {
-        Form::Human => human(out, results)?,
-        Form::Tap => tap(out, results)?,
-        Form::Junit => junit(results).serialize(&mut *out)?,
+fn write(out: &mut impl Write, format: Format, results: &[(&str, Result<(), String>)]) -> anyhow::Result<()> {
+    match format {
+        Format::Human => human(out, results)?,
+        Format::Tap => tap(out, results)?,
+        Format::Junit => junit(results).serialize(&mut *out)?,
     }
     Ok(())
 }
 
 fn human(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
     let paint = Paint::for_stdout();
-    for (name, came) in results {
-        match came {
-            Ok(()) => writeln!(out, "{} {}", paint.good("ok"), tame(name))?,
-            Err(why) => writeln!(out, "{} {}: {}", paint.bad("failed"), tame(name), tame(why))?,
+    for (name, result) in results {
+        match result {
+            Ok(()) => writeln!(out, "{} {}", paint.good("ok"), printable(name))?,
+            Err(difference) => writeln!(out, "{} {}: {}", paint.bad("failed"), printable(name), printable(difference))?,
         }
     }
-    let failed = results.iter().filter(|(_, came)| came.is_err()).count();
-    writeln!(out, "{} of {} cases come out as they say", results.len() - failed, results.len())
+    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    writeln!(out, "{} of {} cases passed", results.len() - failed, results.len())
 }
 
 fn tap(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
     writeln!(out, "TAP version 14\n1..{}", results.len())?;
-    for (index, (name, came)) in results.iter().enumerate() {
+    for (index, (name, result)) in results.iter().enumerate() {
         let name = name.replace('#', "\\#");
-        match came {
+        match result {
             Ok(()) => writeln!(out, "ok {} - {name}", index + 1)?,
-            Err(why) => writeln!(
+            Err(difference) => writeln!(
                 out,
                 "not ok {} - {name}\n  ---\n  message: {}\n  ...",
                 index + 1,
-                Json::from(why.as_str()).to_text()
+                Json::from(difference.as_str()).to_text()
             )?,
         }
     }
@@ -209,12 +211,12 @@ fn tap(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Resu
 
 fn junit(results: &[(&str, Result<(), String>)]) -> Report {
     let mut suite = TestSuite::new("contracts");
-    for (name, came) in results {
-        let status = match came {
+    for (name, result) in results {
+        let status = match result {
             Ok(()) => TestCaseStatus::success(),
-            Err(why) => {
+            Err(difference) => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(why.as_str());
+                status.set_message(difference.as_str());
                 status
             }
         };

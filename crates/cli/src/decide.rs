@@ -88,7 +88,7 @@ impl Decide {
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
             require_trusted(&resumed, signers, path)?;
             if let Some(reason) = not_admitted(&resume(&question, &resumed, &store)?) {
-                writeln!(out::stdout(), "{} {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
+                writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
                 return Ok(Exit::No);
             }
         }

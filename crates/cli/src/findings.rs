@@ -186,7 +186,10 @@ fn junit(files: &[String], findings: &[Finding]) -> Report {
         }
         for finding in of_file {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(finding.text()).set_type(finding.code.as_str());
+            status.set_message(finding.message.as_str()).set_type(finding.code.as_str());
+            if let Some(help) = &finding.help {
+                status.set_description(format!("help: {help}"));
+            }
             suite.add_test_case(TestCase::new(format!("{} {}", finding.label(), finding.code), status));
         }
     }

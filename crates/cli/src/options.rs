@@ -11,7 +11,7 @@ use crate::config::Config;
 /// The key to sign with.
 #[derive(Args)]
 pub(crate) struct Signing {
-    /// Sign with this key: a name, or the path of a key file [default: the key `default`, created on first use]
+    /// Sign with this key: a name, or the path of a key file [default: `default`, created on first use]
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
     #[command(flatten)]

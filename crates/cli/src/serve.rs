@@ -109,8 +109,8 @@ pub(crate) struct ApiKey {
     /// The tenant of the caller: letters, digits, `-`, `_` and `.`
     #[arg(long)]
     tenant: String,
-    /// For reviewers: a role of the action policy that they hold; can be repeated [default: any role that the policy
-    /// assigns to nobody]
+    /// For reviewers: a role of the action policy that they hold; can be repeated [default: any role for which
+    /// the policy names no reviewers]
     #[arg(long, value_name = "ROLE")]
     holds: Vec<String>,
     /// For reviewers: the key that they sign approvals with, as a signer id or a public key file

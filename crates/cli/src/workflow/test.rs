@@ -108,16 +108,16 @@ impl Case {
         let accepted = accept(&attempt, None, None)?;
         let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
         if accepted.state.as_str() != self.state {
+            let found = accepted.state.as_str();
             return Ok(Err(format!(
-                "the state is {}, not {} (unmet: {})",
-                accepted.state.as_str(),
+                "the state is {found}, expected {}; unmet rules: [{}]",
                 self.state,
                 unmet.join(", ")
             )));
         }
         Ok(match &self.unmet {
             Some(expected) if *expected != unmet => {
-                Err(format!("the unmet rules are [{}], not [{}]", unmet.join(", "), expected.join(", ")))
+                Err(format!("the unmet rules are [{}], expected [{}]", unmet.join(", "), expected.join(", ")))
             }
             Some(_) | None => Ok(()),
         })

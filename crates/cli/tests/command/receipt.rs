@@ -11,12 +11,14 @@ fn trust_is_said_apart_from_validity() {
     place.run(&["key", "new", "other"]);
     let other = place.run(&["key", "show", "other", "--format", "jwk"]).stdout;
     let set = place.file("set.json", format!("{{\"keys\":[{}]}}", other.trim()));
-    let unknown = place.run(&["receipt", "verify", &file]);
-    assert!(unknown.code == 0 && unknown.stdout.contains("signer unknown"), "{unknown:?}");
-    let trusted = place.run(&["receipt", "verify", &file, "--trust", &set, "--trust", &own]);
-    assert!(trusted.code == 0 && trusted.stdout.contains("signer trusted"), "{trusted:?}");
-    let untrusted = place.run(&["receipt", "verify", &file, "--trust", &set]);
-    assert!(untrusted.code == 1 && untrusted.stdout.contains("signer untrusted"), "{untrusted:?}");
+    for (trusted, code, trust) in [
+        (&[][..], 0, "unknown"),
+        (&["--trust", &set, "--trust", &own], 0, "trusted"),
+        (&["--trust", &set], 1, "untrusted"),
+    ] {
+        let done = place.run(&[&["receipt", "verify", &file, "--json"], trusted].concat());
+        assert!(done.code == code && done.stdout.contains(&format!("\"trust\":\"{trust}\"")), "{done:?}");
+    }
     let nobody = place.run(&["receipt", "verify", &file, "--trust", "nobody"]);
     assert_eq!(nobody.code, 2, "{nobody:?}");
 }
@@ -43,7 +45,7 @@ fn several_receipts_are_answered_one_by_one_and_the_worst_counts() {
     let file = place.file("mixed.jsonl", format!("{good}\n{}\n", good.replacen("pass", "fail", 1)));
     let done = place.run(&["receipt", "verify", &file]);
     assert_eq!(done.code, 1, "{done:?}");
-    assert!(done.stdout.contains("valid ") && done.stdout.contains("invalid "), "{done:?}");
+    assert!(done.stdout.starts_with("valid ") && done.stdout.contains("\ninvalid "), "{done:?}");
     assert!(done.stdout.contains("mixed.jsonl:2"), "{done:?}");
 }
 
@@ -56,7 +58,6 @@ fn ids_are_found_by_their_beginning() {
     assert_eq!(place.run(&["receipt", "export", &id[..6]]).stdout.trim(), receipt.to_text());
     let absent = place.run(&["receipt", "show", "ffff0000"]);
     assert_eq!(absent.code, 2);
-    assert!(absent.stderr.contains("receipt list"), "{absent:?}");
 }
 
 #[test]
@@ -156,10 +157,10 @@ fn a_signer_id_to_trust_is_never_a_file_of_that_name() {
     let plain = plain.map(|signer| signer.to_string()).find(|text| !text.contains('/')).unwrap();
     for named in [stranger.did_key(), plain, format!("ed25519:{}", "0f".repeat(32))] {
         place.file(&named, own.to_public_pem());
-        let done = place.run(&["receipt", "verify", &file, "--trust", &named]);
-        assert!(done.code == 1 && done.stdout.contains("signer untrusted"), "{named}: {done:?}");
-        let done = place.run(&["receipt", "verify", &file, "--trust", &format!("./{named}")]);
-        assert!(done.code == 0 && done.stdout.contains("signer trusted"), "{named}: {done:?}");
+        let done = place.run(&["receipt", "verify", &file, "--json", "--trust", &named]);
+        assert!(done.code == 1 && done.stdout.contains("\"trust\":\"untrusted\""), "{named}: {done:?}");
+        let done = place.run(&["receipt", "verify", &file, "--json", "--trust", &format!("./{named}")]);
+        assert!(done.code == 0 && done.stdout.contains("\"trust\":\"trusted\""), "{named}: {done:?}");
     }
     for damaged in ["ed25519:0f", "did:key:z6Mk", "MCowBQYDK2VwAyEAshort"] {
         place.file(damaged, own.to_public_pem());

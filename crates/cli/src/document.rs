@@ -10,7 +10,7 @@ use proofmark_verifier::contract::{Policy, Workflow};
 use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
-use crate::error::{self, CommandError};
+use crate::error::{self, CommandError, NoHelp as _};
 use crate::findings::Finding;
 use crate::input;
 
@@ -55,7 +55,9 @@ impl Document {
         match error {
             PolicyError::Document(error) => self.finding(error),
             PolicyError::Predicate { at, .. } => {
-                Finding::at(&self.label, &self.text, locate(&self.text, at), error.code(), error.to_string())
+                let place = locate(&self.text, at);
+                let finding = Finding::at(&self.label, &self.text, place, error.code(), error.to_string());
+                Finding { help: error.help().map(|help| help.to_string()), ..finding }
             }
         }
     }
@@ -92,7 +94,7 @@ fn finding(label: &str, text: &[u8], error: &DocumentError) -> Finding {
         Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
         Place::Field(path) => (locate(text, path), error.to_string()),
     };
-    Finding::at(label, text, place, error.code(), message)
+    Finding { help: error.help(), ..Finding::at(label, text, place, error.code(), message) }
 }
 
 /// Reads a workflow.

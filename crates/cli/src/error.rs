@@ -2,7 +2,15 @@
 
 use std::error::Error;
 
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::document::DocumentError;
+use proofmark_receipt::json::JsonError;
+use proofmark_receipt::{ChainError, Json, ReceiptError, SignError, object};
+use proofmark_server::{KeysError, ServeError, StdioError};
+use proofmark_verifier::boundary::{ParseDecisionError, PolicyError};
+use proofmark_verifier::x402::HeaderError;
+use proofmark_verifier::{
+    AcceptError, DecideError, KeyringError, ProjectError, ReviewError, RunError, SealError, StoreError, TrustError,
+};
 
 use crate::exit::Exit;
 use crate::out;
@@ -72,8 +80,39 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
             None$(.or_else(|| cause.downcast_ref::<$kind>()?.help().map(|help| help.to_string())))+
         };
     }
-    help_of_types!(CommandError)
+    help_of_types!(
+        AcceptError,
+        ChainError,
+        CommandError,
+        DecideError,
+        DocumentError,
+        HeaderError,
+        JsonError,
+        KeyringError,
+        KeysError,
+        ParseDecisionError,
+        PolicyError,
+        ProjectError,
+        ReceiptError,
+        ReviewError,
+        RunError,
+        SealError,
+        ServeError,
+        SignError,
+        StdioError,
+        StoreError,
+        TrustError,
+    )
 }
+
+/// The help of an error type that has no `help` of its own; a method of the type itself comes first.
+pub(crate) trait NoHelp {
+    fn help(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: Error> NoHelp for E {}
 
 fn printable_lines(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")

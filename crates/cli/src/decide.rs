@@ -74,6 +74,7 @@ impl Decide {
         let stop = &AtomicBool::new(false);
         let folders = &folders;
         let question = Question { policy: &policy, request: &request, folders, trusted: &trusted, own: None, stop };
+        // A replay must work where the decision was not made: it opens no store and creates no key.
         if let Some(path) = &self.replay {
             let own = if trusted.is_empty() { self.local_signer(config)? } else { None };
             let trusted = own.as_slice().iter().chain(&trusted).copied().collect::<Vec<_>>();

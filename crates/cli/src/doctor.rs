@@ -60,6 +60,7 @@ impl Findings {
     fn gather(config: &Config) -> Findings {
         let levels = Host::survey();
         let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
+        // The doctor changes nothing: it opens the store only where there is one, and creates no key.
         let path = config.store_path(None);
         let store = path.exists().then(|| Store::open_existing(&path));
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
@@ -80,7 +81,7 @@ impl Findings {
         writeln!(out, "isolation")?;
         for (level, lacking) in &self.levels {
             match lacking {
-                None => writeln!(out, "  level {level}  {}", paint.good("holds"))?,
+                None => writeln!(out, "  level {level}  {}", paint.good("available"))?,
                 Some(why) => writeln!(out, "  level {level}  {} {why}", paint.bad("unavailable:"))?,
             }
         }

@@ -70,6 +70,7 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
 
 /// What to do about an error: the help of the first cause that has any.
 pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
+    // The outermost cause knows best what the user was doing.
     error.chain().find_map(help_of)
 }
 

@@ -27,6 +27,7 @@ impl From<Verdict> for Exit {
 impl From<&Verification> for Exit {
     fn from(verification: &Verification) -> Exit {
         match (&verification.answer, verification.trust) {
+            // Trust is unknown only where the caller named no trusted signer, and so did not ask for it.
             (SignatureStatus::Valid, Trust::Trusted | Trust::Unknown) => Exit::Yes,
             (SignatureStatus::Valid, Trust::Untrusted) => Exit::No,
             (SignatureStatus::Invalid(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::No,

@@ -142,6 +142,7 @@ fn object(finding: &Finding) -> Json {
 fn github(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
     let escape = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let file = escape(&finding.file).replace(':', "%3A").replace(',', "%2C");
+    // GitHub shows no annotation without a line.
     let (line, column) = finding.place.unwrap_or((1, 1));
     let severity = finding.severity();
     writeln!(
@@ -166,6 +167,7 @@ fn sarif(findings: &[Finding]) -> Json {
     let driver = object! { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") };
     let run = object! {
         "tool": object! { "driver": driver },
+        // Places count characters, where the default of SARIF is UTF-16 code units.
         "columnKind": "unicodeCodePoints",
         "results": findings.iter().map(result).collect::<Vec<_>>(),
     };

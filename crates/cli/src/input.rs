@@ -106,12 +106,12 @@ fn from_file(path: &Path) -> Sources {
             Ok(file) => Box::new(Lines { file: BufReader::new(file), path, line: 0, filled: false, ended: false }),
             Err(error) => failed(error),
         },
-        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || one(path, format))),
-        None => Box::new(std::iter::once_with(move || one(path, Format::Json))),
+        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || whole_file(path, format))),
+        None => Box::new(std::iter::once_with(move || whole_file(path, Format::Json))),
     }
 }
 
-fn one(path: PathBuf, format: Format) -> anyhow::Result<Source> {
+fn whole_file(path: PathBuf, format: Format) -> anyhow::Result<Source> {
     let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)?;
     Ok(Source { label: path.display().to_string(), path, format, bytes })
 }

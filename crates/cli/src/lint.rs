@@ -45,6 +45,7 @@ impl Lint {
         let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let (mut files, mut found, mut documents) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = paths(&self.documents)?;
+        // The workflow policy is linted, too: its exemptions may name steps that no workflow has.
         named.extend(self.workflow_policy.clone().filter(|path| !named.contains(path)));
         for path in named {
             files.push(path.display().to_string());

@@ -26,6 +26,7 @@ pub(crate) fn stdout() -> Stdout {
 impl Stdout {
     fn attempt(&mut self, write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) {
         if STDOUT_LOST.load(Ordering::Relaxed) {
+            // One report is enough, and a reader that has closed the pipe needs none.
             return;
         }
         if let Err(error) = write(&mut self.0) {

@@ -47,6 +47,7 @@ impl Serve {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
         let bench = self.service.workbench(config)?;
+        // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));
         }
@@ -61,7 +62,7 @@ impl Serve {
 /// The options that `proofmark serve` and `proofmark mcp` have in common.
 #[derive(Args)]
 #[command(mut_arg("trust", |trust| {
-    trust.help("Trust this signer of receipts, beside the own key: a signer id, or a public key file; can be repeated")
+    trust.help("Trust this signer of receipts, besides the key that this server signs with: a signer id, or a public key file; can be repeated")
 }))]
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
@@ -135,6 +136,7 @@ impl ApiKey {
         let signers = options::signers(self.signer.as_slice())?;
         let reviewer = ReviewerEntry { roles: self.holds, signer: signers.first().copied() };
         let (key, entry) = new_key(&self.id, role, &self.tenant, &reviewer)?;
+        // Standard output can be appended to the file of API keys, so the secret is not on it.
         writeln!(io::stderr().lock(), "{key}")?;
         writeln!(out::stdout(), "{}", entry.to_text())?;
         Ok(Exit::Yes)

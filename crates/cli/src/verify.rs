@@ -93,6 +93,8 @@ impl Verify {
         if let Some(path) = &self.suite_digest {
             return self.print_suite(path);
         }
+        // The order matters: without a readable request no key and no store are created, and a file of `--out` that cannot
+        // be written is found before anything runs.
         let mut reader = RequestReader::new(&self)?;
         let mut window = reader.next_window();
         if window.is_empty() {

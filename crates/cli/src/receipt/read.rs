@@ -29,6 +29,7 @@ pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow:
     if argument == "-" {
         return Ok(split("standard input", input::read_stdin(MAX_FILE_BYTES)?));
     }
+    // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored receipt.
     let path = Path::new(argument);
     if path.exists() || !is_id(argument) {
         return Ok(split(argument, input::read_limited(path, MAX_FILE_BYTES)?));

@@ -30,7 +30,7 @@ fn attempt(place: &Place, number: u32, run: &str, more: &[&str]) -> Done {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_once() {
+fn an_error_names_its_cause_once() {
     let place = Place::new();
     let trace = place.file("trace.json", r#"[{"what": 1}]"#);
     let damaged = place.run(&[

@@ -106,7 +106,7 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     let same = replay(&blocked, &["--trust", issuer]);
     assert_eq!(same.code, 0, "{same:?}");
     assert!(same.stdout.starts_with("same") && same.stdout.contains(issuer.as_str()), "{same:?}");
-    // Without `--trust` the own key's receipts count, and nobody else's.
+    // Without `--trust`, only receipts of the local key count.
     assert_eq!(replay(&blocked, &[]).code, 0);
     let stranger = replay(&blocked, &["--trust", reviewer]);
     assert!(stranger.code == 1 && stranger.stdout.starts_with("untrusted"), "{stranger:?}");

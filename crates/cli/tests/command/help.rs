@@ -147,7 +147,7 @@ fn the_doctor_names_levels_and_runtimes() {
         let holds = level.get("holds") == Some(&Json::from(true));
         level_holds |= holds;
         let state =
-            if holds { "holds".to_owned() } else { format!("unavailable: {}", word(level, "lacking").unwrap()) };
+            if holds { "available".to_owned() } else { format!("unavailable: {}", word(level, "lacking").unwrap()) };
         let line = format!("  level {}  {state}\n", word(level, "level").unwrap());
         assert!(text.stdout.contains(&line), "{line}: {}", text.stdout);
     }

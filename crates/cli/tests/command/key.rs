@@ -104,7 +104,7 @@ fn bad_keys_and_names_are_refused_without_a_trace_of_their_content() {
     for name in ["../escape", ".hidden", "a/b", ""] {
         assert_eq!(place.run(&["key", "new", name]).code, 2, "{name}");
     }
-    assert_eq!(place.run(&["key", "show", "nobody"]).code, 2);
+    assert_eq!(place.run(&["key", "show", "absent"]).code, 2);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::run::{Place, RIGHT, WRONG, project_file, request};
 /// Where a stream of the command leads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stream {
-    /// A pipe nobody reads.
+    /// A pipe whose reader has closed it.
     Gone,
     /// A disk without room.
     Full,

@@ -140,7 +140,7 @@ fn constraints_are_checked_without_a_sandbox() {
 }
 
 #[test]
-fn a_constraint_that_does_not_compile_is_no_answer() {
+fn a_constraint_that_does_not_compile_is_refused() {
     let place = Place::new();
     let text = r#"{"output":{"content":"{}"},"verification":{"kind":"schema_check","checks":
         [{"name":"a","constraint":"cel:output.age >= && true"}]}}"#;
@@ -167,9 +167,9 @@ fn a_report_is_read_once_the_command_has_ended() {
     assert_eq!((receipt.verdict(), only(&receipt).name.as_str()), (Verdict::Pass, "good"), "{}", receipt.to_text());
 }
 
-/// What the submission leaves where its report is due is no way out of its cell.
+/// Links, pipes and folders in place of the report are not followed out of the cell.
 #[test]
-fn a_report_that_is_no_plain_file_is_no_report() {
+fn a_report_must_be_a_plain_file() {
     let place = Place::new();
     let table = [
         "ln -s /dev/zero report.xml",
@@ -203,7 +203,7 @@ fn a_report_longer_than_the_output_may_be_is_an_error() {
 
 /// What a command leaves running is ended before the report is read, and cannot rewrite it.
 #[test]
-fn nobody_outlives_the_command() {
+fn no_process_outlives_the_command() {
     let forge = format!("while true; do echo '{REPORT}' > report.xml; done");
     let bad = r#"<testsuite tests="1"><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
     let text = format!("(trap '' TERM HUP; sleep 0.3; {forge}) > /dev/null 2>&1 &\necho '{bad}' > report.xml; exit 1");
@@ -316,9 +316,9 @@ fn a_folder_that_cannot_be_verified_is_named() {
     assert_snapshot!(transcript.text);
 }
 
-/// The attack: a report made beforehand, and a runner told to run nothing.
+/// The attack: a report that was submitted, and a runner whose options make it run nothing.
 #[test]
-fn a_report_that_was_submitted_is_no_report() {
+fn a_report_that_was_submitted_is_not_read() {
     let place = Place::new();
     let stale = project(
         &[("run.sh", "exit 0"), ("report.xml", REPORT)],

@@ -3,7 +3,7 @@ use proofmark_receipt::{Json, SignerId, SigningKey, sign_document};
 use crate::run::{Place, RIGHT, WRONG, request};
 
 #[test]
-fn trust_is_said_apart_from_validity() {
+fn trust_is_separate_from_validity() {
     let place = Place::new();
     let file = place.file("r.json", place.receipt(&request(RIGHT), &[]).to_text());
     let own = place.run(&["key", "show", "--format", "pem"]).stdout;
@@ -19,8 +19,8 @@ fn trust_is_said_apart_from_validity() {
         let done = place.run(&[&["receipt", "verify", &file, "--json"], trusted].concat());
         assert!(done.code == code && done.stdout.contains(&format!("\"trust\":\"{trust}\"")), "{done:?}");
     }
-    let nobody = place.run(&["receipt", "verify", &file, "--trust", "nobody"]);
-    assert_eq!(nobody.code, 2, "{nobody:?}");
+    let unknown = place.run(&["receipt", "verify", &file, "--trust", "nobody"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn without_a_store_nothing_is_made() {
 }
 
 #[test]
-fn a_damaged_store_is_said_and_left_alone() {
+fn a_damaged_store_is_reported_and_not_changed() {
     let place = Place::new();
     place.receipt(&request(RIGHT), &[]);
     let store = place.path("home/proofmark.db");

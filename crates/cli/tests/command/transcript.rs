@@ -128,7 +128,7 @@ fn write(text: &mut String, json: &Json, depth: usize) {
 /// The report of `proofmark doctor` with what depends on the host replaced.
 pub(crate) fn doctor(text: &str) -> String {
     let rules = [
-        (r"(?m)^(  level [ABC]  )(?:holds|unavailable: .*)$", "${1}[holds, or unavailable and why]"),
+        (r"(?m)^(  level [ABC]  )(?:available|unavailable: .*)$", "${1}[available, or unavailable and why]"),
         (r"(?m)^  help: run as root(?s:.*?)\)$\n", ""),
         (r"(?m)^(  memory   )(?:limited by the kernel|summed up).*$", "${1}[how it is limited]"),
         (r"(?m)^  (?:python|javascript|bash|ruby) .*$\n", ""),

@@ -39,7 +39,7 @@ fn a_crash_is_the_submissions_fault() {
 }
 
 #[test]
-fn a_runtime_the_host_has_not_is_no_verdict_on_the_work() {
+fn a_missing_runtime_is_an_error_of_the_verifier() {
     let place = Place::new();
     let text = request(RIGHT).replace(r#""language":"python""#, r#""language":"python","runtime":"python3.99""#);
     let done = place.run(&["verify", &place.file("r.json", text), "--json"]);
@@ -70,7 +70,7 @@ fn a_submission_can_come_from_a_file_of_its_own() {
 }
 
 #[test]
-fn unsigned_receipts_are_claims_and_kept_nowhere_if_so_asked() {
+fn receipts_can_be_unsigned_and_not_stored() {
     let place = Place::new();
     let receipt = place.receipt(&request(RIGHT), &["--unsigned", "--no-store"]);
     assert!(receipt.signature().is_none());
@@ -100,8 +100,8 @@ fn an_isolation_level_that_is_demanded_is_in_force() {
         match level.get("holds").and_then(Json::as_bool).unwrap() {
             true => {
                 assert_eq!(receipt.verdict(), Verdict::Pass, "{}", receipt.to_text());
-                let walls = receipt.metadata().get("isolation").unwrap().to_text();
-                assert!(walls.contains(&format!("level:{name}")), "{walls}");
+                let isolation = receipt.metadata().get("isolation").unwrap().to_text();
+                assert!(isolation.contains(&format!("level:{name}")), "{isolation}");
             }
             false => assert_eq!(receipt.verdict(), Verdict::Error, "{}", receipt.to_text()),
         }

@@ -9,6 +9,7 @@
 //! [`evaluate`] judges every rule, [`State::apply`] moves the run of the step on, and [`judgment::draft_parts`] are
 //! what the receipt of the judgment says. [`lint::lint`] finds what is wrong with a workflow before it runs.
 
+pub mod cases;
 mod contract;
 mod evaluate;
 mod expect;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::Json;
-use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_verifier::contract::cases::{self, Case, CaseResponse};
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
 use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Attempt, Sender, accept};
@@ -46,30 +46,13 @@ enum Format {
     Tap,
 }
 
-struct Case {
-    name: String,
-    workflow: String,
-    step: String,
-    policy: Option<String>,
-    response: Response,
-    trace: Option<String>,
-    context: Option<Json>,
-    state: String,
-    unmet: Option<Vec<String>>,
-}
-
-enum Response {
-    File(String),
-    Text(String),
-}
-
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let cases = read_as(&self.cases, "table of cases", read)?;
+        let cases = read_as(&self.cases, "table of cases", cases::read)?;
         let folder = self.cases.parent().unwrap_or(Path::new(""));
         let mut results = Vec::new();
         for case in &cases {
-            let result = case.run(folder).with_context(|| format!("run the case `{}`", case.name))?;
+            let result = run(case, folder).with_context(|| format!("run the case `{}`", case.name))?;
             results.push((case.name.as_str(), result));
         }
         let failed = results.iter().filter(|(_, result)| result.is_err()).count();
@@ -78,97 +61,35 @@ impl Test {
     }
 }
 
-impl Case {
-    /// Whether the case passes, or how it differs.
-    fn run(&self, folder: &Path) -> anyhow::Result<Result<(), String>> {
-        let workflow = document::workflow(&folder.join(&self.workflow))?;
-        let policy = self.policy.as_ref().map(|path| document::workflow_policy(&folder.join(path))).transpose()?;
-        let response = match &self.response {
-            Response::Text(text) => text.clone().into_bytes(),
-            Response::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
-        };
-        let limited = |path: &String| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64);
-        let trace = self.trace.as_ref().map(limited).transpose()?;
-        let attempt = Attempt {
-            workflow: &workflow,
-            policy: policy.as_ref(),
-            step: &self.step,
-            sender: Sender::LOCAL,
-            run: None,
-            begun_by: None,
-            number: None,
-            response: &response,
-            trace: trace.as_deref(),
-            context: self.context.as_ref(),
-            receipts: None,
-            presented: &[],
-            trusted: &[],
-            stop: &AtomicBool::new(false),
-        };
-        let accepted = accept(&attempt, None, None)?;
-        let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
-        if accepted.state.as_str() != self.state {
-            let found = accepted.state.as_str();
-            return Ok(Err(format!(
-                "the state is {found}, expected {}; unmet rules: [{}]",
-                self.state,
-                unmet.join(", ")
-            )));
-        }
-        Ok(match &self.unmet {
-            Some(expected) if *expected != unmet => {
-                Err(format!("the unmet rules are [{}], expected [{}]", unmet.join(", "), expected.join(", ")))
-            }
-            Some(_) | None => Ok(()),
-        })
-    }
-}
-
-fn read(document: &Json) -> Result<Vec<Case>, DocumentError> {
-    let fields = Field::root(document).fields()?;
-    fields.only(&["cases"])?;
-    fields.need("cases", "write at least one case")?.items()?.iter().map(read_case).collect()
-}
-
-fn read_case(field: &Field<'_>) -> Result<Case, DocumentError> {
-    let fields = field.fields()?;
-    fields.only(&[
-        "name",
-        "workflow",
-        "step",
-        "policy",
-        "response",
-        "responseText",
-        "trace",
-        "context",
-        "state",
-        "unmet",
-    ])?;
-    let text = |name: &str| fields.get(name).map(|field| field.text().map(str::to_owned)).transpose();
-    let need = |name: &str, help: &str| fields.need(name, help)?.text().map(str::to_owned);
-    let response = match (text("response")?, text("responseText")?) {
-        (Some(path), None) => Response::File(path),
-        (None, Some(text)) => Response::Text(text),
-        (_, _) => return Err(fields.missing("response", "name its file, or write it as `responseText`, not both")),
+/// Whether the case passes, or how it differs.
+fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
+    let workflow = document::workflow(&folder.join(&case.workflow))?;
+    let policy = case.policy.as_ref().map(|path| document::workflow_policy(&folder.join(path))).transpose()?;
+    let response = match &case.response {
+        CaseResponse::Text(text) => text.clone().into_bytes(),
+        CaseResponse::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
     };
-    let words = [
-        ("accepted", "accepted"),
-        ("accepted_with_warnings", "accepted_with_warnings"),
-        ("retry", "retry"),
-        ("aborted", "aborted"),
-    ];
-    let names = |field: Field<'_>| field.items()?.iter().map(|item| item.text().map(str::to_owned)).collect();
-    Ok(Case {
-        name: need("name", "name the case")?,
-        workflow: need("workflow", "name the workflow's file")?,
-        step: need("step", "name the step")?,
-        policy: text("policy")?,
-        response,
-        trace: text("trace")?,
-        context: fields.get("context").map(|field| field.json.clone()),
-        state: fields.need("state", "write the expected state")?.choice(&words)?.to_owned(),
-        unmet: fields.get("unmet").map(names).transpose()?,
-    })
+    let limited = |path: &String| input::read_limited(&folder.join(path), MAX_TRACE_BYTES as u64);
+    let trace = case.trace.as_ref().map(limited).transpose()?;
+    let attempt = Attempt {
+        workflow: &workflow,
+        policy: policy.as_ref(),
+        step: &case.step,
+        sender: Sender::LOCAL,
+        run: None,
+        begun_by: None,
+        number: None,
+        response: &response,
+        trace: trace.as_deref(),
+        context: case.context.as_ref(),
+        receipts: None,
+        presented: &[],
+        trusted: &[],
+        stop: &AtomicBool::new(false),
+    };
+    let accepted = accept(&attempt, None, None)?;
+    let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
+    Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
 }
 
 fn write(out: &mut impl Write, format: Format, results: &[(&str, Result<(), String>)]) -> anyhow::Result<()> {

@@ -143,6 +143,7 @@ fn workflows_are_tested_in_every_format() {
     for format in ["human", "tap", "junit"] {
         transcript.run(&["workflow", "test", &failing, "--format", format]);
     }
+    transcript.run(&["workflow", "test", &place.file("empty.yaml", "cases: []\n")]);
     assert_snapshot!(transcript.text);
 }
 

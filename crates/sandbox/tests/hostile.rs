@@ -1,7 +1,13 @@
 //! Hostile programs: each one attacks, and declares in its header what the
 //! sandbox must answer. After each, nothing of it may be left.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "hostile/corpus.rs"]
 mod corpus;
@@ -134,7 +140,7 @@ impl Baits {
     fn lay(folder: &Path) -> Baits {
         std::fs::write(folder.join("secret"), SECRET).unwrap();
         // SAFETY: called before any other thread of the test reads the environment.
-        #[allow(unsafe_code)]
+        #[expect(unsafe_code, reason = "a variable of the environment is the bait")]
         unsafe {
             std::env::set_var("PROOFMARK_HOSTILE", SECRET);
         }

@@ -26,6 +26,7 @@ mod project;
 mod runtime;
 mod selftest;
 mod sys;
+mod toolchain;
 mod tree;
 mod watch;
 mod worker;

@@ -43,7 +43,7 @@ fn write(value: &Value, notation: &Notation, out: &mut String) {
         Value::Text(text) => text::quoted(text.chars().map(u32::from), notation, out),
         Value::Symbol(name) => {
             out.push_str(notation.symbol_prefix);
-            text::quoted(name.chars().map(u32::from), notation, out);
+            text::name(name, notation, out);
         }
         Value::Wide(bytes) => text::quoted(code_points(bytes).unwrap_or_default().into_iter(), notation, out),
         Value::Bytes(bytes) => out.push_str(&(notation.bytes)(bytes)),

@@ -97,7 +97,12 @@ impl Findings {
         for language in Language::ALL {
             let mut found = self.runtimes.iter().filter(|runtime| runtime.language == language).peekable();
             if found.peek().is_none() {
-                writeln!(out, "  {language:<11} {}: install {}", paint.bad("missing"), Runtime::debian_package(language))?;
+                writeln!(
+                    out,
+                    "  {language:<11} {}: install {}",
+                    paint.bad("missing"),
+                    Runtime::debian_package(language)
+                )?;
             }
             for runtime in found {
                 writeln!(

@@ -13,6 +13,16 @@ pub(super) fn quoted(points: impl Iterator<Item = u32> + Clone, notation: &Notat
     out.push(quote);
 }
 
+/// A name, in quotes where it is not a plain one.
+pub(super) fn name(name: &str, notation: &Notation, out: &mut String) {
+    let plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    match plain {
+        true => out.push_str(name),
+        false => quoted(name.chars().map(u32::from), notation, out),
+    }
+}
+
 /// Single quotes give way where double ones need no escape.
 fn quote_for(points: impl Iterator<Item = u32> + Clone, notation: &Notation) -> char {
     let has = |quote: char| points.clone().any(|point| point == u32::from(quote));

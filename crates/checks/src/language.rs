@@ -42,6 +42,7 @@ languages! {
     python: Python,
     javascript: JavaScript,
     bash: Bash,
+    ruby: Ruby,
 }
 
 /// What sets a language apart from the others.

@@ -22,6 +22,7 @@ toolchains! {
     python: Python,
     node: JavaScript,
     bash: Bash,
+    ruby: Ruby,
 }
 
 /// Every toolchain, in the order of the languages.

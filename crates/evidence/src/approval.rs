@@ -56,17 +56,27 @@ pub struct Approval {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// The document is not a decision receipt, or binds no action.
-    #[error("the document has no `{0}`; give the decision receipt of the action to approve")]
+    #[error("the document has no `{0}`")]
     NotADecision(&'static str),
-    /// The note is empty or too long.
-    #[error("the note has to have 1 to {MAX_NOTE_BYTES} bytes; say why you approve")]
+    #[error("the note is empty or longer than {MAX_NOTE_BYTES} bytes")]
     Note,
-    /// The role is empty.
-    #[error("the role is empty; say in which role you approve")]
+    #[error("the role is empty")]
     Role,
-    /// It would never count.
-    #[error("it would expire before it is given; give a later time")]
+    #[error("the approval would expire before it is given")]
     Expired,
+}
+
+impl ApprovalError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotADecision(_) => "give the decision receipt of the action to approve",
+            Self::Note => "say why you approve",
+            Self::Role => "say in which role you approve",
+            Self::Expired => "give a later time",
+        })
+    }
 }
 
 /// What a receipt says as an approval (`metadata.approval`).

@@ -35,12 +35,18 @@ pub enum Person {
     },
 }
 
-/// A text is not a person.
+/// A text does not name a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid reviewer; write a public key, or `reviewer:ID@KEY` for the caller with this id of the server with this key"
-)]
+#[error("invalid reviewer")]
 pub struct PersonError;
+
+impl PersonError {
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some("write a public key, or `reviewer:ID@KEY` for the caller with this id of the server with this key")
+    }
+}
 
 /// Who may speak in which role. A role that is not here can be claimed by any trusted signer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, Unknown, Value};
+use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, UnknownError, Value};
 use serde_json::Value as Json;
 
 mod left_out;
@@ -22,7 +22,7 @@ const LEAST_PASSED: usize = 1056;
 enum Answer {
     Value(Value),
     Refused(CompileError),
-    Unknown(Unknown),
+    Unknown(UnknownError),
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn languages_are_named_only_in_their_tables() {
                 continue;
             }
             let text = fs::read_to_string(&file).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap_or(&text);
+            let code = without_tests(&text);
             if let Some(line) = code.lines().position(names_a_language) {
                 panic!("{}:{} names a language: what it asks belongs in {LANGUAGE_TABLES:?}", file.display(), line + 1);
             }
@@ -352,10 +352,14 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of `src` with their text, without the crate's own tests folder.
+/// The files of `src` with their text, without test modules, which come last in a file.
 fn product_sources(package: &Package) -> Vec<(PathBuf, String)> {
     let files = rust_files(&folder_of(package).join("src"));
-    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+    files.into_iter().map(|file| (file.clone(), without_tests(&fs::read_to_string(file).unwrap()).to_owned())).collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
 /// The line without its comment.

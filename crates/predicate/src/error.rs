@@ -258,6 +258,19 @@ impl Why {
     }
 }
 
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("compute a value: {}", join(missing))]
+pub struct UnknownError {
+    /// The facts it would have needed.
+    pub missing: Vec<Missing>,
+}
+
+fn join(missing: &[Missing]) -> String {
+    let parts: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    parts.join(", ")
+}
+
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` {}", self.path, self.why)

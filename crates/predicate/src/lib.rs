@@ -44,9 +44,9 @@ mod value;
 
 pub use budget::{Budget, StoppedError};
 pub use decimal::{Decimal, NumberError};
-pub use error::{CompileError, Failure, Fault, Missing, Span, Why};
+pub use error::{CompileError, Failure, Fault, Missing, Span, UnknownError, Why};
 pub use path::Query;
-pub use predicate::{Evaluation, Predicate, Truth, Unknown};
+pub use predicate::{Evaluation, Predicate, Truth};
 pub use schema::{FieldType, Schema};
 pub use time::{Duration, TimeError, Timestamp};
 pub use value::{Key, Map, TypeName, Value};

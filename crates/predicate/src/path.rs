@@ -10,9 +10,8 @@ use std::sync::Arc;
 use serde_json_path::{JsonPath, PathElement};
 
 use crate::budget::{Budget, Steps};
-use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, Why, shorten};
+use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, UnknownError, Why, shorten};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
-use crate::predicate::Unknown;
 use crate::value::{Key, Value};
 
 /// A JSONPath query, RFC 9535, as `path` takes it: its size, its nesting and the walks it makes are bounded.
@@ -55,9 +54,9 @@ impl Query {
     /// The values it selects, in its order, at the cost of a request's budget.
     ///
     /// # Errors
-    /// [`Unknown`] with the places that must be there and are not, or the limit that was met.
-    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Unknown> {
-        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| Unknown { missing })
+    /// [`UnknownError`] with the places that must be there and are not, or the limit that was met.
+    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, UnknownError> {
+        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| UnknownError { missing })
     }
 
     /// The query as written.

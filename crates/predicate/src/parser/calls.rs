@@ -51,7 +51,7 @@ impl Parser {
             _ => {}
         }
         let Some(function) = Function::method(name) else {
-            return Err(unknown("method", name, nearest(name, method_names())).at(span));
+            return Err(unknown("method", name, nearest(name, method_names().chain(MacroKind::NAMES))).at(span));
         };
         self.expect("(")?;
         let mut arguments = vec![base];

@@ -59,14 +59,6 @@ pub fn parse_with_places(bytes: &[u8], format: Format) -> Result<(Json, Places),
     Ok((json, Places::new(starts)))
 }
 
-/// The line and column, from 1, of the field `path` of a document, as [`Places::find`] finds it; `None` when the document
-/// cannot be read.
-pub fn locate(bytes: &[u8], path: &str) -> Option<(u64, u64)> {
-    let read = parse_with_places(bytes, Format::Json).or_else(|_| parse_with_places(bytes, Format::Yaml));
-    let (json, places) = read.ok()?;
-    places.find(&json, path).map(|start| line_and_column(bytes, start))
-}
-
 fn check_size(bytes: &[u8]) -> Result<(), DocumentError> {
     if bytes.len() > MAX_DOCUMENT_BYTES {
         let message = format!("{} bytes exceed the limit of {MAX_DOCUMENT_BYTES}", bytes.len());

@@ -115,7 +115,7 @@ fn check_boundaries(document: &Document) -> Vec<Finding> {
     };
     let warnings = policy.warnings();
     let finding = |warning: &Warning| {
-        let message = format!("`{}`: {}", warning.at, warning.message);
+        let message = format!("`{}`: {}; {}", warning.at, warning.message, warning.help);
         let place = locate(&document.text, &warning.at);
         Finding { error: false, ..Finding::at(&document.label, &document.text, place, warning.code, message) }
     };

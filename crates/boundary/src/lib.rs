@@ -45,6 +45,7 @@ mod receipt;
 mod replay;
 mod request;
 mod rule_ref;
+pub mod taint;
 
 pub use admission::{Admission, admits};
 pub use cases::{Case, CaseResult, Cases};

@@ -13,6 +13,7 @@
 //! 5. [`State::apply`] moves the run of the step to its next state.
 //! 6. [`judgment::draft_parts`] makes the content of the receipt.
 
+pub mod cases;
 mod class;
 mod contract;
 mod delay;

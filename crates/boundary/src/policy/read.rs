@@ -258,7 +258,9 @@ fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
     let person = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()))
+        field.text()?.parse().map_err(|error: PersonError| {
+            field.error(Cause::InvalidValue, format!("{error}; {}", error.help().unwrap_or_default()))
+        })
     };
     items.into_iter().map(person).collect()
 }

@@ -108,12 +108,12 @@ fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
     };
     let quoted = quoted_source(&predicate);
     if !assumed && evaluates_to(input, input.request, condition, truth) {
-        return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
+        return Some(plain("fact", format!("`{quoted}` still holds."), predicate));
     }
     let words = match (assumed, next) {
-        (true, _) => format!("It is assumed that `{quoted}` can hold: no facts were found with which it does."),
-        (false, Some(next)) => format!("{} It holds that `{quoted}`.", next.message),
-        (false, None) => format!("It holds that `{quoted}`."),
+        (true, _) => format!("`{quoted}` holds, which is assumed to be possible: no facts were found that satisfy it."),
+        (false, Some(next)) => format!("{} Then `{quoted}` holds.", next.message),
+        (false, None) => format!("`{quoted}` holds."),
     };
     Some(Change { assumed, ..plain("fact", words, predicate) })
 }

@@ -1,8 +1,7 @@
 //! What would change a decision, proven on random policies: every set of entries is enough, whatever fulfils it.
 
-use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Disposition, Evidence, Policy, ReceiptFact, Request, admits, decide,
-};
+use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Disposition, Request, admits, decide};
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::ReceiptId;
 use proptest::prelude::*;
 
@@ -103,7 +102,7 @@ prop_compose! {
 }
 
 impl World {
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> ActionPolicy {
         policy(&self.policy)
     }
 

@@ -13,8 +13,6 @@ const ALLOWED: &[(&str, &str)] = &[
     ("checks/constraint/path", "to be cut"),
     ("checks/judge/answer", "to be cut"),
     ("cli/exit", "to be cut"),
-    ("evidence/approval", "to be cut"),
-    ("predicate/evaluate", "to be cut"),
     ("receipt/chain", "to be cut"),
     ("receipt/json/canonical", "to be cut"),
     ("server/door", "to be cut"),

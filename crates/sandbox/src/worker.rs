@@ -16,7 +16,7 @@ use proofmark_checks::{Case, CaseOutcome, End, Job, Limits, Outcome, Program};
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
 use crate::groups::Group;
-use crate::host::Inner;
+use crate::host::{Host, Inner};
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
 use crate::runtime::{Finder, Runtime};
@@ -47,8 +47,15 @@ pub struct Worker {
     _thread_bound: PhantomData<*const ()>,
 }
 
+impl Host {
+    /// A worker for the calling thread.
+    pub fn worker(&self) -> Worker {
+        Worker::new(Arc::clone(&self.inner), self.inner.next_slot())
+    }
+}
+
 impl Worker {
-    pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
+    fn new(host: Arc<Inner>, slot: u32) -> Worker {
         let cancelled = Arc::default();
         let backend = host.level.clone();
         let backend = backend.map(|(level, ground)| Backend {
@@ -142,7 +149,7 @@ impl Backend {
                 job.cases.iter().enumerate().map(run).collect()
             }
         };
-        let mut isolation = self.level.walls(self.ground.landlock > 0);
+        let mut isolation = self.level.mechanisms(self.ground.landlock > 0);
         if let Some(group) = &self.group {
             group.end();
             isolation.push("control-group".to_owned());
@@ -292,7 +299,7 @@ impl Backend {
         drop((job_out, result_in));
         let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
         let mut input = Input::new(job_in, job.to_vec())?;
-        let bounds = Bounds { kept: false, ..self.bounds(limits, deadline) };
+        let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
         let why = watch(&leaf.pidfd, &mut input, &mut outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
@@ -351,7 +358,7 @@ impl Backend {
             memory_bytes,
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
-            kept: true,
+            watches_init: true,
             cancelled,
         }
     }

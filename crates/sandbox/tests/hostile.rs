@@ -1,12 +1,20 @@
 //! Hostile programs: each one attacks, and declares in its header what the
 //! sandbox must answer. After each, nothing of it may be left.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "hostile/corpus.rs"]
 mod corpus;
 #[path = "support/leftovers.rs"]
 mod leftovers;
+#[path = "support/levels.rs"]
+mod levels;
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
@@ -45,9 +53,7 @@ fn level_c_holds_every_hostile_program_and_nothing_of_it_is_left() {
 
 fn hold(level: Level) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let lacking = Host::survey().into_iter().find(|(surveyed, _)| *surveyed == level).and_then(|(_, lacking)| lacking);
-    if let Some(why) = lacking {
-        println!("skipped: level {level} is not to be had here: {why}");
+    if !levels::has(level) {
         return;
     }
     leftovers::adopt_orphans();
@@ -138,7 +144,7 @@ impl Baits {
     fn lay(folder: &Path) -> Baits {
         std::fs::write(folder.join("secret"), SECRET).unwrap();
         // SAFETY: called before any other thread of the test reads the environment.
-        #[allow(unsafe_code)]
+        #[expect(unsafe_code, reason = "a variable of the environment is the bait")]
         unsafe {
             std::env::set_var("PROOFMARK_HOSTILE", SECRET);
         }

@@ -7,9 +7,9 @@ use proofmark_checks::{End, Job, PROJECT_FOLDER, Project};
 
 use super::{Backend, CANCELLED, STDERR_KEPT, STUCK};
 use crate::cell::Body;
-use crate::child::Overseen;
 use crate::init::REPORT_MARK;
 use crate::runtime::Runtime;
+use crate::stage::Overseen;
 use crate::sys::{self, Exit};
 use crate::tree::c_string;
 use crate::watch::{Input, Output, Why, finish, watch};

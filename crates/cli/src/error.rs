@@ -106,14 +106,14 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
     )
 }
 
-/// The help of an error type that has no `help` of its own; a method of the type itself comes first.
+/// The help of a type that has no `help` of its own; a method of the type itself comes first.
 pub(crate) trait NoHelp {
     fn help(&self) -> Option<String> {
         None
     }
 }
 
-impl<E: Error> NoHelp for E {}
+impl<T> NoHelp for T {}
 
 fn printable_lines(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::{Outcome, State};
+use proofmark_verifier::contract::{RuleOutcome, State};
 use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Acceptance, Attempt, Sender, accept};
 
@@ -141,8 +141,8 @@ fn print(out: &mut impl Write, step: &str, accepted: &Acceptance) -> io::Result<
     }
     for rule in &accepted.judgment.rules {
         let outcome = match rule.outcome {
-            Outcome::Met => paint.good(rule.outcome.as_str()),
-            Outcome::Unmet | Outcome::Unknown => paint.bad(rule.outcome.as_str()),
+            RuleOutcome::Met => paint.good(rule.outcome.as_str()),
+            RuleOutcome::Unmet | RuleOutcome::Unknown => paint.bad(rule.outcome.as_str()),
         };
         writeln!(out, "  {outcome} {} ({}): {}", printable(&rule.id), rule.status.as_str(), printable(&rule.message))?;
     }

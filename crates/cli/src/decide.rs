@@ -122,7 +122,7 @@ impl Decide {
     }
 }
 
-fn decision_text(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> String {
+fn decision_text(policy: &proofmark_verifier::boundary::ActionPolicy, decided: &Decided) -> String {
     let paint = Paint::for_stdout();
     let outcome = decided.decision.outcome().to_string();
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };

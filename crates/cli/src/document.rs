@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Context;
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
-use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, ActionPolicyError};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
@@ -51,10 +51,10 @@ impl Document {
     }
 
     /// The finding that `error` is about this action policy.
-    pub(crate) fn policy_finding(&self, error: &PolicyError) -> Finding {
+    pub(crate) fn policy_finding(&self, error: &ActionPolicyError) -> Finding {
         match error {
-            PolicyError::Document(error) => self.finding(error),
-            PolicyError::Predicate { at, .. } => {
+            ActionPolicyError::Document(error) => self.finding(error),
+            ActionPolicyError::Predicate { at, .. } => {
                 let place = locate(&self.text, at);
                 let finding = Finding::at(&self.label, &self.text, place, error.code(), error.to_string());
                 Finding { help: error.help().map(|help| help.to_string()), ..finding }
@@ -103,17 +103,17 @@ pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
 }
 
 /// Reads a workflow policy.
-pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<Policy> {
-    read_as(path, "workflow policy", Policy::read)
+pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
+    read_as(path, "workflow policy", WorkflowPolicy::read)
 }
 
 /// Reads an action policy.
-pub(crate) fn action_policy(path: &Path) -> anyhow::Result<Boundaries> {
+pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
     let document = match Document::read(path)? {
         Ok(document) => document,
         Err(finding) => return Err(failure("action policy", &finding)),
     };
-    Boundaries::read(&document.json).map_err(|error| failure("action policy", &document.policy_finding(&error)))
+    ActionPolicy::read(&document.json).map_err(|error| failure("action policy", &document.policy_finding(&error)))
 }
 
 /// Reads a document of a kind whose errors name no place in it.

@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
+use proofmark_interop::x402::HeaderError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, Json, ReceiptError, SignError, object};
 use proofmark_server::{KeysError, ServeError, StdioError};
-use proofmark_verifier::boundary::{ParseDecisionError, PolicyError};
-use proofmark_verifier::x402::HeaderError;
+use proofmark_verifier::boundary::{ActionPolicyError, ParseDecisionError};
 use proofmark_verifier::{
     AcceptError, DecideError, KeyringError, ProjectError, ReviewError, RunError, SealError, StoreError, TrustError,
 };
@@ -83,6 +83,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
     }
     help_of_types!(
         AcceptError,
+        ActionPolicyError,
         ChainError,
         CommandError,
         DecideError,
@@ -92,7 +93,6 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         KeyringError,
         KeysError,
         ParseDecisionError,
-        PolicyError,
         ProjectError,
         ReceiptError,
         ReviewError,

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{Policy as ActionPolicy, Warning};
-use proofmark_verifier::contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Policy as WorkflowPolicy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, Warning};
+use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
@@ -128,13 +128,13 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        Linted::Workflow => locate(&document.text, &finding.path),
-        Linted::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
+        DocumentKind::Workflow => locate(&document.text, &finding.path),
+        DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
             locate(&document.text, &finding.path)
         }
-        Linted::Policy => None,
+        DocumentKind::Policy => None,
     };
     let message = format!("`{}`: {}", finding.path, finding.message);
     let found = Finding::at(&document.label, &document.text, place, finding.code, message);
-    Finding { error: finding.severity == Severity::Error, help: Some(finding.mend.clone()), ..found }
+    Finding { error: finding.severity == Severity::Error, help: Some(finding.help.clone()), ..found }
 }

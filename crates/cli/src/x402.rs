@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use proofmark_interop::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 use proofmark_receipt::{Profile, verify};
-use proofmark_verifier::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 
 use crate::config::Config;
 use crate::error::with_help;

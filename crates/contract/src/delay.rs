@@ -1,4 +1,4 @@
-//! How long an attempt is put off: a function of the attempt and a seed, so that it can be replayed.
+//! The delay before an attempt: a function of the attempt and a seed, so that it can be computed again.
 
 use proofmark_receipt::Sha256Digest;
 
@@ -25,11 +25,11 @@ pub fn seed(run: &str, step: &str) -> u64 {
     first_bytes(&Sha256Digest::of(named.as_bytes()))
 }
 
-/// The longest delay there can be, in milliseconds.
+/// The longest delay that can occur, in milliseconds.
 pub(crate) fn longest_delay_ms(on_failure: &OnFailure) -> u64 {
     match on_failure.max_attempts {
         0 | 1 => 0,
-        // The last attempt is followed by no delay, and delays never shrink.
+        // No delay follows the last attempt, and delays never shrink.
         attempts => base_ms(on_failure, attempts - 1),
     }
 }
@@ -53,7 +53,7 @@ fn draw(most: u64, attempt: u32, seed: u64) -> u64 {
     drawn_from.extend_from_slice(&seed.to_be_bytes());
     drawn_from.extend_from_slice(&attempt.to_be_bytes());
     let fraction = u128::from(first_bytes(&Sha256Digest::of(&drawn_from)));
-    // The product is below most + 1 times 2^64, so what is left of it is at most `most`.
+    // The fraction is below 2^64, so the product is below (most + 1) · 2^64 and its upper half is at most `most`.
     u64::try_from((fraction * (u128::from(most) + 1)) >> 64).unwrap_or(most)
 }
 

@@ -1,95 +1,22 @@
-//! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
+//! The conditions of a `resume_contract`, and the facts they see.
 
 use proofmark_evidence::{Binds, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
 use proofmark_predicate::{Budget, Predicate, Truth, Value};
-use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_receipt::Sha256Digest;
 
-use super::condition::bound;
-use super::{Change, MAX_CHANGES};
-use crate::disposition::Disposition;
-use crate::judge::{MAX_DECISION_STEPS, World};
 use crate::moment::Moment;
-use crate::policy::Policy;
-use crate::receipt::DecisionReceipt;
+use crate::policy::ActionPolicy;
 use crate::request::Request;
 
-/// Approvals, each with why it does not count.
-type Judged<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
+/// Approvals, each with the reason why it does not count.
+type JudgedApprovals<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
 
-/// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// The conditions hold.
-    Admitted,
-    /// Some do not.
-    ConditionsUnmet(Vec<String>),
-    /// There is nothing to wait for, for this reason.
-    Refused {
-        /// A short stable name.
-        code: &'static str,
-        /// Why, for people.
-        message: &'static str,
-    },
-}
-
-/// Whether a retry that resumes from `resumed` may be asked for. Its signature is the caller's to check.
-#[must_use]
-pub fn admits(
-    resumed: &DecisionReceipt,
-    policy: &Policy,
-    request: &Request,
-    evidence: &Evidence,
-    moment: &Moment,
-) -> Admission {
-    let refused = |code, message| Admission::Refused { code, message };
-    match resumed.disposition() {
-        Disposition::Allow | Disposition::AllowWithWarning => {
-            return refused("not_blocked", "the receipt allowed its action; there is nothing to resume");
-        }
-        Disposition::TerminalBlock => return refused("terminal", "the receipt ended its path; start another one"),
-        Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
-    }
-    if resumed.text("action_class") != request.action_class() {
-        return refused("other_action", "the request is for an action of another class than the receipt");
-    }
-    let Some(conditions) = conditions(resumed) else {
-        return refused("unreadable_conditions", "the receipt's `resume_contract.conditions` cannot be read");
-    };
-    let policy_hash = resumed.member("binding", "policy_hash").and_then(Json::as_str);
-    if conditions.is_empty() {
-        // What no fact can change, another policy can.
-        return match policy_hash == Some(policy.hash().to_string().as_str()) {
-            true => refused("nothing_would_change", "nothing but another policy would change the decision"),
-            false => Admission::Admitted,
-        };
-    }
-    let facts = facts(policy, request, evidence, moment);
-    let budget = Budget::new(MAX_DECISION_STEPS);
-    let unmet = conditions.into_iter().filter(|condition| !holds(condition, &facts, &budget));
-    let unmet: Vec<_> = unmet.map(str::to_owned).collect();
-    if unmet.is_empty() { Admission::Admitted } else { Admission::ConditionsUnmet(unmet) }
-}
-
-fn conditions(resumed: &DecisionReceipt) -> Option<Vec<&str>> {
-    let conditions = resumed.member("resume_contract", "conditions")?.as_array()?;
-    if conditions.len() > MAX_CHANGES {
-        return None;
-    }
-    conditions.iter().map(|condition| condition.as_object()?.get("predicate")?.as_str()).collect()
-}
-
-fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
+pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
     Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
 }
 
-/// Whether all changes hold for a request and the documents presented with it.
-pub(super) fn all_hold(changes: &[Change], world: &World<'_>) -> bool {
-    let facts = facts(world.policy, world.request, world.evidence, world.moment);
-    changes.iter().all(|change| holds(&change.predicate, &facts, world.budget))
-}
-
 /// The facts of the request, and the documents presented with it.
-fn facts(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
+pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
     let subject = request.subject();
     let judged =
         Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)));
@@ -134,7 +61,7 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
 }
 
 /// The approvals that were presented, each with whether it counts when so much binds it.
-fn approvals(judged: &[(Binds, Judged<'_>)]) -> Vec<Value> {
+fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
     let Some((_, first)) = judged.first() else { return Vec::new() };
     let value = |at: usize, fact: &ReceiptFact| {
         let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
@@ -160,4 +87,15 @@ fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>
         }
     }
     spoken.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()
+}
+
+/// What the facts about approvals are called that count when so much binds them.
+pub(crate) fn bound(name: &str, binds: Binds) -> String {
+    let of = match (binds.environment, binds.agent) {
+        (true, true) => "",
+        (true, false) => "_in_environment",
+        (false, true) => "_for_agent",
+        (false, false) => "_of_action",
+    };
+    format!("{name}{of}")
 }

@@ -1,39 +1,54 @@
-//! Builds the world in which the changes have been made.
+//! Builds the input in which the changes have been made.
 
-use proofmark_evidence::approval::HUMAN_TIER;
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, ApprovalFact, CallStatus, Condition, Evidence, Person, ReceiptFact, ReceiptKind,
-    SignerDemand, TextExpression,
+    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, TextExpression,
 };
 use proofmark_predicate::{Predicate, Truth};
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
-use super::search::Way;
 use super::solve::solve;
-use crate::cases::signs;
-use crate::evidence::FoundCall;
-use crate::judge::{Assumption, Kind, RuleRef, World};
-use crate::policy::{Demand, Policy, ReceiptRule, ToolCallDemand};
+use crate::assumption::Assumption;
+use crate::evidence::CallMatch;
+use crate::input::Input;
+use crate::policy::{ActionPolicy, Demand, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
+use crate::rule_ref::{RuleKind, RuleRef};
 
 /// How often the predicates are gone through to find facts for all of them.
 const MAX_PASSES: usize = 3;
-/// How long a supposed approval counts, in milliseconds.
+/// How long a hypothesis approval counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// Steps that copying and reading one value of the facts counts as.
 pub(super) const STEPS_PER_VALUE: u64 = 4;
+
+/// How a search goes about it.
+#[derive(Clone, Copy)]
+pub(super) struct Strategy {
+    pub(super) applies: bool,
+    /// Which of the facts that answer a predicate are tried first.
+    pub(super) variant: usize,
+    /// Whether a predicate is assumed to hold where no facts are found for it.
+    pub(super) assumes: bool,
+}
 
 /// One change to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     /// The rule's predicate is answered so, by facts or else by assumption.
-    Fact { source: RuleRef, truth: bool, assumed: bool },
-    /// The receipt the rule asks for is presented.
-    Receipt { source: RuleRef },
-    /// The approvals the rule asks for are presented.
-    Approval { source: RuleRef },
-    /// The call the rule asks for is made.
-    Call { source: RuleRef },
+    Fact {
+        source: RuleRef,
+        truth: bool,
+        assumed: bool,
+    },
+    Receipt {
+        source: RuleRef,
+    },
+    Approval {
+        source: RuleRef,
+    },
+    Call {
+        source: RuleRef,
+    },
 }
 
 impl Op {
@@ -63,76 +78,76 @@ impl Op {
     }
 }
 
-/// The world in which the changes have been made.
-pub(super) struct Supposed<'p> {
+/// The input in which the changes have been made.
+pub(super) struct Hypothesis<'p> {
     pub(super) request: Request,
     pub(super) evidence: Evidence,
     pub(super) assumed: Vec<Assumption<'p>>,
 }
 
-impl Supposed<'_> {
+impl Hypothesis<'_> {
     /// The same, if no predicate's answer is assumed.
-    pub(super) fn by_facts(self) -> Option<Supposed<'static>> {
+    pub(super) fn by_facts(self) -> Option<Hypothesis<'static>> {
         let Self { request, evidence, assumed } = self;
-        assumed.is_empty().then_some(Supposed { request, evidence, assumed: Vec::new() })
+        assumed.is_empty().then_some(Hypothesis { request, evidence, assumed: Vec::new() })
     }
 
-    pub(super) fn world<'a>(&'a self, world: &World<'a>) -> World<'a> {
-        World { request: &self.request, evidence: &self.evidence, assumed: &self.assumed, ..*world }
+    pub(super) fn input<'a>(&'a self, input: &Input<'a>) -> Input<'a> {
+        Input { request: &self.request, evidence: &self.evidence, assumed: &self.assumed, ..*input }
     }
 }
 
 /// Makes the changes: facts first, since receipts and approvals are of the action they come to. Nothing where one cannot
 /// be made, or the budget is used up.
-pub(super) fn apply<'p>(world: &World<'p>, ops: &mut [Op], way: Way) -> Option<Supposed<'p>> {
-    let request = with_facts(world, ops, way)?;
+pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -> Option<Hypothesis<'p>> {
+    let request = with_facts(input, ops, strategy)?;
     let mut assumed = Vec::new();
     for op in ops.iter() {
         if let Op::Fact { source, truth, assumed: true } = op {
-            assumed.push(Assumption::new(condition_of(world.policy, *source)?.predicate()?.tree(), *truth));
+            assumed.push(Assumption::new(condition_of(input.policy, *source)?.predicate()?.tree(), *truth));
         }
     }
-    let mut documents = world.evidence.documents().to_vec();
+    let mut documents = input.evidence.documents().to_vec();
     for op in ops.iter() {
         match op {
             Op::Receipt { source } => {
-                let receipt = receipt(world, &request, demand(world.policy, *source, receipt_demand)?, &documents)?;
+                let receipt = receipt(input, &request, demand(input.policy, *source, receipt_demand)?, &documents)?;
                 documents.push(receipt);
             }
             Op::Approval { source } => {
-                approve(world, &request, approval_demand(world.policy, *source)?, &mut documents)?
+                approve(input, &request, approval_demand(input.policy, *source)?, &mut documents)?
             }
             Op::Fact { .. } | Op::Call { .. } => {}
         }
     }
-    Some(Supposed { request, evidence: Evidence::new(documents), assumed })
+    Some(Hypothesis { request, evidence: Evidence::new(documents), assumed })
 }
 
 /// The request with the facts and calls of the ops. One predicate may undo what another one needed, so they are gone
-/// through again, each time in another way.
-fn with_facts(world: &World<'_>, ops: &mut [Op], way: Way) -> Option<Request> {
-    let mut request = world.request.clone();
+/// through again, each time in another strategy.
+fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> Option<Request> {
+    let mut request = input.request.clone();
     for pass in 0..MAX_PASSES {
         for op in ops.iter_mut() {
             match op {
                 Op::Fact { source, truth, assumed: assumed @ false } => {
-                    let predicate = condition_of(world.policy, *source)?.predicate()?;
-                    if !by_facts(world, &mut request, predicate, *truth, way.variant + pass)? {
-                        way.assumes.then_some(())?;
+                    let predicate = condition_of(input.policy, *source)?.predicate()?;
+                    if !by_facts(input, &mut request, predicate, *truth, strategy.variant + pass)? {
+                        strategy.assumes.then_some(())?;
                         *assumed = true;
                     }
                 }
-                Op::Call { source } => call(&mut request, demand(world.policy, *source, tool_call)?)?,
+                Op::Call { source } => call(&mut request, demand(input.policy, *source, tool_call)?)?,
                 Op::Fact { assumed: true, .. } | Op::Receipt { .. } | Op::Approval { .. } => {}
             }
         }
-        if ops.iter().all(|op| is_made(world, &request, op)) {
+        if ops.iter().all(|op| is_made(input, &request, op)) {
             return Some(request);
         }
     }
-    way.assumes.then_some(())?;
+    strategy.assumes.then_some(())?;
     for op in ops.iter_mut() {
-        if !is_made(world, &request, op) {
+        if !is_made(input, &request, op) {
             op.assume()?;
         }
     }
@@ -140,47 +155,47 @@ fn with_facts(world: &World<'_>, ops: &mut [Op], way: Way) -> Option<Request> {
 }
 
 /// Whether an op about facts is answered as it wants.
-fn is_made(world: &World<'_>, request: &Request, op: &Op) -> bool {
+fn is_made(input: &Input<'_>, request: &Request, op: &Op) -> bool {
     match op {
         Op::Fact { source, truth, assumed: false } => {
-            condition_of(world.policy, *source).is_some_and(|condition| comes_to(world, request, condition, *truth))
+            condition_of(input.policy, *source).is_some_and(|condition| evaluates_to(input, request, condition, *truth))
         }
-        Op::Call { source } => demand(world.policy, *source, tool_call)
-            .is_some_and(|demand| matches!(crate::evidence::call(demand, request), FoundCall::Met(_))),
+        Op::Call { source } => demand(input.policy, *source, tool_call)
+            .is_some_and(|demand| matches!(crate::evidence::call(demand, request), CallMatch::Met(_))),
         Op::Fact { assumed: true, .. } | Op::Receipt { .. } | Op::Approval { .. } => true,
     }
 }
 
 /// Whether a condition comes to this.
-pub(super) fn comes_to(world: &World<'_>, request: &Request, condition: &Condition, truth: bool) -> bool {
-    condition.predicate().is_some_and(|predicate| holds(world, request, predicate, truth))
+pub(super) fn evaluates_to(input: &Input<'_>, request: &Request, condition: &Condition, truth: bool) -> bool {
+    condition.predicate().is_some_and(|predicate| holds(input, request, predicate, truth))
 }
 
-fn holds(world: &World<'_>, request: &Request, predicate: &Predicate, truth: bool) -> bool {
+fn holds(input: &Input<'_>, request: &Request, predicate: &Predicate, truth: bool) -> bool {
     let wanted = if truth { Truth::True } else { Truth::False };
-    predicate.truth_within(&request.value_at(world.moment.now.as_str()), world.budget) == wanted
+    predicate.truth_within(&request.value_at(input.moment.now.as_str()), input.budget) == wanted
 }
 
 /// Changes facts so that the predicate is answered so, and asks it; nothing once the budget is used up.
 fn by_facts(
-    world: &World<'_>,
+    input: &Input<'_>,
     request: &mut Request,
     predicate: &Predicate,
     truth: bool,
     variant: usize,
 ) -> Option<bool> {
-    if holds(world, request, predicate, truth) {
+    if holds(input, request, predicate, truth) {
         return Some(true);
     }
     let mut changed = request.facts().clone();
     // One part of a predicate may undo what another one needed, so it is gone through again.
     for _ in 0..MAX_PASSES {
-        world.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
+        input.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
         if solve(predicate.tree(), truth, &mut changed, variant).is_none() {
             return Some(false);
         }
         let Ok(tried) = Request::from_facts(changed.clone()) else { return Some(false) };
-        if holds(world, &tried, predicate, truth) {
+        if holds(input, &tried, predicate, truth) {
             *request = tried;
             return Some(true);
         }
@@ -204,7 +219,7 @@ fn size(json: &Json) -> u64 {
 
 /// Adds the call the rule asks for at the end of the run, where there is none yet.
 fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
-    if let FoundCall::Met(_) = crate::evidence::call(demand, request) {
+    if let CallMatch::Met(_) = crate::evidence::call(demand, request) {
         return Some(());
     }
     let mut facts = request.facts().clone();
@@ -228,10 +243,10 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     Some(())
 }
 
-fn receipt(world: &World<'_>, request: &Request, rule: &ReceiptRule, documents: &[ReceiptFact]) -> Option<ReceiptFact> {
-    let now = &world.moment.now;
+fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: &[ReceiptFact]) -> Option<ReceiptFact> {
+    let now = &input.moment.now;
     let facts = request.value_at(now.as_str());
-    let digest = |expression: &TextExpression| expression.text(&facts, world.budget).ok()?.parse().ok();
+    let digest = |expression: &TextExpression| expression.text(&facts, input.budget).ok()?.parse().ok();
     let specification = match &rule.specification {
         Some(expression) => digest(expression)?,
         None => Sha256Digest::of(b""),
@@ -253,42 +268,36 @@ fn receipt(world: &World<'_>, request: &Request, rule: &ReceiptRule, documents: 
         },
         specification,
         signer,
-        ..supposed(documents.len(), now)
+        ..ReceiptFact::blank(&name(documents.len()), now)
     })
 }
 
 /// Adds as many approvals as are missing, each by another reviewer, of those who may speak beside who has spoken.
 fn approve(
-    world: &World<'_>,
+    input: &Input<'_>,
     request: &Request,
     demand: &ApprovalDemand,
     documents: &mut Vec<ReceiptFact>,
 ) -> Option<()> {
-    let (now, subject) = (&world.moment.now, request.subject());
+    let (now, subject) = (&input.moment.now, request.subject());
     let counted = |documents: &[ReceiptFact]| {
         let evidence = Evidence::new(documents.to_vec());
-        demand.approvals(&world.policy.roles, &subject, &evidence, now).counted.len()
+        demand.approvals(&input.policy.roles, &subject, &evidence, now).counted.len()
     };
     let mut there = counted(documents);
-    for person in reviewers(world.policy, demand) {
+    for person in reviewers(input.policy, demand) {
         if there >= demand.count {
             break;
         }
-        world.budget.charge(documents.len() as u64 * STEPS_PER_VALUE).ok()?;
-        let (signer, reviewer) = signs(&person);
-        documents.push(ReceiptFact {
-            kind: Some(ReceiptKind::Approval),
-            tier: HUMAN_TIER,
-            output: subject.action,
-            signer: Some(signer),
-            approval: Some(ApprovalFact {
-                role: demand.role.clone(),
-                subject: subject.clone(),
-                reviewer: Some(reviewer),
-                expires_at: Timestamp::from_unix_millis(now.unix_millis().saturating_add(APPROVED_FOR_MILLIS)),
-            }),
-            ..supposed(documents.len(), now)
-        });
+        input.budget.charge(documents.len() as u64 * STEPS_PER_VALUE).ok()?;
+        let expires = now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
+        documents.push(ReceiptFact::blank_approval(
+            &name(documents.len()),
+            (&person, &demand.role),
+            &subject,
+            now,
+            Timestamp::from_unix_millis(expires),
+        ));
         match counted(documents) {
             more if more > there => there = more,
             _ => drop(documents.pop()),
@@ -298,7 +307,7 @@ fn approve(
 }
 
 /// Who may speak in the role: the pinned people, else as many as it takes.
-fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
+fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
     match policy.roles.members(&demand.role) {
         Some(members) if demand.distinct => Box::new(members.iter().cloned()),
         Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
@@ -306,33 +315,38 @@ fn reviewers<'a>(policy: &'a Policy, demand: &ApprovalDemand) -> Box<dyn Iterato
     }
 }
 
-/// A document that would count, but for what it is of.
-fn supposed(number: usize, now: &Timestamp) -> ReceiptFact {
-    ReceiptFact::blank(&format!("supposed-{number}"), now)
+/// The id of an assumed document.
+fn name(number: usize) -> String {
+    format!("supposed-{number}")
 }
 
 /// The condition of the rule, where it has one.
-pub(super) fn condition_of(policy: &Policy, source: RuleRef) -> Option<&Condition> {
+pub(super) fn condition_of(policy: &ActionPolicy, source: RuleRef) -> Option<&Condition> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
-        Kind::When => boundary.when.as_ref(),
-        Kind::Deny => boundary.deny.get(source.index).map(|rule| &rule.when),
-        Kind::Require => match &boundary.require.get(source.index)?.demand {
+        RuleKind::When => boundary.when.as_ref(),
+        RuleKind::Deny => boundary.deny.get(source.index).map(|rule| &rule.when),
+        RuleKind::Require => match &boundary.require.get(source.index)?.demand {
             Demand::Fact(condition) => Some(condition),
             Demand::Receipt(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
-        Kind::Review | Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => None,
+        RuleKind::Review
+        | RuleKind::Class
+        | RuleKind::Match
+        | RuleKind::Warn
+        | RuleKind::Unmatched
+        | RuleKind::Repeat => None,
     }
 }
 
 /// The demand of a requirement, of the wanted kind.
 pub(super) fn demand<'a, T>(
-    policy: &'a Policy,
+    policy: &'a ActionPolicy,
     source: RuleRef,
     kind: impl Fn(&'a Demand) -> Option<&'a T>,
 ) -> Option<&'a T> {
     match source.kind {
-        Kind::Require => kind(&policy.boundaries.get(source.boundary)?.require.get(source.index)?.demand),
+        RuleKind::Require => kind(&policy.boundaries.get(source.boundary)?.require.get(source.index)?.demand),
         _ => None,
     }
 }
@@ -346,8 +360,8 @@ pub(super) fn tool_call(demand: &Demand) -> Option<&ToolCallDemand> {
 }
 
 /// The approvals a requirement asks for, or a denial is lifted by.
-pub(super) fn approval_demand(policy: &Policy, source: RuleRef) -> Option<&ApprovalDemand> {
-    if source.kind == Kind::Deny {
+pub(super) fn approval_demand(policy: &ActionPolicy, source: RuleRef) -> Option<&ApprovalDemand> {
+    if source.kind == RuleKind::Deny {
         return policy.boundaries.get(source.boundary)?.deny.get(source.index)?.unless.as_ref();
     }
     demand(policy, source, |demand| if let Demand::Approval(demand) = demand { Some(demand) } else { None })

@@ -1,6 +1,11 @@
-//! A job nobody waits for any more ends, with everything it started.
+//! A cancelled job ends, with everything it started.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;

@@ -2,7 +2,14 @@
 //! the submission does about it; and nothing of the supervisor's memory is in its
 //! cell.
 
-#![allow(missing_docs, unreachable_pub, unsafe_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;

@@ -89,7 +89,7 @@ fn a_project_of_node_passes_until_a_bug_is_planted() {
     let done = verify();
     let receipt = parsed(&done);
     assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
-    assert_eq!(names(&receipt, Status::Fail), ["what is no letter is left out at the ends"]);
+    assert_eq!(names(&receipt, Status::Fail), ["characters other than letters are trimmed at the ends"]);
 }
 
 /// The folder of a Python that has pytest, as `cargo xtask test` provides it.

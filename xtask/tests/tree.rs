@@ -17,13 +17,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
+    ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
-    ("server", &["verifier", "receipt"]),
-    ("cli", &["verifier", "server", "receipt"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "interop", "sandbox", "store"]),
+    ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
+    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
-    ("xtask-bench", &["verifier", "receipt"]),
+    ("xtask-bench", &["verifier", "boundary", "receipt"]),
 ];
 
 /// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
@@ -34,7 +35,7 @@ const REEXPORTS: &[(&str, &str)] = &[
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
-const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
+const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
@@ -58,6 +59,13 @@ const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 
 /// What `public_functions_and_types_are_documented` looks for.
 const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
+/// Where languages are told apart: a table, and the folder with a file for each language.
+const LANGUAGE_TABLES: [&str; 4] = [
+    "crates/checks/src/language.rs",
+    "crates/checks/src/language",
+    "crates/sandbox/src/toolchain.rs",
+    "crates/sandbox/src/toolchain",
+];
 
 const LONGEST_FILE: usize = 600;
 
@@ -195,6 +203,29 @@ fn no_source_file_is_too_long() {
 }
 
 #[test]
+fn languages_are_named_only_in_their_tables() {
+    for package in crates().iter().filter(|package| !crate_name(package).starts_with("xtask")) {
+        for file in rust_files(&folder_of(package).join("src")) {
+            if LANGUAGE_TABLES.iter().any(|table| file.starts_with(root().join(table))) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let code = without_tests(&text);
+            if let Some(line) = code.lines().position(names_a_language) {
+                panic!("{}:{} names a language: what it asks belongs in {LANGUAGE_TABLES:?}", file.display(), line + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_files_of_languages_are_formatted() {
+    let files = LANGUAGE_TABLES[1..].iter().step_by(2).flat_map(|folder| rust_files(&root().join(folder)));
+    let done = Command::new("rustfmt").args(["--check", "--edition", "2024"]).args(files).status().unwrap();
+    assert!(done.success(), "`cargo fmt` does not see what a macro declares: format these files with `rustfmt`");
+}
+
+#[test]
 fn no_module_is_a_mod_rs() {
     for package in crates() {
         for file in rust_files(&folder_of(&package).join("src")) {
@@ -236,19 +267,20 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
-fn receipt_builds_for_wasm32() {
+fn receipt_and_interop_build_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
-        return proofmark_testing::skip("wasm32", &format!("`rustup target add {TARGET}` builds `receipt` for it"));
+        let help = format!("`rustup target add {TARGET}` builds `receipt` and `interop` for it");
+        return proofmark_testing::skip("wasm32", &help);
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
+        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
-    assert!(built.success(), "`receipt` does not build for {TARGET}");
+    assert!(built.success(), "`receipt` or `interop` does not build for {TARGET}");
 }
 
 fn metadata() -> Metadata {
@@ -320,10 +352,14 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of `src` with their text, without the crate's own tests folder.
+/// The files of `src` with their text, without test modules, which come last in a file.
 fn product_sources(package: &Package) -> Vec<(PathBuf, String)> {
     let files = rust_files(&folder_of(package).join("src"));
-    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+    files.into_iter().map(|file| (file.clone(), without_tests(&fs::read_to_string(file).unwrap()).to_owned())).collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
 /// The line without its comment.
@@ -376,6 +412,15 @@ fn mentions_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or(line);
     code.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .any(|word| word == "unsafe" || word == "unsafe_code")
+}
+
+/// Whether a line names a variant of `Language`; its constants are in capitals.
+fn names_a_language(line: &str) -> bool {
+    let mut paths = line.split("Language::").skip(1);
+    paths.any(|path| {
+        let mut letters = path.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase)
+    })
 }
 
 /// The lines of one section of a manifest, comments and empty ones left out.

@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("checks/command", "to be cut"),
     ("checks/constraint/path", "to be cut"),
     ("checks/judge/answer", "to be cut"),
-    ("cli/exit", "to be cut"),
+    ("cli/error", "to be cut"),
     ("receipt/chain", "to be cut"),
     ("receipt/json/canonical", "to be cut"),
     ("server/door", "to be cut"),

@@ -6,8 +6,8 @@ mod read;
 mod routing;
 
 use proofmark_receipt::{
-    ChainTip, Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification, sign_document,
-    verify_document,
+    ChainTip, Json, Link, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification,
+    sign_document, verify_document,
 };
 
 pub(crate) use evidence::documents;
@@ -33,15 +33,16 @@ impl DecisionReceipt {
     /// The receipt of a decision, not signed, appended to the chain that ends in `tip`; `None` starts one.
     #[must_use]
     pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
-        let mut receipt = Self::unchained(decision, request, id);
-        if let Some(Json::Object(metadata)) = receipt.document.get_mut("metadata") {
-            metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
-            if let Some(tip) = tip {
-                metadata.insert("previous_receipt", tip.receipt_id.to_string());
-                metadata.insert("previous_receipt_hash", tip.hash.to_string());
-            }
+        Self::unchained(decision, request, id).link(tip)
+    }
+
+    /// Appends the receipt, which is not signed yet, to the chain that ends in `tip`; `None` starts one.
+    #[must_use]
+    pub fn link(mut self, tip: Option<&ChainTip>) -> Self {
+        if let Some(Json::Object(metadata)) = self.document.get_mut("metadata") {
+            ChainTip::write_link(tip, metadata);
         }
-        receipt
+        self
     }
 
     /// Signs it as VRF receipts are signed.
@@ -92,8 +93,7 @@ impl DecisionReceipt {
     /// This receipt as the end of its chain.
     #[must_use]
     pub fn tip(&self) -> Option<ChainTip> {
-        let position = self.member("metadata", "chain_position")?.as_number()?.as_u64()?;
-        Some(ChainTip { receipt_id: self.decision_id, hash: self.hash(), position })
+        Link { id: self.decision_id, document: &self.document }.tip()
     }
 
     /// A text at the top.
@@ -106,8 +106,9 @@ impl DecisionReceipt {
         self.document.get(object)?.as_object()?.get(name)
     }
 
-    /// The receipt without the members of a chain.
-    pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
+    /// The receipt of a decision, neither linked nor signed.
+    #[must_use]
+    pub fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
         let disposition = decision.disposition;
         let must_not_retry = decision.must_not_retry_same_action();
         let mut document = Object::new();

@@ -10,7 +10,7 @@ use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
 use proofmark_verifier::contract::{Outcome, State};
 use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Acceptance, Attempt, Sender, Store, accept};
+use proofmark_verifier::{Acceptance, Attempt, Issuer, Sender, Store, accept};
 
 use crate::config::{self, Config};
 use crate::document;
@@ -104,7 +104,7 @@ impl Accept {
             trusted: &trusted,
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, Some(&key), Some(&store))?;
+        let accepted = accept(&attempt, &Issuer::new(Some(key), Some(store)))?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
 use proofmark_verifier::acp::{Evaluation, evaluation, evaluation_request};
-use proofmark_verifier::{Caps, Format, Host, Request, Sealer, Store, Subject, Worth, verify_all};
+use proofmark_verifier::{Batch, Caps, Format, Host, Issuer, Request, Store, Subject, Worth};
 
 use crate::config::Config;
 use crate::exit::Exit;
@@ -67,7 +67,7 @@ impl Evaluate {
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
         let signer = key.signer();
-        let receipt = verified(request, &Sealer::new(Some(key), Some(store)))?;
+        let receipt = verified(request, &Issuer::new(Some(key), Some(store)))?;
         let worth = Worth::of_issued(&receipt, &[signer]);
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
@@ -99,12 +99,13 @@ impl Evaluate {
     }
 }
 
-fn verified(request: Request, sealer: &Sealer) -> anyhow::Result<Receipt> {
-    let mut answer = None;
-    verify_all(&Host::probe(None), &Caps::default(), 1, &[request], |_, judged| answer = Some(judged));
-    let judged = answer.ok_or_else(|| anyhow!("verify the delivery: it was not run; try again"))??;
-    let sealed = sealer.seal(vec![judged])?.pop();
-    sealed.ok_or_else(|| anyhow!("seal the receipt of the delivery: there is none; try again"))
+fn verified(request: Request, issuer: &Issuer) -> anyhow::Result<Receipt> {
+    let (host, caps, mut answer) = (Host::probe(None), Caps::default(), None);
+    Batch::new(&host, &caps, 1, issuer).run(&[request], |_, receipt| {
+        answer = Some(receipt?);
+        anyhow::Ok(())
+    })?;
+    answer.ok_or_else(|| anyhow!("verify the delivery: it was not run; try again"))
 }
 
 fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Evaluation) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_verifier::evidence::span;
-use proofmark_verifier::{Store, approve};
+use proofmark_verifier::{Decider, Store};
 
 use crate::config::{self, Config};
 use crate::decide::{decision_receipt, genuine};
@@ -60,7 +60,8 @@ impl Approve {
         genuine(&decision, &trusted, &self.decision)?;
         let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = Store::open(&config.store_path(self.store.as_deref()))?;
-        let receipt = approve(self.role.as_deref(), self.note, self.expires, &decision, (&key, &store))?;
+        let reviewer = Decider::for_command_line(None, key, store, trusted);
+        let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.note, self.expires)?;
         writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }

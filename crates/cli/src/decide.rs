@@ -8,8 +8,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
-use proofmark_verifier::boundary::{Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision};
-use proofmark_verifier::{Decided, Passphrase, Question, Store, decide, replay, resume};
+use proofmark_verifier::boundary::{
+    Admission, DecisionReceipt, NOT_COMPARED, Policy, Recomputed, Request, explain_decision,
+};
+use proofmark_verifier::{Asked, Decided, Decider, Passphrase, Question, Store, Tenant, replay, resume};
 
 use crate::config::{self, Config};
 use crate::document::{self, read_as};
@@ -97,11 +99,13 @@ impl Decide {
                 return Ok(Exit::No);
             }
         }
-        let decided = decide(&question, &key, &store)?;
+        let decider = Decider::for_command_line(Some(policy), key, store, trusted);
+        let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
+        let decided = decider.decide_presented(&asked, folders)?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
-            false => write!(out, "{}", shown(&policy, &decided))?,
+            false => write!(out, "{}", shown(decider.policy(), &decided))?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
     }
@@ -125,12 +129,12 @@ impl Decide {
     }
 }
 
-fn shown(policy: &proofmark_verifier::boundary::Policy, decided: &Decided) -> String {
+fn shown(policy: Option<&Policy>, decided: &Decided) -> String {
     let paint = Paint::for_stdout();
     let outcome = decided.decision.outcome().to_string();
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
-    let words: String =
-        explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", tame(line))).collect();
+    let explained = policy.map(|policy| explain_decision(policy, &decided.decision)).unwrap_or_default();
+    let words: String = explained.lines().map(|line| format!("  {}\n", tame(line))).collect();
     let id = decided.receipt.decision_id();
     format!("{painted}\n{words}  {}\n", paint.faint(&format!("decision {id}")))
 }

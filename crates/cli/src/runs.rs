@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
+use proofmark_verifier::{StepRun, Tenant, chain_name, stored_state};
 
 use crate::config::Config;
 use crate::exit::{self, Exit};
@@ -95,7 +95,7 @@ impl Show {
 }
 
 fn line(out: &mut impl Write, tenant: &Tenant, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
-    let state = kept_state(run)?;
+    let state = stored_state(run)?;
     if json {
         let mut object = Object::new();
         object.insert("tenant", tenant.as_str());

@@ -62,6 +62,9 @@ pub(crate) struct Answers {
     /// The policy of boundaries; without one nothing is decided
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Workflow policy file; steps are accepted only of workflows that follow it
+    #[arg(long, value_name = "FILE")]
+    workflow_policy: Option<PathBuf>,
     /// Sign with this key: a name, or the path of a key file
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -82,6 +85,7 @@ pub(crate) struct Answers {
 impl Answers {
     pub(crate) fn workbench(&self, config: &Config) -> anyhow::Result<Workbench> {
         let policy = self.policy.as_deref().map(document::boundary).transpose()?;
+        let workflow_policy = self.workflow_policy.as_deref().map(document::policy).transpose()?;
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
         let trusted = config::trusted(&self.trust)?;
@@ -92,7 +96,8 @@ impl Answers {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        Ok(Workbench::new(Decider::new(policy, key, store, trusted), verifications, languages))
+        let workbench = Workbench::new(Decider::new(policy, key, store, trusted), verifications, languages);
+        Ok(workbench.with_workflow_policy(workflow_policy))
     }
 }
 

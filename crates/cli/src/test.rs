@@ -10,7 +10,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
 use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Attempt, Sender, accept};
+use proofmark_verifier::{Attempt, Issuer, Sender, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
@@ -105,7 +105,7 @@ impl Case {
             trusted: &[],
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, None, None)?;
+        let accepted = accept(&attempt, &Issuer::new(None, None))?;
         let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
         if accepted.state.as_str() != self.state {
             return Ok(Err(format!(

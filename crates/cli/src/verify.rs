@@ -10,10 +10,10 @@ use clap::Args;
 use proofmark_receipt::{Json, Object, Receipt};
 use proofmark_verifier::evidence::suite_digest;
 use proofmark_verifier::{
-    Caps, Format, Host, Level, MAX_REQUEST_BYTES, Outside, Request, Sealer, Store, SuiteHashes, project_request,
+    Batch, Caps, Format, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, Store, SuiteHashes, project_request,
 };
 
-use crate::batch::{self, Batch};
+use crate::batch;
 use crate::config::Config;
 use crate::document;
 use crate::exit::{self, Exit};
@@ -99,24 +99,27 @@ impl Verify {
             return Ok(Exit::NoAnswer);
         }
         let mut output = Output::open(&self)?;
-        let sealer = self.sealer(config)?;
+        let issuer = self.issuer(config)?;
         let host = Host::probe(self.isolation);
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let batch = Batch {
-            host: &host,
-            caps: Caps { readable: self.readable.clone(), ..Caps::default() },
-            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
+        let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
+        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
+        let batch = Batch::new(&host, &caps, workers, &issuer);
+        let batch = match &self.chain {
+            Some(chain) => batch.on_chain(chain.clone())?,
+            None => batch,
         };
         let (mut worst, mut requests) = (Exit::Yes, 0);
         while !window.is_empty() {
             let label = |index: usize| window.labels.get(index).map_or("", String::as_str);
-            batch::run(&batch, &window.requests, &sealer, |index, sealed| match sealed {
+            batch::run(&batch, &window.requests, |index, receipt| match receipt {
                 Ok(receipt) => {
                     worst = worst.max(receipt.verdict().into());
                     output.receipt(label(index), &receipt)
                 }
                 Err(error) => {
-                    worst = exit::report(&error.context(format!("verify `{}`", label(index))));
+                    let error = anyhow::Error::from(error).context(format!("verify `{}`", label(index)));
+                    worst = exit::report(&error);
                     Ok(())
                 }
             })?;
@@ -139,7 +142,7 @@ impl Verify {
         Ok(Exit::Yes)
     }
 
-    fn sealer(&self, config: &Config) -> anyhow::Result<Sealer> {
+    fn issuer(&self, config: &Config) -> anyhow::Result<Issuer> {
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         let key = match self.unsigned {
             true => None,
@@ -149,9 +152,8 @@ impl Verify {
             true => None,
             false => Some(Store::open(&config.store_path(self.store.as_deref()))?),
         };
-        match (key, store, &self.chain) {
-            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())?),
-            (key, store, None) => Ok(Sealer::new(key, store)),
+        match (&key, &store, &self.chain) {
+            (Some(_), Some(_), _) | (_, _, None) => Ok(Issuer::new(key, store)),
             (_, _, Some(chain)) => bail!("continue the chain `{chain}`: it needs a key and a store"),
         }
     }

@@ -10,7 +10,7 @@ use clap::Args;
 use proofmark_receipt::{Json, Object, Receipt};
 use proofmark_verifier::evidence::suite_digest;
 use proofmark_verifier::{
-    Batch, Caps, Format, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, Store, SuiteHashes, project_request,
+    Batch, Caps, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, Store, SuiteHashes, project_request,
 };
 
 use crate::batch;
@@ -233,7 +233,8 @@ fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request
         out::say(format_args!("left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"));
     }
     let label = folder.display().to_string();
-    let request = Request::read(project.text.as_bytes(), Format::Json, None);
+    let outside = Outside { submission: None, file: &|_| Err("a project names no files".to_owned()) };
+    let request = Request::from_document(&project.document, &outside);
     Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
     answer.insert("chain", name.as_str());
     let more = last.filter(|last| last.saturating_add(1) < head.length());
     answer.insert("next", more.map_or(Json::Null, |last| last.to_string().into()));
-    answer.insert("head", Json::parse(head.to_text().as_bytes()).unwrap_or(Json::Null));
+    answer.insert("head", head.document().clone());
     answer.insert("receipts", receipts.iter().map(|receipt| receipt.document().clone()).collect::<Vec<_>>());
     Ok(answer.into())
 }

@@ -15,7 +15,7 @@ pub enum StoreError {
     /// There is no file at the path.
     #[error("open the store `{}`: there is no such file", path.display())]
     Missing { path: PathBuf },
-    /// Another process kept the database locked for longer than we wait.
+    /// Another process held the database locked for longer than we wait.
     #[error("use the store `{}`: another process keeps it locked", path.display())]
     Locked { path: PathBuf },
     /// The file is a Proofmark database, but cannot be relied on any more.

@@ -197,8 +197,8 @@ impl ReceiptRow {
         })
     }
 
-    /// An id is unique for a tenant and an issuer, and among the receipts issued here for a tenant: nobody can take an id
-    /// from another.
+    /// An id is unique for a tenant and an issuer, and among the receipts issued here for a tenant: no client can take an
+    /// id from another.
     fn is_stored(&self, scope: &Scope<'_>) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
                    AND (issuer = ?3 OR (?4 AND trust IS NULL))";

@@ -1,14 +1,13 @@
 //! What differs between two receipts of one request: nothing should but ids and times.
 
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, Receipt};
 
 /// The most differences that are named.
 const MAX_NAMED: usize = 20;
-/// The most characters of a value that are shown.
-const MAX_SHOWN: usize = 80;
 
 /// Members that are different in every receipt: its id, its times, its place in a chain, and its signature.
-const ITS_OWN: [&str; 10] = [
+const ALWAYS_DIFFERENT: [&str; 10] = [
     "receipt_id",
     "verified_at",
     "signature",
@@ -43,28 +42,24 @@ fn compare(at: &str, old: &Json, new: &Json, found: &mut Vec<String>) {
             }
         }
         (_, _) if old.to_text() == new.to_text() => {}
-        (_, _) => found.push(format!("`{at}` was {} and is {}", shown(old), shown(new))),
+        (_, _) => found.push(format!("`{at}` was {} and is {}", value(old), value(new))),
     }
 }
 
 fn compare_members(at: &str, old: &Object, new: &Object, found: &mut Vec<String>) {
-    let own = |name: &str| ITS_OWN.contains(&name);
+    let own = |name: &str| ALWAYS_DIFFERENT.contains(&name);
     let path = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
     for (name, was) in old.iter().filter(|(name, _)| !own(name)) {
         match new.get(name) {
             Some(is) => compare(&path(name), was, is, found),
-            None => found.push(format!("`{}` was {} and is absent", path(name), shown(was))),
+            None => found.push(format!("`{}` was {} and is absent", path(name), value(was))),
         }
     }
     for (name, is) in new.iter().filter(|(name, _)| !own(name) && !old.contains(name)) {
-        found.push(format!("`{}` was absent and is {}", path(name), shown(is)));
+        found.push(format!("`{}` was absent and is {}", path(name), value(is)));
     }
 }
 
-fn shown(json: &Json) -> String {
-    let text = json.to_text();
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+fn value(json: &Json) -> String {
+    shown(&json.to_text())
 }

@@ -8,6 +8,7 @@
 use std::sync::{Arc, mpsc};
 
 use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
 use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
 
@@ -24,11 +25,11 @@ pub enum IssueError {
     #[error(transparent)]
     Store(StoreError),
     /// The store has no chain of this name.
-    #[error("sign the head of the chain `{0}`: the store has no such chain")]
+    #[error("sign the head of the chain `{}`: the store has no such chain", shown(.0))]
     NoChain(String),
     /// The name is reserved for the chains of steps.
     #[error(
-        "continue the chain `{0}`: names that begin with `{STEP_CHAINS}` are reserved for chains of workflow steps"
+        "continue the chain `{}`: chains whose names begin with `{STEP_CHAINS}` are of workflow steps", shown(.0)
     )]
     Reserved(String),
 }

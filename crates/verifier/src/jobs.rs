@@ -10,8 +10,8 @@
 //! | waiting, running | failed | [`Verifications::stop`], for a job that is not stored |
 //!
 //! **In memory or in the store.** A job is in memory alone until it is stored: one that is answered at once costs one commit,
-//! that of its receipt. A stored job is a row, runs under a lease, and outlives the process: whoever takes the lease over
-//! runs it again. While it waits, its request is in the row alone. The id of a job is the id of its receipt, and its end is
+//! that of its receipt. A stored job is a row, runs under a lease, and outlives the process: the process that takes the lease
+//! over runs it again. While it waits, its request is in the row alone. The id of a job is the id of its receipt, and its end is
 //! one write with the receipt, refused to a process that has lost the lease. So a job may run more than once, and never has
 //! two receipts. The row says who may end a stored job; a process that finds out that it may not hands the job over: it
 //! forgets the job, and those who follow it follow the row.

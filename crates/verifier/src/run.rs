@@ -127,7 +127,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Runs requests that nobody has taken until there are no more.
+    /// Runs requests that no other worker has taken, until there are no more.
     fn work(&self, requests: &[Request], taken: &AtomicUsize, judged: &Sender<(usize, Result<Draft, RunError>)>) {
         let mut worker = self.host.worker();
         let cancelled = Arc::new(AtomicBool::new(false));

@@ -13,7 +13,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A lock for each name: one thread at a time holds a name. Names that nobody holds take no memory.
+/// A lock for each name: one thread at a time holds a name. Names that are not held take no memory.
 #[derive(Default)]
 pub(crate) struct KeyedLock {
     held: Mutex<HashSet<String>>,

@@ -1,7 +1,7 @@
 //! The one thread that issues receipts of jobs: what was judged while the store committed is handed over together.
 //!
 //! Workers do not issue: a worker that waited for a commit would run nothing meanwhile. This thread holds the `row` of every
-//! job of a group, from before its receipt is submitted until its followers know how it ended, so that nobody cancels a job
+//! job of a group, from before its receipt is submitted until its followers know how it ended, so that no other thread cancels a job
 //! whose receipt is about to be stored, or stores a row for it. No other thread that holds one row waits for another, and
 //! none that holds one waits for this thread, so it may hold many.
 

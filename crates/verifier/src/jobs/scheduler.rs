@@ -262,7 +262,7 @@ impl Scheduler {
         self.forget(job);
     }
 
-    /// Ends a job that is no row of the store, unless it has ended.
+    /// Ends a job that is not stored, unless it has ended.
     pub(super) fn fail(&self, job: &Job, why: &str) {
         job.cancel();
         self.queue.remove(job);

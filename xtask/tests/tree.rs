@@ -19,9 +19,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
     ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
-    ("server", &["verifier", "receipt"]),
-    ("cli", &["verifier", "server", "receipt"]),
-    ("xtask", &["verifier", "receipt"]),
+    ("server", &["verifier", "receipt", "checks", "evidence", "contract", "boundary"]),
+    ("cli", &["verifier", "server", "receipt", "checks", "evidence", "contract", "boundary"]),
+    ("xtask", &["verifier", "receipt", "evidence", "contract", "boundary"]),
 ];
 
 /// Rooms that decide from values alone: time, randomness and keys are their arguments.

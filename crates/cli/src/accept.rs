@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_contract::{Outcome, State};
+use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_receipt::Json;
-use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::{Outcome, State};
-use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Acceptance, Attempt, Issuer, Sender, Store, accept};
 
 use crate::config::{self, Config};
@@ -122,7 +122,7 @@ fn context(path: &Path) -> anyhow::Result<Json> {
         return Err(anyhow!("found {}; write an object", context.type_name())).with_context(reading);
     }
     // A number that conditions cannot hold would make all of the context unknown.
-    proofmark_verifier::evidence::facts::value(&context).with_context(reading)?;
+    proofmark_evidence::facts::value(&context).with_context(reading)?;
     Ok(context)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use proofmark_verifier::evidence::span;
+use proofmark_evidence::span;
 use proofmark_verifier::{Decider, Store};
 
 use crate::config::{self, Config};

@@ -6,11 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use proofmark_boundary::{Admission, DecisionReceipt, NOT_COMPARED, Policy, Recomputed, Request, explain_decision};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
-use proofmark_verifier::boundary::{
-    Admission, DecisionReceipt, NOT_COMPARED, Policy, Recomputed, Request, explain_decision,
-};
 use proofmark_verifier::{Asked, Decided, Decider, Passphrase, Question, Store, Tenant, replay, resume};
 
 use crate::config::{self, Config};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use proofmark_boundary::{Policy as Boundaries, PolicyError};
+use proofmark_contract::{Policy, Workflow};
+use proofmark_evidence::{resolve_suites, suite_digest};
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
-use proofmark_verifier::contract::{Policy, Workflow};
-use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
 use crate::findings::Finding;

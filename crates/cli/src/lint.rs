@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use proofmark_boundary::{Policy as Boundaries, Warning};
+use proofmark_contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
+use proofmark_contract::{Policy, Workflow};
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{Policy as Boundaries, Warning};
-use proofmark_verifier::contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Policy, Workflow};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use proofmark_verifier::boundary::{Cases, Coverage, Policy as Boundaries, explain_policy};
+use proofmark_boundary::{Cases, Coverage, Policy as Boundaries, explain_policy};
 
 use crate::document::{self, read_as};
 use crate::exit::Exit;

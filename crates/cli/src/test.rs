@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
-use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{Attempt, Issuer, Sender, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Object, Receipt};
-use proofmark_verifier::evidence::suite_digest;
 use proofmark_verifier::{
     Batch, Caps, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, Store, SuiteHashes, project_request,
 };

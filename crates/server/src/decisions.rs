@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use proofmark_boundary::{Disposition, Request, Reviewer};
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Disposition, Request, Reviewer};
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 
 use crate::call::Call;

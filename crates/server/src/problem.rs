@@ -168,7 +168,8 @@ impl From<ReviewError> for Problem {
             ReviewError::Denied { .. } => Self::new(StatusCode::CONFLICT, "denied", error.to_string()),
             ReviewError::NoFacts(_) => Self::new(StatusCode::CONFLICT, "no_facts", error.to_string()),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", error.to_string())
+                let help = error.help().unwrap_or_default();
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", format!("{error}; {help}"))
             }
             ReviewError::Decide(error) => error.into(),
             ReviewError::Store(error) => error.into(),

@@ -1,8 +1,8 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
+use proofmark_boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_verifier::{Asked, Report, taint_labels};
 
 use crate::call::Call;

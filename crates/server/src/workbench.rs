@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
     AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
-    Verifications, accept, boundary, check_document, contract,
+    Verifications, accept, check_document,
 };
 
 use crate::keys::Caller;
@@ -17,7 +17,7 @@ pub struct Workbench {
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
     /// The policy that workflows must follow, where there is one.
-    workflow_policy: Option<contract::Policy>,
+    workflow_policy: Option<proofmark_contract::Policy>,
 }
 
 impl Workbench {
@@ -29,7 +29,7 @@ impl Workbench {
 
     /// Accepts steps only of workflows that follow this policy.
     #[must_use]
-    pub fn with_workflow_policy(self, policy: Option<contract::Policy>) -> Workbench {
+    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::Policy>) -> Workbench {
         Workbench { workflow_policy: policy, ..self }
     }
 
@@ -74,7 +74,7 @@ impl Workbench {
     pub(crate) fn decide(
         &self,
         tenant: &Tenant,
-        request: &boundary::Request,
+        request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
         Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())

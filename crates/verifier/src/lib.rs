@@ -35,10 +35,7 @@ mod trust;
 mod worth;
 pub mod x402;
 
-pub use proofmark_boundary as boundary;
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
-pub use proofmark_contract as contract;
-pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, MAX_CLOCK_SKEW, MAX_PAGE, Page,

@@ -31,9 +31,7 @@ impl TrustError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Damaged(text) => {
-                Some(format!("correct it, or write a file of that name as `./{}`", shown(text)))
-            }
+            Self::Damaged(text) => Some(format!("correct it, or write a file of that name as `./{}`", shown(text))),
             Self::Unnamed(_) => Some("write one of them out".to_owned()),
             Self::Io { .. } | Self::Unknown(_) => None,
         }

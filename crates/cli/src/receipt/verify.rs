@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
     ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignatureStatus, SignedEnd, SignerId, Verification,
     verify_links,
 };
-use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
 
 use super::read::{self, Text};

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use proofmark_boundary::{Evidence, History, Moment, Outcome, Policy, Request, decide};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Evidence, History, Moment, Outcome, Policy, Request, decide};
 
 use super::recorded::Call;
 

@@ -1,16 +1,13 @@
 //! Cases for a policy: requests, what is presented with them, and what is expected.
 
-use proofmark_evidence::approval::HUMAN_TIER;
-use proofmark_evidence::{
-    ApprovalFact, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Reviewer, suite_digest,
-};
+use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::request::Request;
 
 /// The most cases of one file.
@@ -25,26 +22,22 @@ const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 pub struct Cases {
     /// The file of the policy they are for, where they name one.
     pub policy: Option<String>,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, the only one of its kind.
     pub name: String,
-    /// What is asked.
     pub request: Request,
-    /// When, and after what.
     pub moment: Moment,
     receipts: Vec<ReceiptFact>,
     approvals: Vec<(String, u8)>,
-    expect: Expect,
+    expect: Expectation,
 }
 
 #[derive(Clone, Debug)]
-struct Expect {
+struct Expectation {
     outcome: Outcome,
     mode: Option<&'static str>,
     reasons: Option<Vec<String>>,
@@ -53,9 +46,7 @@ struct Expect {
 /// What a case came to.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
-    /// Its name.
     pub name: String,
-    /// The decision.
     pub decision: Decision,
     /// Where it is not what was expected; none when the case passed.
     pub differences: Vec<String>,
@@ -91,46 +82,32 @@ impl Cases {
 impl Case {
     /// Decides the case and compares.
     #[must_use]
-    pub fn run(&self, policy: &Policy) -> CaseResult {
+    pub fn run(&self, policy: &ActionPolicy) -> CaseResult {
         let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
         CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
     }
 
     /// The documents of the case; its approvals are of exactly its action.
-    fn evidence(&self, policy: &Policy) -> Evidence {
+    fn evidence(&self, policy: &ActionPolicy) -> Evidence {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
             let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
-            let (signer, reviewer) = signs(pinned.unwrap_or(&Person::Key(SignerId::from_bytes([*reviewer; 32]))));
+            let person = pinned.cloned().unwrap_or_else(|| Person::Key(SignerId::from_bytes([*reviewer; 32])));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
-            documents.push(ReceiptFact {
-                kind: Some(ReceiptKind::Approval),
-                tier: HUMAN_TIER,
-                output: subject.action,
-                signer: Some(signer),
-                approval: Some(ApprovalFact {
-                    role: role.clone(),
-                    subject: subject.clone(),
-                    reviewer: Some(reviewer),
-                    expires_at: Timestamp::from_unix_millis(expires),
-                }),
-                ..ReceiptFact::blank(&format!("approval {number}"), &self.moment.now)
-            });
+            documents.push(ReceiptFact::blank_approval(
+                &format!("approval {number}"),
+                (&person, role),
+                &subject,
+                &self.moment.now,
+                Timestamp::from_unix_millis(expires),
+            ));
         }
         Evidence::new(documents)
     }
 }
 
-/// The key an approval of this person is signed with, and who it names.
-pub(crate) fn signs(person: &Person) -> (SignerId, Reviewer) {
-    match person {
-        Person::Key(key) => (*key, Reviewer::of_key(*key)),
-        Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
-    }
-}
-
-impl Expect {
+impl Expectation {
     fn differences(&self, decision: &Decision) -> Vec<String> {
         let mut differences = Vec::new();
         if decision.outcome() != self.outcome {
@@ -251,7 +228,7 @@ fn approval(field: &Field<'_>) -> Result<(String, u8), DocumentError> {
     }
 }
 
-fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
+fn expect(field: &Field<'_>) -> Result<Expectation, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["outcome", "disposition", "reasons"])?;
     let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
@@ -261,7 +238,7 @@ fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
     let reasons = |field: Field<'_>| {
         field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(Expect {
+    Ok(Expectation {
         outcome,
         mode: fields.get("disposition").map(|field| field.choice(&modes)).transpose()?,
         reasons: fields.get("reasons").map(reasons).transpose()?,

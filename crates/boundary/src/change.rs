@@ -1,20 +1,18 @@
 //! What would change a decision: found by trying, and proven by deciding again.
 
-mod admit;
 mod condition;
 mod guards;
+mod hypothesis;
 mod imply;
 mod search;
 mod solve;
-mod suppose;
 
 use proofmark_evidence::Evidence;
 use proofmark_predicate::Budget;
 use proofmark_receipt::{Json, Object};
 
-pub use admit::{Admission, admits};
-
-use crate::judge::{Judged, World};
+use crate::input::Input;
+use crate::judge::JudgedPolicy;
 use crate::request::Request;
 
 /// Steps the search for changes may take for one decision, those of all decisions it tries together; see
@@ -92,10 +90,10 @@ pub(crate) struct Changes {
     pub(crate) gave_up: bool,
 }
 
-/// Searches for a small set of changes that makes the decision an allow. The budget of `world` pays for it.
-pub(crate) fn changes(world: &World<'_>, judged: &Judged) -> Changes {
-    let found = search::proven(world, judged).or_else(|| search::assumed(world, judged));
-    let gave_up = world.budget.failure().is_some();
+/// Searches for a small set of changes that makes the decision an allow. The budget of `input` pays for it.
+pub(crate) fn changes(input: &Input<'_>, judged: &JudgedPolicy) -> Changes {
+    let found = search::proven(input, judged).or_else(|| search::assumed(input, judged));
+    let gave_up = input.budget.failure().is_some();
     match found {
         Some(found) => Changes { all: found.changes, witness: found.witness, gave_up },
         None => Changes { gave_up, ..Changes::default() },

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::decide::Decision;
-use crate::judge::Standing;
-use crate::policy::Policy;
+use crate::judge::RuleStatus;
+use crate::policy::ActionPolicy;
 
 /// How often each rule was reached, in policy order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,7 @@ pub struct Coverage {
 pub struct RuleHits {
     /// Its place in the policy; a boundary's is how often it was about an action.
     pub rule: String,
-    /// The boundary it belongs to.
     pub boundary: String,
-    /// How often it held.
     pub held: u64,
     /// How often it did not, or could not be told: how often it had an effect.
     pub hit: u64,
@@ -28,7 +26,7 @@ pub struct RuleHits {
 impl Coverage {
     /// No rule reached yet.
     #[must_use]
-    pub fn new(policy: &Policy) -> Self {
+    pub fn new(policy: &ActionPolicy) -> Self {
         let mut rules = Vec::new();
         for boundary in &policy.boundaries {
             let mut add = |rule: &str| {
@@ -47,17 +45,14 @@ impl Coverage {
     pub fn add(&mut self, decision: &Decision) {
         let at: BTreeMap<&str, usize> =
             self.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
-        let reached: Vec<_> = decision
-            .findings()
-            .iter()
-            .filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.standing)))
-            .collect();
-        for (index, standing) in reached {
+        let reached: Vec<_> =
+            decision.findings().iter().filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.status))).collect();
+        for (index, status) in reached {
             let Some(rule) = self.rules.get_mut(index) else { continue };
-            match standing {
-                Standing::Holds => rule.held += 1,
-                Standing::Fails | Standing::Unknown => rule.hit += 1,
-                Standing::NotApplicable => {}
+            match status {
+                RuleStatus::Holds => rule.held += 1,
+                RuleStatus::Fails | RuleStatus::Unknown => rule.hit += 1,
+                RuleStatus::NotApplicable => {}
             }
         }
     }

@@ -7,10 +7,11 @@ use proofmark_receipt::{Sha256Digest, Timestamp};
 
 use crate::change::{self, Change, Changes, Witness};
 use crate::disposition::{Disposition, Outcome};
-use crate::evidence::Item;
-use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
+use crate::evidence::EvidenceItem;
+use crate::input::{Input, MAX_DECISION_STEPS};
+use crate::judge::{self, JudgedPolicy, Reason, RuleFinding, judge};
 use crate::moment::{Denial, Moment};
-use crate::policy::{Mode, Policy};
+use crate::policy::{ActionPolicy, Mode};
 use crate::request::Request;
 
 /// Whether an action may execute, why, and how to go on.
@@ -18,7 +19,7 @@ use crate::request::Request;
 pub struct Decision {
     pub(crate) disposition: Disposition,
     pub(crate) shadowed: Option<Disposition>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<RuleFinding>,
     pub(crate) spends: Vec<Spend>,
     pub(crate) changes: Changes,
     pub(crate) unread: Vec<ReceiptFact>,
@@ -38,7 +39,7 @@ const MAX_UNREAD: usize = 16;
 
 /// Decides. The same arguments always give the same decision.
 #[must_use]
-pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
+pub fn decide(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
     let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
     within(policy, request, evidence, moment, (&judging, &searching))
 }
@@ -48,7 +49,7 @@ pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &
 /// # Errors
 /// [`StoppedError`] when it was stopped: then nothing was decided.
 pub fn decide_until(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
@@ -61,21 +62,21 @@ pub fn decide_until(
 
 /// What is found for each rule, as [`decide`] finds it, without the search for what would change it.
 #[must_use]
-pub fn consider(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<Finding> {
+pub fn judge_rules(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<RuleFinding> {
     let budget = Budget::new(MAX_DECISION_STEPS);
-    judge(&World { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
+    judge(&Input { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
 }
 
 fn within(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
     (judging, searching): (&Budget<'_>, &Budget<'_>),
 ) -> Decision {
-    let world = World { policy, request, evidence, moment, assumed: &[], budget: judging };
-    let judged = judge(&world);
-    let expires_at = expiry(&world, &judged);
+    let input = Input { policy, request, evidence, moment, assumed: &[], budget: judging };
+    let judged = judge(&input);
+    let expires_at = expiry(&input, &judged);
     let (disposition, shadowed) = shadow(policy.mode, &judged);
     let (unread, changes) = match disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => {
@@ -83,7 +84,7 @@ fn within(
         }
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {
             let (evidence, unread) = recorded(evidence, &judged);
-            (unread, change::changes(&World { evidence: &evidence, budget: searching, ..world }, &judged))
+            (unread, change::changes(&Input { evidence: &evidence, budget: searching, ..input }, &judged))
         }
     };
     Decision {
@@ -101,16 +102,16 @@ fn within(
         subject: request.subject(),
         facts_hash: request.facts_hash(),
         policy_hash: policy.hash(),
-        fingerprint: request.fingerprint(policy),
+        fingerprint: policy.fingerprint(request),
     }
 }
 
 /// The documents the receipt will hold, and those of them no rule looked at. What would change the decision is searched for
 /// with these alone, so that who has the receipt finds the same.
-fn recorded(evidence: &Evidence, judged: &Judged) -> (Evidence, Vec<ReceiptFact>) {
+fn recorded(evidence: &Evidence, judged: &JudgedPolicy) -> (Evidence, Vec<ReceiptFact>) {
     let items = judged.findings.iter().flat_map(|finding| &finding.evidence);
     let read: Vec<_> = items
-        .filter_map(|item| if let Item::Document { document, .. } = item { Some(&**document) } else { None })
+        .filter_map(|item| if let EvidenceItem::Document { document, .. } = item { Some(&**document) } else { None })
         .collect();
     let documents = evidence.documents().iter().filter(|fact| !read.iter().any(|read| read.content == fact.content));
     // An approval in another role may be why one does not count.
@@ -151,12 +152,12 @@ impl Decision {
 
     /// What was found for every rule that was looked at, in policy order.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[RuleFinding] {
         &self.findings
     }
 
     /// The evidence the rules looked at, in policy order.
-    pub fn evidence(&self) -> impl Iterator<Item = &Item> {
+    pub fn evidence(&self) -> impl Iterator<Item = &EvidenceItem> {
         self.findings.iter().flat_map(|finding| &finding.evidence)
     }
 
@@ -246,7 +247,7 @@ impl Decision {
 }
 
 /// In shadow mode what would have been blocked is allowed with a warning; errors are not.
-fn shadow(mode: Mode, judged: &Judged) -> (Disposition, Option<Disposition>) {
+fn shadow(mode: Mode, judged: &JudgedPolicy) -> (Disposition, Option<Disposition>) {
     let hard = judged.findings.iter().any(|finding| finding.hard);
     match (mode, judged.disposition.allows(), hard) {
         (Mode::Shadow, false, false) => (Disposition::AllowWithWarning, Some(judged.disposition)),
@@ -254,10 +255,10 @@ fn shadow(mode: Mode, judged: &Judged) -> (Disposition, Option<Disposition>) {
     }
 }
 
-fn spends(judged: &Judged) -> Vec<Spend> {
+fn spends(judged: &JudgedPolicy) -> Vec<Spend> {
     let mut spends: Vec<Spend> = Vec::new();
     for item in judged.findings.iter().flat_map(|finding| &finding.evidence) {
-        if let Item::Document { document, refusal: None, single_use: true, .. } = item
+        if let EvidenceItem::Document { document, refusal: None, single_use: true, .. } = item
             && !spends.iter().any(|spend| spend.content == document.content)
         {
             spends.push(document.spend());
@@ -267,15 +268,15 @@ fn spends(judged: &Judged) -> Vec<Spend> {
 }
 
 /// A decision holds no longer than what it rests on.
-fn expiry(world: &World<'_>, judged: &Judged) -> Timestamp {
-    let mut at = world.moment.now.unix_millis().saturating_add(world.policy.valid_for_millis);
+fn expiry(input: &Input<'_>, judged: &JudgedPolicy) -> Timestamp {
+    let mut at = input.moment.now.unix_millis().saturating_add(input.policy.valid_for_millis);
     for finding in &judged.findings {
         for item in &finding.evidence {
-            let Item::Document { document, refusal: None, .. } = item else { continue };
+            let EvidenceItem::Document { document, refusal: None, .. } = item else { continue };
             if let Some(approval) = &document.approval {
                 at = at.min(approval.expires_at.unix_millis());
             }
-            if let Some(max_age) = judge::max_age(world.policy, finding.source) {
+            if let Some(max_age) = judge::max_age(input.policy, finding.source) {
                 at = at.min(document.verified_at.unix_millis().saturating_add(max_age));
             }
         }

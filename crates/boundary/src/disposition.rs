@@ -6,7 +6,6 @@ use std::fmt;
 /// The six things a decision can come to, from the widest to the narrowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Disposition {
-    /// The action may execute.
     Allow,
     /// It may execute, and somebody should look at the reasons.
     AllowWithWarning,
@@ -16,20 +15,15 @@ pub enum Disposition {
     UpstreamReplan,
     /// It may not until a human has looked at it.
     HumanReview,
-    /// It may not, and this path ends here.
     TerminalBlock,
 }
 
 /// The outcome as receipts write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// `allow`
     Allow,
-    /// `allow_with_warning`
     AllowWithWarning,
-    /// `replan_required`
     ReplanRequired,
-    /// `goal_fail_terminal`
     GoalFailTerminal,
 }
 

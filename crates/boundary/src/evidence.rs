@@ -4,7 +4,7 @@ mod calls;
 mod item;
 mod receipts;
 
-pub(crate) use calls::{FoundCall, call};
-pub use item::Item;
+pub(crate) use calls::{CallMatch, call};
+pub use item::EvidenceItem;
 pub use receipts::outputs_wanted;
 pub(crate) use receipts::{assigned, digests, looking_at, refused};

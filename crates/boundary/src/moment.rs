@@ -5,9 +5,7 @@ use proofmark_receipt::{Json, Object, Timestamp};
 /// When a decision is made, and what went before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// The present.
     pub now: Timestamp,
-    /// What went before.
     pub history: History,
 }
 
@@ -23,13 +21,9 @@ pub struct History {
 /// A human's denial of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// The decision that was reviewed.
     pub decision_id: String,
-    /// Who denied it.
     pub reviewer: String,
-    /// Why.
     pub note: String,
-    /// When the denial ends.
     pub until: Timestamp,
 }
 

@@ -1,6 +1,7 @@
 //! The policy: which actions are protected, and what each of them needs.
 
 mod error;
+mod fingerprint;
 mod lint;
 mod matcher;
 mod read;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use proofmark_evidence::{Condition, Roles};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
-pub use error::PolicyError;
+pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
@@ -20,7 +21,7 @@ use crate::disposition::Disposition;
 
 /// A policy that has been read and checked: every predicate compiled against the facts there are.
 #[derive(Debug)]
-pub struct Policy {
+pub struct ActionPolicy {
     pub(crate) boundaries: Vec<Boundary>,
     pub(crate) repeat: Repeat,
     pub(crate) unmatched: Unmatched,
@@ -57,7 +58,6 @@ pub(crate) struct Repeat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
     Block(OnBlock),
-    /// Only under an exemption that has not expired.
     AllowExempted,
 }
 
@@ -74,7 +74,6 @@ pub(crate) struct Exemption {
 /// Whether decisions bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They do.
     Enforce,
     /// What would have happened is recorded, and the action allowed with a warning.
     Shadow,
@@ -85,13 +84,10 @@ pub enum Mode {
 pub enum OnBlock {
     /// Upstream where the support that is missing has to come from there, else locally.
     ReplanRequired,
-    /// Replan in the same node.
     Local,
     /// Replan in the parent; locally where there is no upstream context.
     Upstream,
-    /// A human looks at it.
     HumanReview,
-    /// This path ends.
     GoalFailTerminal,
 }
 
@@ -125,12 +121,12 @@ impl OnBlock {
     }
 }
 
-impl Policy {
+impl ActionPolicy {
     /// Reads a policy.
     ///
     /// # Errors
-    /// [`PolicyError`] names the place and the mend; for a predicate also the position in it.
-    pub fn read(document: &Json) -> Result<Self, PolicyError> {
+    /// [`ActionPolicyError`] names the place and the mend; for a predicate also the position in it.
+    pub fn read(document: &Json) -> Result<Self, ActionPolicyError> {
         read::policy(document)
     }
 

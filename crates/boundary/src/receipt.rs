@@ -18,6 +18,9 @@ use crate::disposition::Disposition;
 use crate::judge::Reason;
 use crate::request::Request;
 
+/// The engine's name and version, as receipts bind them.
+pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"));
+
 /// What `receipt_type` always is.
 pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
 
@@ -167,7 +170,7 @@ fn binding(decision: &Decision) -> Object {
     binding.insert("policy_hash", decision.policy_hash.to_string());
     binding.insert("facts_hash", decision.facts_hash.to_string());
     binding.insert("fingerprint", decision.fingerprint.to_string());
-    binding.insert("engine", crate::ENGINE);
+    binding.insert("engine", ENGINE);
     binding.insert("steps", decision.steps);
     binding.insert("denied_before", decision.denied_before);
     if let Some(denial) = &decision.denial {

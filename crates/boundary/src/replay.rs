@@ -5,7 +5,7 @@ use proofmark_receipt::{Json, Object, SignatureStatus, SignerId, Timestamp, Trus
 
 use crate::decide::decide;
 use crate::moment::{Denial, History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;
 
@@ -30,18 +30,14 @@ pub const NOT_COMPARED: [&str; 6] = [
 pub struct Replay {
     /// Whether the receipt is as its signer signed it, who that is, and whether he is trusted.
     pub verification: Verification,
-    /// Whether the engine comes to the same.
     pub recomputed: Recomputed,
 }
 
 /// Whether a receipt is what the engine comes to again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recomputed {
-    /// It is, in every member but those of [`NOT_COMPARED`].
     Same,
-    /// It is not, in these.
     Differs(Vec<Difference>),
-    /// The receipt lacks what it takes to decide again.
     Unreadable(&'static str),
 }
 
@@ -50,9 +46,7 @@ pub enum Recomputed {
 pub struct Difference {
     /// The place, as in `binding.facts_hash`.
     pub at: String,
-    /// What the receipt says.
     pub recorded: String,
-    /// What it comes to now.
     pub recomputed: String,
 }
 
@@ -80,14 +74,19 @@ impl Replay {
 pub fn replay(
     receipt: &DecisionReceipt,
     request: &Request,
-    policy: &Policy,
+    policy: &ActionPolicy,
     presented: &[ReceiptFact],
     trusted: &[SignerId],
 ) -> Replay {
     Replay { verification: receipt.verify(trusted), recomputed: recompute(receipt, request, policy, presented) }
 }
 
-fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, presented: &[ReceiptFact]) -> Recomputed {
+fn recompute(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &ActionPolicy,
+    presented: &[ReceiptFact],
+) -> Recomputed {
     let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
     let Some(documents) = evidence else { return Recomputed::Unreadable("evidence") };
     let Some(now) = timestamp(receipt, "decided_at") else { return Recomputed::Unreadable("binding.decided_at") };

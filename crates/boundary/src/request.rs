@@ -18,7 +18,6 @@ pub(crate) const MAX_ENTRIES: usize = 10_000;
 /// One action and the facts around it, as predicates see them.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// An object.
     facts: Json,
     value: Value,
     action_hash: OnceLock<Sha256Digest>,
@@ -84,19 +83,6 @@ impl Request {
         hash(&self.facts)
     }
 
-    /// The action's hash without the arguments that only say how it is shown.
-    #[must_use]
-    pub fn fingerprint(&self, policy: &crate::Policy) -> Sha256Digest {
-        if policy.presentation.is_empty() {
-            return self.action_hash();
-        }
-        let Some(mut action) = self.facts().get("action").cloned() else { return self.action_hash() };
-        for path in &policy.presentation {
-            remove(&mut action, path);
-        }
-        hash(&action)
-    }
-
     /// A text among the facts.
     pub(crate) fn text(&self, fact: &str, member: &str) -> Option<&str> {
         self.facts().get(fact)?.as_object()?.get(member)?.as_str()
@@ -130,18 +116,4 @@ impl Request {
 
 fn hash(json: &Json) -> Sha256Digest {
     Sha256Digest::of(&json.canonical_vrf())
-}
-
-fn remove(json: &mut Json, path: &[String]) {
-    let (Json::Object(object), Some((name, rest))) = (json, path.split_first()) else { return };
-    match rest.is_empty() {
-        true => {
-            object.remove(name);
-        }
-        false => {
-            if let Some(inner) = object.get_mut(name) {
-                remove(inner, rest);
-            }
-        }
-    }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, ProjectFile};
 pub(crate) use read::read;
 pub use runner::{Report, ReportForm, Runner};
+pub(crate) use runner::{Reporting, is_inside, unknown, values};
 
-use crate::job::Language;
+use crate::language::Language;
 use crate::request::{AskedLimits, Reveal};
 
 /// Writable space of a command where `limits.disk_mb` is not given, in MiB.

@@ -10,6 +10,8 @@ mod compare;
 mod constraint;
 mod job;
 mod judge;
+mod language;
+mod operators;
 mod plan;
 mod render;
 mod report;
@@ -29,14 +31,13 @@ pub use compare::{Rules, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
-pub use job::{
-    Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, ParseLanguageError, Program, Project,
-};
+pub use job::{Case, CaseOutcome, End, Job, Limits, Outcome, PROJECT_FOLDER, Program, Project};
 pub use judge::{Fault, Judgment};
+pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
 pub use request::{
     AskedLimits, Checks, Expected, Format, MAX_SALT_CHARS, MIN_SALT_CHARS, Mode, Outside, Place, Request, RequestError,
     Reveal, Suite, SuiteHashes, Test, TextRule,
 };
-pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};
+pub use value::{Integer, Integers, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

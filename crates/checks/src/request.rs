@@ -10,13 +10,11 @@ use proofmark_receipt::{Hashes, Object, Sha256Digest, Status, Task};
 use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command};
 use crate::constraint::{self, Constraint};
-use crate::job::Language;
 use crate::judge::Room;
+use crate::language::Language;
 use crate::value::Value;
 
-mod comparison;
 mod embedded;
-mod entrypoint;
 mod salt;
 mod suite;
 

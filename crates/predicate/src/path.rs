@@ -10,9 +10,8 @@ use std::sync::Arc;
 use serde_json_path::{JsonPath, PathElement};
 
 use crate::budget::{Budget, Steps};
-use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, Why, shorten};
+use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, UnknownError, Why, shorten};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
-use crate::predicate::Unknown;
 use crate::value::{Key, Value};
 
 /// A JSONPath query, RFC 9535, as `path` takes it: its size, its nesting and the walks it makes are bounded.
@@ -55,9 +54,9 @@ impl Query {
     /// The values it selects, in its order, at the cost of a request's budget.
     ///
     /// # Errors
-    /// [`Unknown`] with the places that must be there and are not, or the limit that was met.
-    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Unknown> {
-        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| Unknown { missing })
+    /// [`UnknownError`] with the places that must be there and are not, or the limit that was met.
+    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, UnknownError> {
+        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| UnknownError { missing })
     }
 
     /// The query as written.
@@ -74,8 +73,7 @@ impl Query {
             return Ok(Self { text: text.to_owned(), strict, general: None });
         }
         if ["match", "search"].iter().any(|name| text.contains(name)) {
-            let message = "`match` and `search` are not part of it; filter with `matches`";
-            return Err(Fault::Path(message.to_owned()));
+            return Err(Fault::PathFunction);
         }
         let plain = strict.iter().position(|step| matches!(step, Step::Wildcard));
         strict.truncate(plain.unwrap_or(strict.len()));
@@ -267,7 +265,7 @@ impl<'a> Walk<'a, '_, '_> {
 /// Refuses what the parser of the standard would recurse too deeply on.
 fn check_size(text: &str) -> Result<(), Fault> {
     if text.len() > MAX_PATH_BYTES {
-        return Err(Fault::Path("it is too long".to_owned()));
+        return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));
     }
     let mut open = 0usize;
     for byte in text.bytes() {
@@ -277,7 +275,7 @@ fn check_size(text: &str) -> Result<(), Fault> {
             _ => {}
         }
         if open > MAX_PATH_NESTING {
-            return Err(Fault::Path("it has too many open brackets".to_owned()));
+            return Err(Fault::Path(format!("it has more than {MAX_PATH_NESTING} open brackets")));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ast::{Kind, Node, Operator};
 use crate::budget::Budget;
-use crate::error::{CompileError, Fault, Located, Missing, Span};
+use crate::error::{CompileError, Fault, Located, Missing, Span, UnknownError};
 use crate::evaluate::Machine;
 use crate::limits::{MAX_SOURCE_BYTES, MAX_STEPS};
 use crate::path::Step;
@@ -42,14 +42,6 @@ pub enum Truth {
     False,
     /// Whether it holds depends on these facts.
     Unknown(Vec<Missing>),
-}
-
-/// Why an expression has no value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("failed to compute a value: {}", join(missing))]
-pub struct Unknown {
-    /// The facts it would have needed.
-    pub missing: Vec<Missing>,
 }
 
 impl Predicate {
@@ -122,8 +114,8 @@ impl Predicate {
     /// What the expression comes to for these facts, when it is not a condition.
     ///
     /// # Errors
-    /// [`Unknown`] with the facts that are missing.
-    pub fn value(&self, facts: &Value) -> Result<Value, Unknown> {
+    /// [`UnknownError`] with the facts that are missing.
+    pub fn value(&self, facts: &Value) -> Result<Value, UnknownError> {
         self.value_within(facts, &Budget::new(MAX_STEPS))
     }
 
@@ -131,8 +123,8 @@ impl Predicate {
     ///
     /// # Errors
     /// As [`Predicate::value`].
-    pub fn value_within(&self, facts: &Value, budget: &Budget<'_>) -> Result<Value, Unknown> {
-        Machine::new(&self.source, facts, budget).value(&self.root).map_err(|missing| Unknown { missing })
+    pub fn value_within(&self, facts: &Value, budget: &Budget<'_>) -> Result<Value, UnknownError> {
+        Machine::new(&self.source, facts, budget).value(&self.root).map_err(|missing| UnknownError { missing })
     }
 
     /// The parsed expression, to look at.
@@ -205,9 +197,4 @@ fn collect_names(node: &Node, names: &mut Vec<Arc<str>>) {
     for child in node.kind.children() {
         collect_names(child, names);
     }
-}
-
-fn join(missing: &[Missing]) -> String {
-    let parts: Vec<_> = missing.iter().map(ToString::to_string).collect();
-    parts.join(", ")
 }

@@ -1,8 +1,9 @@
 //! A read-only view of a parsed expression, for code that reasons about predicates without evaluating them.
 
-pub use crate::ast::{Function, MacroKind, Operator};
 use crate::ast::{Kind, Node};
-pub use crate::time::Field;
+pub use crate::ast::{MacroKind, Operator};
+pub use crate::functions::Function;
+use crate::functions::{function_names, method_names};
 use crate::value::Value;
 
 /// An expression of a predicate. Two are equal when they are written alike, space, comments and redundant brackets aside.
@@ -103,6 +104,11 @@ pub enum View<'p> {
         /// What is asked of each element, or made of it.
         body: Expression<'p>,
     },
+}
+
+/// The names of all functions, methods and macros of the language; a name that is both comes twice.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    function_names().chain(method_names()).chain(MacroKind::NAMES)
 }
 
 impl<'p> Expression<'p> {

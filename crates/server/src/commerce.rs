@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use proofmark_interop::acp;
 use proofmark_receipt::{Receipt, Sha256Digest};
-use proofmark_verifier::Subject;
-use proofmark_verifier::acp::{self, Evaluation};
+use proofmark_verifier::{Evaluation, Subject};
 
 use crate::body;
 use crate::call::{Call, Head};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Disposition, Request, Reviewer};
+use proofmark_boundary::{Disposition, Request};
+use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, Timestamp};
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};

@@ -1,9 +1,10 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
+use proofmark_boundary::taint;
 use proofmark_boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_verifier::{Asked, Report, taint_labels};
+use proofmark_verifier::{Asked, Report};
 
 use crate::call::Call;
 use crate::metrics;
@@ -89,7 +90,7 @@ pub(crate) fn taint(call: &Call<'_>) -> Result<Json, Problem> {
             format!("`excerpt` is longer than {MAX_EXCERPT} bytes; probe it in parts"),
         ));
     }
-    let hits = taint_labels(excerpt);
+    let hits = taint::labels(excerpt);
     let mut rules = Object::new();
     for (label, rule) in &hits {
         rules.insert(*label, *rule);

@@ -17,7 +17,7 @@ pub struct Workbench {
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
     /// The policy that workflows must follow, where there is one.
-    workflow_policy: Option<proofmark_contract::Policy>,
+    workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
 }
 
 impl Workbench {
@@ -29,7 +29,7 @@ impl Workbench {
 
     /// Accepts steps only of workflows that follow this policy.
     #[must_use]
-    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::Policy>) -> Workbench {
+    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::WorkflowPolicy>) -> Workbench {
         Workbench { workflow_policy: policy, ..self }
     }
 

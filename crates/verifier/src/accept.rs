@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use proofmark_contract::judgment::{self, Judged, TIER};
+use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
 use proofmark_contract::response::{self, ResponseError};
 use proofmark_contract::{
-    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, Refusal, RuleResult, State, StateError, Workflow,
-    evaluate_until, outputs_wanted, seed,
+    AttemptEvidence, Contract, ContractError, Event, Judgment, RetryPlan, RuleResult, State, StateError,
+    TransitionError, Workflow, WorkflowPolicy, evaluate_until, outputs_wanted, seed,
 };
 use proofmark_evidence::trace::{self, TraceError};
 use proofmark_receipt::document::shown;
@@ -38,7 +38,7 @@ pub const MAX_RUN_NAME: usize = 80;
 pub struct Attempt<'a> {
     pub workflow: &'a Workflow,
     /// The workflow policy that the workflow must follow.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WorkflowPolicy>,
     pub step: &'a str,
     pub sender: Sender<'a>,
     /// The run it belongs to; `None` for a run of its own.
@@ -157,7 +157,7 @@ pub enum AcceptError {
     Stopped(String),
     /// The attempt does not fit the state of the run.
     #[error("judge attempt of step `{step}` in run `{run}`: {refusal}")]
-    Refused { run: String, step: String, refusal: Refusal },
+    Refused { run: String, step: String, refusal: TransitionError },
     /// The run is another's.
     #[error("judge an attempt in run `{run}`: `{begun_by}` began it")]
     OfAnother {
@@ -270,16 +270,21 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
         contract: contract.digest(),
         now_ms,
     })?;
-    let evidence =
-        Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, now: &now, context: attempt.context };
+    let evidence = AttemptEvidence {
+        payload: &payload,
+        trace: trace.as_ref(),
+        receipts: &receipts,
+        now: &now,
+        context: attempt.context,
+    };
     let stopped = || attempt.stop.load(Ordering::Relaxed);
     let judgment = evaluate_until(&contract, &evidence, &stopped);
     // What takes few steps is judged before it is asked whether to stop.
     let judgment = judgment.ok().filter(|_| !stopped()).ok_or_else(|| AcceptError::Stopped(attempt.step.to_owned()))?;
-    let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
-    let decision = judgment.decision;
-    let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, decision, plan, now_ms })?;
-    let judged = Judged {
+    let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
+    let outcome = judgment.outcome;
+    let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, outcome, plan, now_ms })?;
+    let judged = JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
         state: &state,
@@ -310,7 +315,7 @@ impl Step<'_> {
     /// Issues the receipt of a judgment, with the state that it leads to and what it spends.
     fn issue(
         &self,
-        judged: &Judged<'_>,
+        judged: &JudgedAttempt<'_>,
         begun_by: &str,
         version: u64,
         issuer: &Issuer,

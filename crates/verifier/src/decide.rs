@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ParseDecisionError, Policy,
-    ReceiptFact, Replay, Request, Subject, admits, outputs_wanted,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, ParseDecisionError,
+    Replay, Request, admits, outputs_wanted,
 };
+use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
 use proofmark_store::{
@@ -22,7 +23,7 @@ use crate::presented::{self, PresentedError};
 /// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    pub policy: &'a Policy,
+    pub policy: &'a ActionPolicy,
     /// The action and the facts.
     pub request: &'a Request,
     /// Folders of receipts and approvals, beside those of the store.
@@ -214,7 +215,7 @@ pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
 /// How often the action was denied since it was last allowed, and whether a reviewer has denied it; and how often it was
 /// decided on.
 fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<(History, u64), StoreError> {
-    let fingerprint = question.request.fingerprint(question.policy);
+    let fingerprint = question.policy.fingerprint(question.request);
     let ActionHistory { decided, denied } = store.action_history(&fingerprint.to_string())?;
     let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
     let denial = denial.map(|review| Denial {

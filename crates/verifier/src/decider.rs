@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proofmark_boundary::{DecisionReceipt, Policy, Request};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{Sha256Digest, SignerId, SigningKey};
 use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
 
@@ -27,7 +27,7 @@ const MAX_RACES: u32 = 100;
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
-    policy: Option<Policy>,
+    policy: Option<ActionPolicy>,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<Store>,
     pub(crate) trusted: Vec<SignerId>,
@@ -61,14 +61,19 @@ impl Decider {
     /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and stores decisions in `store`.
     /// Receipts count as trusted when they are signed with `key` or by one of `trusted`.
     #[must_use]
-    pub fn new(policy: Option<Policy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
+    pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
         trusted.push(key.signer());
         Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default() }
     }
 
     /// A decider for one caller, the command line, to whom only the signers that are named are trusted.
     #[must_use]
-    pub fn for_command_line(policy: Option<Policy>, key: SigningKey, store: Store, trusted: Vec<SignerId>) -> Self {
+    pub fn for_command_line(
+        policy: Option<ActionPolicy>,
+        key: SigningKey,
+        store: Store,
+        trusted: Vec<SignerId>,
+    ) -> Self {
         Self { trusted, ..Self::new(policy, key, Arc::new(store), Vec::new()) }
     }
 
@@ -92,7 +97,7 @@ impl Decider {
 
     /// The policy it decides by.
     #[must_use]
-    pub fn policy(&self) -> Option<&Policy> {
+    pub fn policy(&self) -> Option<&ActionPolicy> {
         self.policy.as_ref()
     }
 
@@ -130,7 +135,7 @@ impl Decider {
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
         let policy = self.policy.as_ref().ok_or(DecideError::NoPolicy)?;
-        let fingerprint = asked.request.fingerprint(policy).to_string();
+        let fingerprint = policy.fingerprint(asked.request).to_string();
         let action = format!("action\0{}\0{fingerprint}", asked.tenant);
         let _same_action = self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
@@ -145,7 +150,7 @@ impl Decider {
         Err(DecideError::Raced)
     }
 
-    fn decide_once(&self, policy: &Policy, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
+    fn decide_once(&self, policy: &ActionPolicy, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
         let question = Question {
             policy,
             request: asked.request,

@@ -10,14 +10,13 @@
 //! - [`Issuer`] links, signs and stores what these produce.
 //! - [`Keyring`] stores keys in files.
 
-pub mod a2a;
 mod accept;
-pub mod acp;
 mod checked;
 mod clock;
 mod compare;
 mod decide;
 mod decider;
+mod evaluation;
 mod issue;
 mod jobs;
 mod keyfile;
@@ -30,10 +29,8 @@ mod redeem;
 mod review;
 mod run;
 mod sync;
-mod taint;
 mod trust;
 mod worth;
-pub mod x402;
 
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
@@ -52,6 +49,7 @@ pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, replay, resume};
 pub use decider::{Asked, Decider, Replayable};
+pub use evaluation::{Evaluation, evaluation};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
@@ -66,6 +64,5 @@ pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
 pub use run::{Batch, RunError, VerifyError};
-pub use taint::{TAINT_RULES, TaintRule, taint_labels};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use worth::{Subject, Terms, Worth, WorthError};

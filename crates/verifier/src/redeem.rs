@@ -3,8 +3,8 @@
 use proofmark_receipt::{Receipt, ReceiptId};
 use proofmark_store::{Spent, StoreError, StoredReceipt, Tenant};
 
-use crate::acp::{self, Evaluation};
 use crate::decider::Decider;
+use crate::evaluation::{Evaluation, evaluation};
 use crate::worth::{Subject, Terms, Worth, WorthError};
 
 /// A receipt that was spent, and what it proved.
@@ -68,7 +68,7 @@ impl Decider {
         let Some(stored) = stored else { return Ok(None) };
         let request = store.request(id)?;
         let worth = Worth::of(&stored, &self.trusted);
-        let evaluation = acp::evaluation(&stored.receipt, &worth, request.as_deref(), about);
+        let evaluation = evaluation(&stored.receipt, &worth, request.as_deref(), about);
         Ok(Some((stored.receipt, evaluation)))
     }
 

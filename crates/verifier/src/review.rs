@@ -2,10 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use proofmark_boundary::{
-    Approval, ApprovalError, DecisionReceipt, Evidence, History, Item, Moment, Policy, Refusal, Request, Reviewer,
-    consider,
-};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
 use proofmark_store::{Decision, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
@@ -312,19 +310,19 @@ impl Period {
 
 /// Whether the rules count the approval.
 fn counted(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     now: &Timestamp,
     (role, receipt): (&str, &Receipt),
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
-    let findings = consider(policy, request, evidence, &moment);
+    let findings = judge_rules(policy, request, evidence, &moment);
     let items = || findings.iter().flat_map(|finding| &finding.evidence);
     let (content, mut refused) = (receipt.content(), None);
     for item in items() {
         match item {
-            Item::Document { document, refusal, .. } if document.content == content => match refusal {
+            EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
                 None => return Ok(()),
                 Some(why) => refused = Some(*why),
             },
@@ -333,7 +331,8 @@ fn counted(
     }
     let mut roles: Vec<String> = Vec::new();
     for item in items() {
-        if let Item::Document { role: Some(asked), .. } | Item::NoDocument { role: Some(asked), .. } = item
+        if let EvidenceItem::Document { role: Some(asked), .. } | EvidenceItem::NoDocument { role: Some(asked), .. } =
+            item
             && !roles.iter().any(|known| **known == **asked)
         {
             roles.push(asked.to_string());

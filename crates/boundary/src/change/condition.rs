@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Binds, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
 
 use super::Change;
-use super::suppose::{self, Op, Supposed, comes_to, condition_of};
-use crate::judge::{Kind, RuleRef, World, call_words};
+use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
+use crate::conditions::bound;
+use crate::input::Input;
+use crate::judge::call_words;
 use crate::policy::{ReceiptRule, ToolCallDemand};
+use crate::request::Request;
+use crate::rule_ref::{RuleKind, RuleRef};
 
 /// The longest predicate that is quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
@@ -15,16 +19,16 @@ const MAX_QUOTED_CHARS: usize = 240;
 const MAX_EXCLUSIVE: usize = 4;
 
 /// The changes the ops are, each once: two rules may ask for the same.
-pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) -> Option<Vec<Change>> {
+pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>) -> Option<Vec<Change>> {
     let mut named = HashSet::new();
     let mut changes: Vec<Change> = Vec::new();
     let mut exclusive: Vec<Exclusive> = Vec::new();
     for op in ops {
         let change = match op {
-            Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
+            Op::Fact { source, truth, assumed } => fact(input, *source, *truth, *assumed)?,
             Op::Receipt { source } => {
-                let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-                let (words, test) = (receipt_words(world, rule, supposed), receipt_test(rule));
+                let rule = hypothesis::demand(input.policy, *source, hypothesis::receipt_demand)?;
+                let (words, test) = (receipt_words(input, rule, hypothesis), receipt_test(rule));
                 if rule.demand.single_use {
                     match exclusive.iter_mut().find(|known| known.test == test) {
                         Some(known) => known.rules += 1,
@@ -34,11 +38,11 @@ pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) ->
                 plain("receipt", words, format!("receipts.exists(r, {test})"))
             }
             Op::Approval { source } => {
-                let demand = suppose::approval_demand(world.policy, *source)?;
+                let demand = hypothesis::approval_demand(input.policy, *source)?;
                 plain("approval", approval_words(demand), approval_predicate(demand))
             }
             Op::Call { source } => {
-                let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
+                let demand = hypothesis::demand(input.policy, *source, hypothesis::tool_call)?;
                 plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
             }
         };
@@ -55,7 +59,6 @@ struct Exclusive {
     /// What it asks of a receipt `r`, as a predicate.
     test: String,
     words: String,
-    /// How many rules ask for it.
     rules: usize,
 }
 
@@ -87,8 +90,8 @@ fn plain(kind: &'static str, words: String, predicate: String) -> Change {
     Change { kind, words, predicate, assumed: false }
 }
 
-fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
-    let condition = condition_of(world.policy, source)?;
+fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
+    let condition = condition_of(input.policy, source)?;
     let text = condition.source();
     let predicate = match truth {
         true => text.to_owned(),
@@ -96,14 +99,14 @@ fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
         false if text.contains("//") => format!("!({text}\n)"),
         false => format!("!({text})"),
     };
-    let boundary = world.policy.boundaries.get(source.boundary)?;
+    let boundary = input.policy.boundaries.get(source.boundary)?;
     let next = match source.kind {
-        Kind::Require => boundary.require.get(source.index)?.next.as_ref(),
-        Kind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
+        RuleKind::Require => boundary.require.get(source.index)?.next.as_ref(),
+        RuleKind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
         _ => None,
     };
     let quoted = quoted_source(&predicate);
-    if !assumed && comes_to(world, world.request, condition, truth) {
+    if !assumed && evaluates_to(input, input.request, condition, truth) {
         return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
     }
     let words = match (assumed, next) {
@@ -122,14 +125,14 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>) -> String {
+fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<'_>) -> String {
     let demand = &rule.demand;
-    let digest = |request: &crate::Request| {
-        rule.output.text(&request.value_at(world.moment.now.as_str()), world.budget).ok().map(|text| text.to_string())
+    let digest = |request: &Request| {
+        rule.output.text(&request.value_at(input.moment.now.as_str()), input.budget).ok().map(|text| text.to_string())
     };
     // A digest is named where the changes leave it as it is.
-    let output = match digest(world.request) {
-        Some(output) if digest(&supposed.request).as_ref() == Some(&output) => output,
+    let output = match digest(input.request) {
+        Some(output) if digest(&hypothesis.request).as_ref() == Some(&output) => output,
         Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
@@ -226,17 +229,6 @@ fn approval_words(demand: &ApprovalDemand) -> String {
         (count, true) => format!("{count} different reviewers have approved {of}, as `{}`.", demand.role),
         (count, false) => format!("There are {count} approvals of {of}, as `{}`.", demand.role),
     }
-}
-
-/// What the facts about approvals are called that count when so much binds them.
-pub(super) fn bound(name: &str, binds: Binds) -> String {
-    let of = match (binds.environment, binds.agent) {
-        (true, true) => "",
-        (true, false) => "_in_environment",
-        (false, true) => "_for_agent",
-        (false, false) => "_of_action",
-    };
-    format!("{name}{of}")
 }
 
 fn approval_predicate(demand: &ApprovalDemand) -> String {

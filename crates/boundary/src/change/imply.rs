@@ -5,9 +5,9 @@ use proofmark_predicate::tree::{Expression, Operator, View};
 use proofmark_predicate::{Predicate, Truth, Value};
 use proofmark_receipt::{Json, Object};
 
-use super::solve::{Segment, literal, remove, set, way};
-use super::suppose::{STEPS_PER_VALUE, values};
-use crate::judge::World;
+use super::hypothesis::{STEPS_PER_VALUE, values};
+use super::solve::{Segment, literal, place_of, remove, set};
+use crate::input::Input;
 use crate::request::Request;
 
 /// The most combinations of values that are tried.
@@ -22,7 +22,7 @@ pub(super) type Claim<'p> = (&'p Predicate, bool);
 type Compared = Vec<(Vec<Segment>, Vec<Json>)>;
 
 /// Whether the conclusion follows from the premises. No, where that cannot be seen; nothing once the budget is used up.
-pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
+pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
     let mut compared = Compared::new();
     if !collect(conclusion.0.tree(), &mut compared) {
         return Some(false);
@@ -40,20 +40,20 @@ pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Cla
     if count > MAX_COMBINATIONS {
         return Some(false);
     }
-    let facts = facts_of(world.request, &compared);
+    let facts = facts_of(input.request, &compared);
     for number in 0..count {
-        world.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
+        input.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
         let Some(request) = combination(&facts, &compared, number) else { return Some(false) };
-        let value = request.value_at(world.moment.now.as_str());
-        let comes_to = |(predicate, truth): Claim<'_>| {
+        let value = request.value_at(input.moment.now.as_str());
+        let evaluates_to = |(predicate, truth): Claim<'_>| {
             let wanted = if truth { Truth::True } else { Truth::False };
-            predicate.truth_within(&value, world.budget) == wanted
+            predicate.truth_within(&value, input.budget) == wanted
         };
-        if used.iter().all(|premise| comes_to(*premise)) && !comes_to(conclusion) {
+        if used.iter().all(|premise| evaluates_to(*premise)) && !evaluates_to(conclusion) {
             return Some(false);
         }
     }
-    world.budget.failure().is_none().then_some(true)
+    input.budget.failure().is_none().then_some(true)
 }
 
 /// The facts that are compared, as they are now.
@@ -141,7 +141,7 @@ fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
     }
 }
 
-/// Whether values between two literals compare alike: numbers do in every way, other values only by being equal.
+/// Whether values between two literals compare alike: numbers do in every place, other values only by being equal.
 fn by_value(operator: Operator, value: &Json) -> bool {
     match operator {
         Operator::Equal | Operator::NotEqual => value.as_array().is_none(),
@@ -159,7 +159,7 @@ fn by_value(operator: Operator, value: &Json) -> bool {
 
 /// Adds a place; not one that lies in another one, or around it, which could not be set apart.
 fn add(expression: Expression<'_>, literals: Vec<Json>, compared: &mut Compared) -> bool {
-    let Some(place) = way(expression) else { return false };
+    let Some(place) = place_of(expression) else { return false };
     if let Some((_, known)) = compared.iter_mut().find(|(known, _)| *known == place) {
         known.extend(literals);
         return true;

@@ -9,18 +9,15 @@ use crate::request::Request;
 
 /// What was found for a demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FoundCall {
-    /// The call with this number meets it.
+pub(crate) enum CallMatch {
     Met(usize),
-    /// None does.
     No,
-    /// That depends on these facts.
     Unknown(Vec<String>),
 }
 
 /// Looks for the call the demand asks for; of several the last.
-pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
-    let Some(calls) = request.calls() else { return FoundCall::Unknown(vec!["`calls` is absent".to_owned()]) };
+pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
+    let Some(calls) = request.calls() else { return CallMatch::Unknown(vec!["`calls` is absent".to_owned()]) };
     let named = |globs: &Globs, call: &Json| text(call, "tool").is_some_and(|tool| globs.matches(tool));
     // A call of a tool that is not known may be one of any.
     let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
@@ -28,13 +25,13 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
         Some(globs) => {
             let earlier = |call: &Json| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted);
             if !calls.iter().any(earlier) {
-                return FoundCall::No;
+                return CallMatch::No;
             }
             let open: Vec<_> =
                 calls.iter().enumerate().filter(|(_, call)| maybe(globs, call) && is_open(call)).collect();
             if !open.is_empty() {
                 // It may end, and do what it does, after everything that was seen.
-                return FoundCall::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
+                return CallMatch::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
             }
             calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1)
         }
@@ -48,13 +45,13 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
             continue;
         }
         match (demand.status, text(call, "status")) {
-            (None, _) => return FoundCall::Met(index),
-            (Some(wanted), Some(found)) if wanted.as_str() == found => return FoundCall::Met(index),
+            (None, _) => return CallMatch::Met(index),
+            (Some(wanted), Some(found)) if wanted.as_str() == found => return CallMatch::Met(index),
             (Some(_), Some(_)) => {}
             (Some(_), None) => unknown.push(format!("`calls[{index}].status` is absent")),
         }
     }
-    if unknown.is_empty() { FoundCall::No } else { FoundCall::Unknown(unknown) }
+    if unknown.is_empty() { CallMatch::No } else { CallMatch::Unknown(unknown) }
 }
 
 /// Whether it is known that nobody knows what became of the call.

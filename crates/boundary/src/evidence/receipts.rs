@@ -6,9 +6,10 @@ use proofmark_evidence::{Evidence, NoText, ReceiptFact, Refusal, TextExpression,
 use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
 
-use crate::judge::{MAX_DECISION_STEPS, RuleRef, World};
-use crate::policy::{Demand, Policy, ReceiptRule};
+use crate::input::{Input, MAX_DECISION_STEPS};
+use crate::policy::{ActionPolicy, Demand, ReceiptRule};
 use crate::request::Request;
+use crate::rule_ref::RuleRef;
 
 /// Steps that looking at one document counts as.
 const STEPS_PER_DOCUMENT: u64 = 8;
@@ -16,7 +17,7 @@ const STEPS_PER_DOCUMENT: u64 = 8;
 /// The digests (`hashes.output`) a receipt or an approval has to be over to count for this request at `now`: who keeps
 /// many needs to present no others.
 #[must_use]
-pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
+pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
     let rules = || policy.boundaries.iter().flat_map(|boundary| &boundary.require);
     let mut denials = policy.boundaries.iter().flat_map(|boundary| &boundary.deny);
     let mut wanted = BTreeSet::new();
@@ -46,8 +47,8 @@ impl Digests {
     }
 
     /// The places of the receipts that meet the rule, the newest first.
-    pub(crate) fn candidates(&self, rule: &ReceiptRule, world: &World<'_>) -> Vec<usize> {
-        rule.demand.candidates(&self.wanted(), world.evidence, &world.moment.now)
+    pub(crate) fn candidates(&self, rule: &ReceiptRule, input: &Input<'_>) -> Vec<usize> {
+        rule.demand.candidates(&self.wanted(), input.evidence, &input.moment.now)
     }
 }
 
@@ -69,13 +70,13 @@ pub(crate) fn digests<'r>(
 pub(crate) fn assigned<'w>(
     rules: impl Iterator<Item = (RuleRef, &'w ReceiptRule)>,
     facts: &Value,
-    world: &World<'_>,
+    input: &Input<'_>,
 ) -> BTreeMap<RuleRef, usize> {
     let exclusive = rules.filter(|(_, rule)| rule.demand.single_use);
     let (sources, candidates): (Vec<_>, Vec<_>) = exclusive
         .filter_map(|(source, rule)| {
-            world.budget.charge(looking_at(world.evidence)).ok()?;
-            Some((source, digests(rule, facts, world.budget).ok()?.candidates(rule, world)))
+            input.budget.charge(looking_at(input.evidence)).ok()?;
+            Some((source, digests(rule, facts, input.budget).ok()?.candidates(rule, input)))
         })
         .unzip();
     sources.into_iter().zip(assign(&candidates)).filter_map(|(source, place)| Some((source, place?))).collect()
@@ -87,9 +88,9 @@ pub(crate) fn looking_at(evidence: &Evidence) -> u64 {
 }
 
 /// The receipts that were refused, the nearest first. Approvals are none.
-pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, world: &World<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
-    let (wanted, now) = (digests.wanted(), &world.moment.now);
-    let receipts = world.evidence.documents().iter().filter(|fact| fact.approval.is_none());
+pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, input: &Input<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
+    let (wanted, now) = (digests.wanted(), &input.moment.now);
+    let receipts = input.evidence.documents().iter().filter(|fact| fact.approval.is_none());
     // What meets the rule and is not used is used by another one.
     let refusal = |fact| rule.demand.meets(&wanted, fact, now).err().unwrap_or(Refusal::UsedByAnotherRule);
     nearest(receipts.map(|fact| (fact, Some(refusal(fact)))).collect())

@@ -2,21 +2,19 @@
 
 use proofmark_evidence::Accepts;
 
-use super::{Boundary, Demand, Policy, ReceiptRule, Unmatched};
+use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
 /// Something that looks like a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The place in the policy, as in `boundaries[0].require[1]`.
     pub at: String,
-    /// A short stable name.
     pub code: &'static str,
-    /// What it is and how to mend it.
     pub message: String,
 }
 
 /// The warnings, in policy order.
-pub(super) fn warnings(policy: &Policy) -> Vec<Warning> {
+pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
     let mut warnings: Vec<_> = policy.boundaries.iter().flat_map(|boundary| of_boundary(policy, boundary)).collect();
     if policy.boundaries.is_empty() {
         let message = "no action is protected by a rule of its own; write a boundary";
@@ -35,7 +33,7 @@ pub(super) fn warnings(policy: &Policy) -> Vec<Warning> {
     warnings
 }
 
-fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
+fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |at: &str, code, message: String| warnings.push(Warning { at: at.to_owned(), code, message });
     if boundary.require.is_empty() && boundary.deny.is_empty() {
@@ -82,6 +80,6 @@ fn of_boundary(policy: &Policy, boundary: &Boundary) -> Vec<Warning> {
     warnings
 }
 
-fn too_few_keys(policy: &Policy, role: &str, count: usize) -> bool {
+fn too_few_keys(policy: &ActionPolicy, role: &str, count: usize) -> bool {
     policy.roles.members(role).is_some_and(|members| members.len() < count)
 }

@@ -29,7 +29,6 @@ pub(crate) struct Matcher {
 pub(crate) enum Matching {
     Yes,
     No,
-    /// That depends on facts which are absent.
     Unknown(Vec<String>),
 }
 

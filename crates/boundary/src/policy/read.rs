@@ -10,7 +10,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
-use super::{Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Policy, PolicyError, Repeat, Unmatched};
+use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
 
@@ -39,7 +39,7 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// Reads a policy.
-pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
+pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
     let root = Field::root(document);
     let fields = root.fields()?;
     fields.only(&FIELDS)?;
@@ -49,7 +49,7 @@ pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
     known_classes(&fields, &boundaries, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
-    Ok(Policy {
+    Ok(ActionPolicy {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
@@ -81,7 +81,7 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
     }
 }
 
-fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, PolicyError> {
+fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, ActionPolicyError> {
     let items = field.items()?;
     if items.len() > MAX_BOUNDARIES {
         return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries; join some")).into());
@@ -103,7 +103,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Polic
     Ok(boundaries)
 }
 
-fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, PolicyError> {
+fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicyError> {
     let fields = field.fields()?;
     fields.only(&["id", "match", "when", "require", "deny", "warn"])?;
     let id = text(&fields.need("id", "name the boundary, as in `id: resolve-ticket`")?)?;
@@ -124,8 +124,8 @@ fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, PolicyError>
 fn list<'a, T>(
     fields: &Fields<'a>,
     name: &str,
-    read: impl Fn(&Field<'a>) -> Result<T, PolicyError>,
-) -> Result<Vec<T>, PolicyError> {
+    read: impl Fn(&Field<'a>) -> Result<T, ActionPolicyError>,
+) -> Result<Vec<T>, ActionPolicyError> {
     match fields.get(name) {
         Some(field) => field.items()?.iter().map(read).collect(),
         None => Ok(Vec::new()),
@@ -258,7 +258,9 @@ fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
     let person = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()))
+        field.text()?.parse().map_err(|error: PersonError| {
+            field.error(Cause::InvalidValue, format!("{error}; {}", error.help().unwrap_or_default()))
+        })
     };
     items.into_iter().map(person).collect()
 }

@@ -3,19 +3,19 @@
 use proofmark_evidence::{ApprovalFact, Comparison, ReceiptFact, ReceiptKind};
 use proofmark_receipt::{Json, Object, Sha256Digest, Trust};
 
-use crate::evidence::Item;
+use crate::evidence::EvidenceItem;
 
 /// One entry.
-pub(super) fn item(item: &Item) -> Json {
+pub(super) fn item(item: &EvidenceItem) -> Json {
     let mut entry = Object::new();
     match item {
-        Item::Fact { rule, predicate, truth, missing, .. } => {
+        EvidenceItem::Fact { rule, predicate, truth, missing, .. } => {
             start(&mut entry, "fact", rule, item);
             entry.insert("predicate", shortened(predicate));
             entry.insert("truth", *truth);
             entry.insert("missing", missing.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>());
         }
-        Item::Document { rule, role, document, refusal, single_use, any_suite } => {
+        EvidenceItem::Document { rule, role, document, refusal, single_use, any_suite } => {
             start(&mut entry, kind(role.is_some()), rule, item);
             if let Some(role) = role {
                 entry.insert("role", &**role);
@@ -30,14 +30,14 @@ pub(super) fn item(item: &Item) -> Json {
             }
             entry.insert("document", fact_object(document));
         }
-        Item::NoDocument { rule, role } => {
+        EvidenceItem::NoDocument { rule, role } => {
             start(&mut entry, kind(role.is_some()), rule, item);
             if let Some(role) = role {
                 entry.insert("role", &**role);
             }
             entry.insert("used", false);
         }
-        Item::ToolCall { rule, tool, index } => {
+        EvidenceItem::ToolCall { rule, tool, index } => {
             start(&mut entry, "tool_call", rule, item);
             entry.insert("tool", tool.as_str());
             entry.insert("call", index.map_or(Json::Null, |index| Json::from(index as u64)));
@@ -66,7 +66,7 @@ fn kind(approval: bool) -> &'static str {
     if approval { "approval" } else { "receipt" }
 }
 
-fn start(entry: &mut Object, kind: &str, rule: &str, item: &Item) {
+fn start(entry: &mut Object, kind: &str, rule: &str, item: &EvidenceItem) {
     entry.insert("kind", kind);
     entry.insert("rule", rule);
     entry.insert("status", item.status().as_str());

@@ -6,8 +6,9 @@ use super::{coded, reasons, texts};
 use crate::change::MAX_SEARCH_STEPS;
 use crate::decide::Decision;
 use crate::disposition::Disposition;
-use crate::evidence::Item;
-use crate::judge::{Finding, Kind, Standing};
+use crate::evidence::EvidenceItem;
+use crate::judge::{RuleFinding, RuleStatus};
+use crate::rule_ref::RuleKind;
 
 /// `safe_next_steps`: none when the action may execute, and none on a path that ends.
 pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
@@ -28,30 +29,33 @@ pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
     steps
 }
 
-fn default_step(finding: &Finding) -> Object {
+fn default_step(finding: &RuleFinding) -> Object {
     let first = finding.evidence.first();
     match (finding.source.kind, first) {
         (_, _) if finding.hard => {
             coded("report_to_operator", "Tell whoever runs this: the policy or the request needs mending.")
         }
-        (Kind::Require, Some(Item::Document { role: None, .. } | Item::NoDocument { role: None, .. })) => {
-            coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt.")
-        }
-        (Kind::Require, Some(Item::Document { role: Some(role), .. } | Item::NoDocument { role: Some(role), .. })) => {
-            coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again."))
-        }
-        (Kind::Require, Some(Item::ToolCall { tool, .. })) => {
+        (
+            RuleKind::Require,
+            Some(EvidenceItem::Document { role: None, .. } | EvidenceItem::NoDocument { role: None, .. }),
+        ) => coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt."),
+        (
+            RuleKind::Require,
+            Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
+        ) => coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again.")),
+        (RuleKind::Require, Some(EvidenceItem::ToolCall { tool, .. })) => {
             coded("take_required_step", &format!("Call {tool} first, then ask again."))
         }
-        (Kind::Match | Kind::When, _) | (Kind::Require | Kind::Deny, Some(Item::Fact { truth: "unknown", .. })) => {
+        (RuleKind::Match | RuleKind::When, _)
+        | (RuleKind::Require | RuleKind::Deny, Some(EvidenceItem::Fact { truth: "unknown", .. })) => {
             coded("supply_facts", "Supply the facts that are missing, then ask again.")
         }
-        (Kind::Review, _) => coded("heed_reviewer", "Do what the reviewer's note says, without this action."),
-        (Kind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
-        (Kind::Class | Kind::Unmatched, _) => {
+        (RuleKind::Review, _) => coded("heed_reviewer", "Do what the reviewer's note says, without this action."),
+        (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
+        (RuleKind::Class | RuleKind::Unmatched, _) => {
             coded("go_on_without", "Go on towards the same goal without this action; no rule is about it.")
         }
-        (Kind::Require | Kind::Deny | Kind::Warn, _) => {
+        (RuleKind::Require | RuleKind::Deny | RuleKind::Warn, _) => {
             coded("go_on_without", "Go on towards the same goal without this action.")
         }
     }
@@ -132,16 +136,17 @@ fn retryability(decision: &Decision) -> &'static str {
 
 /// What is missing: approvals, or everything else.
 fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
-    let of_approval =
-        |item: &Item| matches!(item, Item::Document { role: Some(_), .. } | Item::NoDocument { role: Some(_), .. });
-    let missing = |finding: &&Finding| match finding.source.kind {
-        Kind::Require => true,
-        Kind::Match | Kind::When | Kind::Deny => finding.standing == Standing::Unknown,
-        Kind::Review | Kind::Class | Kind::Warn | Kind::Unmatched | Kind::Repeat => false,
+    let of_approval = |item: &EvidenceItem| {
+        matches!(item, EvidenceItem::Document { role: Some(_), .. } | EvidenceItem::NoDocument { role: Some(_), .. })
+    };
+    let missing = |finding: &&RuleFinding| match finding.source.kind {
+        RuleKind::Require => true,
+        RuleKind::Match | RuleKind::When | RuleKind::Deny => finding.status == RuleStatus::Unknown,
+        RuleKind::Review | RuleKind::Class | RuleKind::Warn | RuleKind::Unmatched | RuleKind::Repeat => false,
     };
     let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
     let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);
-    let gap = |finding: &Finding| {
+    let gap = |finding: &RuleFinding| {
         let reason = finding.reason.as_ref()?;
         let message = reason.detail.as_deref().unwrap_or(&reason.message);
         Some(Json::Object(coded(&reason.code, message)))

@@ -1,13 +1,13 @@
 //! What cannot be read is refused by name, with the place and the mend.
 
-use proofmark_boundary::{Policy, Request};
+use proofmark_boundary::{ActionPolicy, Request};
 use proofmark_receipt::document::{Format, parse};
 
 use crate::support::yaml;
 
 fn refused(text: &str) -> (String, String, String) {
-    let error = Policy::read(&yaml(text)).expect_err(text);
-    (error.code().to_owned(), error.at(), error.to_string())
+    let error = ActionPolicy::read(&yaml(text)).expect_err(text);
+    (error.code().to_owned(), error.at(), format!("{error}; {}", error.help().unwrap_or_default()))
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn predicates_are_refused_with_position_caret_and_nearest_name() {
 #[test]
 fn a_policy_may_declare_classes_of_its_own() {
     let text = "version: 1\nclasses: [deploy]\nboundaries: [{id: b, match: {action_class: deploy}, when: 'action.class == \"deploy\"'}]\n";
-    let policy = Policy::read(&yaml(text)).unwrap();
+    let policy = ActionPolicy::read(&yaml(text)).unwrap();
     assert_eq!(policy.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>(), ["allows_everything"]);
 }
 
@@ -168,7 +168,8 @@ boundaries:
 unmatched: allow
 exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
 ";
-    let codes: Vec<_> = Policy::read(&yaml(text)).unwrap().warnings().into_iter().map(|warning| warning.code).collect();
+    let codes: Vec<_> =
+        ActionPolicy::read(&yaml(text)).unwrap().warnings().into_iter().map(|warning| warning.code).collect();
     assert_eq!(
         codes,
         [

@@ -1,15 +1,14 @@
 //! What would change a decision, proven on random policies: every set of entries is enough, whatever fulfils it.
 
-use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Disposition, Evidence, Policy, ReceiptFact, Request, admits, decide,
-};
+use proofmark_boundary::{ActionPolicy, Admission, Decision, DecisionReceipt, Disposition, Request, admits, decide};
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::ReceiptId;
 use proptest::prelude::*;
 
 use crate::support::{approval, decided, moment, policy, receipt, request};
 
 /// Predicates over three facts of a few values each, so that all worlds can be gone through.
-const CONDITIONS: [&str; 14] = [
+const CONDITIONS: [&str; 15] = [
     "memory[0] == \"a\"",
     "memory[0] != \"a\"",
     "memory[0] == \"b\" || memory[1] == \"b\"",
@@ -23,6 +22,7 @@ const CONDITIONS: [&str; 14] = [
     "upstream.level + 0 > 1",
     "memory[1].matches(\"^[ab]$\")",
     "!memory[1].matches(\"^[ab]$\")",
+    "lower(memory[0]) == \"b\"",
     "memory[0] == \"a\" ? upstream.level > 0 : upstream.level > 2",
 ];
 const TEXTS: [&str; 3] = ["a", "b", "c"];
@@ -102,7 +102,7 @@ prop_compose! {
 }
 
 impl World {
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> ActionPolicy {
         policy(&self.policy)
     }
 

@@ -1,9 +1,9 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
 use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Disposition, Evidence, ReceiptFact, Recomputed, Reviewer,
-    admits, decide, explain_decision, explain_policy, replay,
+    Admission, DecisionReceipt, Disposition, Recomputed, admits, decide, explain_decision, explain_policy, replay,
 };
+use proofmark_evidence::{Approval, ApprovalError, Evidence, ReceiptFact, Reviewer};
 use proofmark_receipt::{
     Json, Object, Profile, ReceiptId, SignError, SignatureStatus, SigningKey, Trust, verify_receipt,
 };

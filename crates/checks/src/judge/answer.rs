@@ -4,9 +4,9 @@ use proofmark_receipt::Status;
 
 use super::expected::Wanted;
 use super::{End, Fault, Test, Value, text};
-use crate::compare::{Rules, equal, not_json};
-use crate::job::Language;
-use crate::render::{Notation, render};
+use crate::compare::{equal, not_json};
+use crate::language::Language;
+use crate::render::{JSON, render};
 
 /// What came of one check.
 pub(super) struct Check {
@@ -48,8 +48,8 @@ impl Check {
 pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End) -> Check {
     let check = match (wanted, end) {
         (Wanted::Value(wanted), End::Value(wire)) => judge_value(wire, |value| {
-            let right = equal(&value, wanted, Rules::of(language), test.tolerance);
-            Check::answered(right, render(&value, Notation::of(language)), None)
+            let right = equal(&value, wanted, language.rules(), test.tolerance);
+            Check::answered(right, render(&value, language.notation()), None)
         }),
         (Wanted::Json(wanted), End::Value(wire)) => {
             judge_value(wire, |value| judge_json(language, test, wanted, &value))
@@ -83,13 +83,13 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
 fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) -> Check {
     match not_json(value) {
         None => {
-            let right = equal(value, wanted, Rules::Json(language), test.tolerance);
-            Check::answered(right, render(value, Notation::Json), None)
+            let right = equal(value, wanted, language.rules().as_json(), test.tolerance);
+            Check::answered(right, render(value, &JSON), None)
         }
         Some(name) => {
             let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
-            Check::answered(false, render(value, Notation::of(language)), Some(message))
+            Check::answered(false, render(value, language.notation()), Some(message))
         }
     }
 }

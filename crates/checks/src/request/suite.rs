@@ -6,12 +6,11 @@ use std::time::Duration;
 use proofmark_receipt::json::Json;
 
 use super::{
-    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, comparison,
-    embedded, entrypoint, one_of, shown,
+    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, embedded, one_of,
+    shown,
 };
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
-use crate::job::Language;
-use crate::value::Value;
+use crate::language::{Functions, Language};
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
 const SUITE_FIELDS: [&str; 10] =
@@ -62,10 +61,10 @@ impl<'a> Block<'a> {
 }
 
 fn language(block: &Block<'_>) -> Result<Language, RequestError> {
-    let field = block.need("language", "write `python`, `javascript` or `bash`")?;
+    let field = block.need("language", &format!("write {}", Language::choices()))?;
     let word = field.text()?;
     word.parse().map_err(|_| {
-        let message = format!("unknown language `{}`; write `python`, `javascript` or `bash`", shown(word));
+        let message = format!("unknown language `{}`; write {}", shown(word), Language::choices());
         field.error(Code::Unsupported, message)
     })
 }
@@ -108,23 +107,27 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
     let words = [("call", Word::Call), ("expression", Word::Expression), ("stdio", Word::Stdio)];
     let asked = block.get("mode")?;
     let entrypoint = block.get("entrypoint")?;
-    let word = match (&asked, &entrypoint, language) {
+    let functions = language.functions();
+    let word = match (&asked, &entrypoint, functions) {
         (Some(field), _, _) => field.choice(&words)?,
         (None, Some(_), _) => Word::Call,
-        (None, None, Language::Bash) => Word::Stdio,
-        (None, None, Language::Python | Language::JavaScript) => Word::Expression,
+        (None, None, Some(_)) => Word::Expression,
+        (None, None, None) => Word::Stdio,
     };
-    match (word, language, entrypoint) {
-        (Word::Call | Word::Expression, Language::Bash, field) => {
-            let message = "bash has no functions that return values; write the mode `stdio`, without an entrypoint";
-            Err(asked
-                .or(field)
-                .map_or_else(|| block.outer.missing("mode", message), |field| field.error(Code::Unsupported, message)))
+    match (word, functions, entrypoint) {
+        (Word::Call | Word::Expression, None, field) => {
+            let message = format!(
+                "{language} has no functions that return values; write the mode `stdio`, without an entrypoint"
+            );
+            Err(match asked.or(field) {
+                Some(field) => field.error(Code::Unsupported, message),
+                None => block.outer.missing("mode", &message),
+            })
         }
-        (Word::Call, Language::Python | Language::JavaScript, Some(field)) => {
-            Ok(Mode::Call { entrypoint: entrypoint::read(&field, language)? })
+        (Word::Call, Some(functions), Some(field)) => {
+            Ok(Mode::Call { entrypoint: self::entrypoint(&field, language, functions)? })
         }
-        (Word::Call, Language::Python | Language::JavaScript, None) => Err(block
+        (Word::Call, Some(_), None) => Err(block
             .need("entrypoint", "the mode `call` needs the name of the function to call")
             .err()
             .unwrap_or_else(|| block.outer.missing("entrypoint", "write the name of the function to call"))),
@@ -133,9 +136,19 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
                 "only the mode `call` calls an entrypoint; write `\"mode\": \"call\"`, or leave the field out";
             Err(field.error(Code::ConflictingFields, message))
         }
-        (Word::Expression, Language::Python | Language::JavaScript, None) => Ok(Mode::Expression),
-        (Word::Stdio, Language::Python | Language::JavaScript | Language::Bash, None) => Ok(Mode::Stdio),
+        (Word::Expression, Some(_), None) => Ok(Mode::Expression),
+        (Word::Stdio, _, None) => Ok(Mode::Stdio),
     }
+}
+
+fn entrypoint(field: &Field<'_>, language: Language, functions: &Functions) -> Result<String, RequestError> {
+    let name = field.text()?;
+    if functions.names.allow(name) {
+        return Ok(name.to_owned());
+    }
+    let message =
+        format!("`{}` is not a plain {language} identifier; write the name of one top-level function", shown(name));
+    Err(field.error(Code::InvalidValue, message))
 }
 
 fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
@@ -162,9 +175,10 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
         Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
         Mode::Expression => {
             let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
-            comparison::refuse(&input, rules.language)?;
+            let functions = rules.language.functions();
+            functions.map_or(Ok(()), |functions| refuse_comparison(&input, functions))?;
             let right = expression(&expected)?;
-            let literal = Value::literal(rules.language, &right);
+            let literal = functions.and_then(|functions| functions.literals.value(&right));
             (expression(&input)?, literal.map_or(Expected::Expression(right), Expected::Value))
         }
         Mode::Stdio => {
@@ -175,6 +189,17 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
     let timeout = fields.get("timeout_ms").map(|field| field.positive()).transpose()?.map(Duration::from_millis);
     let own = fields.get("tolerance").map(|field| tolerance(&field, &rules.mode)).transpose()?;
     Ok(Test { name, input, expected, timeout, tolerance: own.or(rules.tolerance) })
+}
+
+/// Refuses an expression whose value is that of a comparison.
+fn refuse_comparison(field: &Field<'_>, functions: &Functions) -> Result<(), RequestError> {
+    let Some(text) = field.json.as_str() else { return Ok(()) };
+    let Some(operator) = functions.operators.deciding(text) else { return Ok(()) };
+    let message = format!(
+        "the submission decides `{}`, for its own values say what `{operator}` means; write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`",
+        shown(text.trim())
+    );
+    Err(field.error(Code::InvalidValue, message))
 }
 
 const EXPRESSION: &str = "write the expression to evaluate, as a string";

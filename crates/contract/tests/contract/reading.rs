@@ -69,7 +69,7 @@ steps:
     let on_failure = step.on_failure.as_ref().unwrap();
     assert_eq!(on_failure.action, Action::Goto("mend".into()));
     assert_eq!((on_failure.strategy, on_failure.jitter), (Strategy::Exponential, Jitter::Full));
-    assert_eq!(workflow.ways_on(0), ["mend", "abort", "end"]);
+    assert_eq!(workflow.next_steps(0), ["mend", "abort", "end"]);
     assert_eq!(workflow.on_failure_of(&workflow.steps[1]).unwrap().max_attempts, 2);
     let verification = step.verification.as_ref().unwrap();
     assert_eq!(verification.rules(), 6);

@@ -8,7 +8,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::text;
-use crate::policy::{Demand, Deny, OnBlock, PolicyError, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
@@ -18,11 +18,11 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, PolicyError> {
+    pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, ActionPolicyError> {
         Ok(Condition::read(field, self.schema)?)
     }
 
-    pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, PolicyError> {
+    pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["fact", "receipt", "approval", "tool_call", "reason", "next", "otherwise"])?;
         let (name, demanded) = one_demand(field, &fields)?;
@@ -46,7 +46,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn deny(&self, field: &Field<'_>) -> Result<Deny, PolicyError> {
+    pub(super) fn deny(&self, field: &Field<'_>) -> Result<Deny, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["when", "unless", "reason", "next", "otherwise"])?;
         Ok(Deny {
@@ -59,7 +59,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn warn(&self, field: &Field<'_>) -> Result<Warn, PolicyError> {
+    pub(super) fn warn(&self, field: &Field<'_>) -> Result<Warn, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["when", "reason"])?;
         Ok(Warn {
@@ -69,7 +69,7 @@ impl Reader<'_> {
         })
     }
 
-    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, PolicyError> {
+    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
         let mend = "say which bytes it has to be over, as in `sha256(action.args.patch)`";

@@ -1,0 +1,109 @@
+//! `cargo xtask bench <name>`: figures side by side in one run. They gate nothing, because machines are noisy.
+
+mod accept;
+mod agentdojo;
+mod mbpp;
+mod receipt;
+mod rivals;
+mod taint;
+mod tier0;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use xtask::step::succeeds;
+
+/// Measure, beside rivals, in one run.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+enum Bench {
+    /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
+    Tier0,
+    /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
+    Receipt,
+    /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
+    Accept,
+    /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
+    Agentdojo,
+    /// Texts probed for signs of steering: injected goals that get a label, ordinary texts that get one
+    Taint,
+    /// Requests decided by 20 boundaries on one core, from JSON text to a signed receipt, beside cedar-policy
+    Decide,
+    /// Requests decided by 20 rules on one core, from JSON text: the predicate language, cel, cedar-policy
+    Predicate,
+    /// Verifications a second over HTTP beside the command line, and receipts kept beside SQLite alone
+    Serve,
+    /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
+    ServeDecisions,
+}
+
+/// Set in the process that runs on one core alone.
+const PINNED: &str = "PROOFMARK_BENCH_PINNED";
+
+fn main() -> anyhow::Result<()> {
+    match Bench::parse() {
+        Bench::Tier0 => on_one_core("tier0", tier0::run),
+        Bench::Receipt => on_one_core("receipt", receipt::run),
+        Bench::Accept => accept::run(),
+        Bench::Agentdojo => agentdojo::run(),
+        Bench::Taint => taint::run(),
+        Bench::Decide => rivals::run("decide"),
+        Bench::Predicate => rivals::run("predicate"),
+        Bench::Serve => rivals::run_server("work"),
+        Bench::ServeDecisions => rivals::run_server("decisions"),
+    }
+}
+
+fn on_one_core(name: &str, work: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    match std::env::var_os(PINNED) {
+        Some(_) => work(),
+        None => run_pinned(name),
+    }
+}
+
+fn run_pinned(name: &str) -> anyhow::Result<()> {
+    let status = pinned("cargo", &["run", "--quiet", "--release", "--package", "xtask-bench", "--", name])
+        .env(PINNED, "1")
+        .status()
+        .context("failed to start the benchmark")?;
+    match status.success() {
+        true => Ok(()),
+        false => bail!("the benchmark `{name}` ended with {status}"),
+    }
+}
+
+/// The program on one core, where `taskset` is there to bind it.
+fn pinned(program: &str, arguments: &[&str]) -> Command {
+    if !succeeds(Command::new("taskset").arg("--version")) {
+        eprintln!("bench: `taskset` is missing, so this runs on every core");
+        let mut command = Command::new(program);
+        command.args(arguments);
+        return command;
+    }
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0", program]).args(arguments);
+    command
+}
+
+/// The folder of conformance data: `$PROOFMARK_CONFORMANCE`, else beside the project.
+fn conformance() -> anyhow::Result<PathBuf> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let folder = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from);
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => bail!("there is no conformance data; name its folder in PROOFMARK_CONFORMANCE"),
+    }
+}
+
+/// How often `work` is done in a second, over at least `least` of time.
+fn rate(least: Duration, mut work: impl FnMut() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let mut done = 0;
+    while started.elapsed() < least {
+        done += work()?;
+    }
+    Ok(done as f64 / started.elapsed().as_secs_f64())
+}

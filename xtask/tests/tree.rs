@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const REEXPORTS: &[(&str, &str)] = &[
     ("boundary", "approvals, calls and facts are arguments of `decide`"),
     ("checks", "`RequestError` is the document reader's error"),
-    ("verifier", "the command line and the server still take their types from here"),
+    ("verifier", "types of `checks`, `sandbox` and `store` are arguments and results of its functions"),
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.

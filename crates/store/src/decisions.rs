@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::page::{self, Cursor, MAX_PAGE};
 use crate::reviews;
 use crate::scope::Scope;
+use crate::signing;
 use crate::tenant::Tenant;
 
 /// The chain of decisions, where messages name it.
@@ -218,7 +219,7 @@ impl DecisionWrite {
 }
 
 fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
-    let object = sign(tip)?;
+    let object = signing::call(CHAIN, || sign(tip))?;
     if !(Link { id, document: &object }).follows(tip) {
         return Err(StoreError::NotLinked(CHAIN.to_owned()));
     }

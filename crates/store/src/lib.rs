@@ -24,6 +24,7 @@ mod reviews;
 mod runs;
 mod schema;
 mod scope;
+mod signing;
 mod spends;
 mod store;
 mod tenant;

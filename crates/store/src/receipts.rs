@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::error::{MAX_CHAIN_NAME, StoreError};
 use crate::read;
 use crate::scope::Scope;
+use crate::signing;
 use crate::tenant::Tenant;
 
 /// The issuer of a receipt without a signature.
@@ -170,7 +171,7 @@ impl State {
 /// Signs the receipt behind `tip`. A receipt that is then not linked to `tip` is refused: the store trusts no closure with
 /// the order of its chains.
 fn link(chain: String, tip: Option<&ChainTip>, sign: SignReceipt) -> Result<ReceiptRow, StoreError> {
-    let receipt = sign(tip)?;
+    let receipt = signing::call(&chain, || sign(tip))?;
     match receipt.tip() {
         Some(place) if receipt.link().follows(tip) => {
             let row = ReceiptRow::new(receipt, None)?;

@@ -155,14 +155,16 @@ impl Group {
         submissions: &Receiver<Submission>,
     ) -> rusqlite::Result<()> {
         let mut next = Some(first);
-        let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(transaction) => transaction,
+        let begun = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| clock::latest(&transaction).map(|recorded| (transaction, recorded)));
+        let (transaction, recorded) = match begun {
+            Ok(begun) => begun,
             Err(error) => {
                 self.callers.extend(next.map(|first| first.answer));
                 return Err(error);
             }
         };
-        let recorded = clock::latest(&transaction)?;
         while let Some(Submission { task, answer }) = next {
             self.callers.push(answer);
             let now = clock.now(recorded);
@@ -199,10 +201,11 @@ impl Group {
         self.callers.iter().zip(self.outcomes).for_each(|(caller, outcome)| reply(caller, outcome));
     }
 
-    /// Answers `error` to all of the group, and to all that waits behind it: when the database is locked, each of those
-    /// would wait as long again for the same answer.
+    /// Answers `error` to all of the group. When the database is locked it is the answer to all that wait behind it, too: each
+    /// of those would wait as long again to get it.
     fn fail(self, error: &StoreError, submissions: &Receiver<Submission>) {
-        let waiting = submissions.try_iter().take(MAX_GROUP).map(|waiting| waiting.answer);
+        let also = if matches!(error, StoreError::Locked { .. }) { MAX_GROUP } else { 0 };
+        let waiting = submissions.try_iter().take(also).map(|waiting| waiting.answer);
         self.callers.into_iter().chain(waiting).for_each(|caller| reply(&caller, Err(error.clone())));
     }
 }

@@ -71,9 +71,11 @@ fn a_receipt_that_cannot_be_signed_fails_alone() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let before = store.local().submit(chained(id(0, 0), "main"));
     let unsigned = store.local().submit(NewReceipt::chained("main", move |_| Err(unsafe_number())));
+    let panicked = store.local().submit(NewReceipt::chained("main", |_| panic!("a bug of the caller")));
     let after = store.local().submit(chained(id(0, 2), "main"));
     other.execute_batch("COMMIT").unwrap();
     before.wait().unwrap();
+    assert_eq!(panicked.wait().map(drop), Err(StoreError::NotLinked("main".to_owned())));
     assert_eq!(unsigned.wait().map(drop), Err(StoreError::Sign(unsafe_number())));
     assert_eq!(after.wait().unwrap().receipt.unwrap().tip().unwrap().position, 1);
     verify_chain(&store.local().chain("main").unwrap(), None).unwrap();

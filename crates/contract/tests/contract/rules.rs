@@ -209,6 +209,8 @@ fn receipt_rules() {
         (full.to_owned(), vec![receipt(b"other", Verdict::Pass, 0, 8), good.clone()], Met),
         (full.to_owned(), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Unmet),
         (full.to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, singleUse: true".to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, maxAge: 1h".to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         (any("output: payload.sha"), changed(|fact| fact.spent = true), Met),
         (full.to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         // Clocks differ by a minute, and by no more, whether the rule has a limit of age or not.

@@ -24,14 +24,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
-    ("xtask-bench", &["verifier", "boundary", "receipt"]),
+    ("xtask-bench", &["verifier", "boundary", "contract", "evidence", "receipt"]),
 ];
 
 /// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
 const REEXPORTS: &[(&str, &str)] = &[
     ("boundary", "approvals, calls and facts are arguments of `decide`"),
     ("checks", "`RequestError` is the document reader's error"),
-    ("verifier", "the command line and the server still take their types from here"),
+    ("verifier", "types of `checks`, `sandbox` and `store` are arguments and results of its functions"),
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.

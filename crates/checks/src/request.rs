@@ -91,7 +91,12 @@ impl Request {
         Request::from_document(&document::parse(bytes, format)?, outside)
     }
 
-    fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+    /// Reads a request from its document, which may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`], which names the place and the mend.
+    pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use proofmark_boundary::{ActionPolicy, Warning};
+use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{ActionPolicy, Warning};
-use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};

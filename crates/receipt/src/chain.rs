@@ -76,6 +76,18 @@ impl ChainError {
     }
 }
 
+impl Link<'_> {
+    /// Whether the document continues the chain that ends in `tip`; `None` is the beginning of a chain.
+    #[must_use]
+    pub fn follows(&self, tip: Option<&ChainTip>) -> bool {
+        match (self.tip(), tip) {
+            (None, _) => false,
+            (Some(own), None) => starts(self, &own).is_ok(),
+            (Some(own), Some(tip)) => follows(self, &own, tip).is_ok(),
+        }
+    }
+}
+
 /// The signed end of a chain, and who may sign it besides the signer of the receipts.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedEnd<'a> {

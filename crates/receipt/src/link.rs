@@ -11,6 +11,26 @@ pub struct ChainTip {
     pub position: u64,
 }
 
+impl ChainTip {
+    /// Writes into `metadata` the members that append its document to the chain that ends in `tip`; `None` starts a chain.
+    /// Every signed document of a chain is linked by this function.
+    ///
+    /// `previous_receipt_hash` = SHA-256(canonical_vrf(predecessor)), its signature included: an id alone pins nothing.
+    pub fn write_link(tip: Option<&Self>, metadata: &mut Object) {
+        metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
+        match tip {
+            Some(tip) => {
+                metadata.insert("previous_receipt", tip.receipt_id.to_string());
+                metadata.insert("previous_receipt_hash", tip.hash.to_string());
+            }
+            None => {
+                metadata.remove("previous_receipt");
+                metadata.remove("previous_receipt_hash");
+            }
+        }
+    }
+}
+
 /// A signed document and its id: a receipt, or another document that is linked as receipts are.
 #[derive(Clone, Copy, Debug)]
 pub struct Link<'a> {

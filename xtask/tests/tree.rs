@@ -11,8 +11,9 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 /// Which crates each crate may depend on and name in its source: the table of ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("testing", &[]),
-    ("receipt", &[]),
-    ("predicate", &[]),
+    ("calendar", &[]),
+    ("receipt", &["calendar"]),
+    ("predicate", &["calendar"]),
     ("checks", &["receipt", "predicate"]),
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
@@ -35,7 +36,8 @@ const REEXPORTS: &[(&str, &str)] = &[
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
-const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
+const PURE_CRATES: &[&str] =
+    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

@@ -100,7 +100,12 @@ impl Findings {
         for language in Language::ALL {
             let mut found = self.runtimes.iter().filter(|runtime| runtime.language == language).peekable();
             if found.peek().is_none() {
-                writeln!(out, "  {language:<11} {}: install {}", paint.bad("missing"), package(language))?;
+                writeln!(
+                    out,
+                    "  {language:<11} {}: install {}",
+                    paint.bad("missing"),
+                    Runtime::debian_package(language)
+                )?;
             }
             for runtime in found {
                 writeln!(
@@ -166,12 +171,4 @@ fn runtime_object(runtime: &Runtime) -> Json {
         "path": runtime.path.display().to_string(),
     }
     .into()
-}
-
-fn package(language: Language) -> &'static str {
-    match language {
-        Language::Python => "python3",
-        Language::JavaScript => "nodejs",
-        Language::Bash => "bash",
-    }
 }

@@ -11,7 +11,7 @@ use proofmark_receipt::{
 
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
-use crate::reviewer::Reviewer;
+use crate::reviewer::{Person, Reviewer};
 use crate::roles::Roles;
 
 /// The most approvals one rule may ask for.
@@ -212,6 +212,37 @@ fn read_count(field: &Field<'_>) -> Result<usize, DocumentError> {
     match field.positive()? {
         count @ 1..=MAX_APPROVALS => Ok(count as usize),
         _ => Err(field.error(Cause::TooMany, format!("write a count from 1 to {MAX_APPROVALS}"))),
+    }
+}
+
+impl ReceiptFact {
+    /// An approval of the subject by this person, valid, trusted and not used up, until `expires_at`.
+    #[must_use]
+    pub fn blank_approval(
+        name: &str,
+        (person, role): (&Person, &str),
+        subject: &Subject,
+        now: &Timestamp,
+        expires_at: Timestamp,
+    ) -> Self {
+        // A person without a key of their own is the caller of a server, which signs for them.
+        let (signer, reviewer) = match person {
+            Person::Key(key) => (*key, Reviewer::of_key(*key)),
+            Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
+        };
+        Self {
+            kind: Some(ReceiptKind::Approval),
+            tier: HUMAN_TIER,
+            output: subject.action,
+            signer: Some(signer),
+            approval: Some(ApprovalFact {
+                role: role.to_owned(),
+                subject: subject.clone(),
+                reviewer: Some(reviewer),
+                expires_at,
+            }),
+            ..Self::blank(name, now)
+        }
     }
 }
 

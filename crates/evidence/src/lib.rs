@@ -10,6 +10,7 @@
 //! - [`assign()`] gives each rule that uses up a receipt one of its own.
 //! - [`approval`] reads and judges the attestations of humans.
 //! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how a call ended.
+//! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 
 pub mod approval;
@@ -17,6 +18,7 @@ mod assign;
 mod call;
 mod condition;
 mod demand;
+pub mod difference;
 pub mod facts;
 pub mod glob;
 mod path;

@@ -4,8 +4,7 @@ use proofmark_receipt::{
     Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
-use crate::approval::fact::{ApprovalFact, HUMAN_TIER, Subject};
-use crate::reviewer::{Person, Reviewer};
+use crate::approval::fact::ApprovalFact;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
 
@@ -204,35 +203,6 @@ impl ReceiptFact {
             spent_by: None,
             vouched: false,
             approval: None,
-        }
-    }
-
-    /// An approval of the subject by this person, valid, trusted and not used up, until `expires_at`.
-    #[must_use]
-    pub fn blank_approval(
-        name: &str,
-        (person, role): (&Person, &str),
-        subject: &Subject,
-        now: &Timestamp,
-        expires_at: Timestamp,
-    ) -> Self {
-        // A person without a key of their own is the caller of a server, which signs for them.
-        let (signer, reviewer) = match person {
-            Person::Key(key) => (*key, Reviewer::of_key(*key)),
-            Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
-        };
-        Self {
-            kind: Some(ReceiptKind::Approval),
-            tier: HUMAN_TIER,
-            output: subject.action,
-            signer: Some(signer),
-            approval: Some(ApprovalFact {
-                role: role.to_owned(),
-                subject: subject.clone(),
-                reviewer: Some(reviewer),
-                expires_at,
-            }),
-            ..Self::blank(name, now)
         }
     }
 

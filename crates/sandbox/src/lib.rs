@@ -27,6 +27,7 @@ mod runtime;
 mod selftest;
 mod stage;
 mod sys;
+mod toolchain;
 mod tree;
 mod watch;
 mod worker;

@@ -56,7 +56,7 @@ impl Zygote {
         let tree: Tree = runtime.tree()?;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
-        let launch: Launch = program::harness(runtime, "zygote")?;
+        let launch: Launch = program::harness_zygote(runtime)?;
         let limits = program::fixed_limits(0);
         let blueprint = Blueprint {
             level,

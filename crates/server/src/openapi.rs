@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object};
+use proofmark_verifier::Language;
 
 use crate::problem::Problem;
 
@@ -61,9 +62,12 @@ pub(crate) async fn document() -> Response {
 }
 
 fn merged(parts: &[&str]) -> Result<Object, PartError> {
+    let languages = Language::ALL.map(|language| format!("\"{language}\"")).join(", ");
     let mut whole = Object::new();
     for (index, part) in parts.iter().enumerate() {
-        match Json::parse(part.as_bytes()).map_err(|error| PartError::Json(index, error))? {
+        match Json::parse(part.replace("\"{languages}\"", &languages).as_bytes())
+            .map_err(|error| PartError::Json(index, error))?
+        {
             Json::Object(part) => merge(&mut whole, &part)?,
             _ => return Err(PartError::NoObject(index)),
         }

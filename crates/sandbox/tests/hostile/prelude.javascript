@@ -1,3 +1,4 @@
+// memory: 256
 const fs = require('fs')
 function tried (attacks) {
   const through = []

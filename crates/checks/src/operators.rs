@@ -3,86 +3,85 @@
 //! In `f(7) == 49` the value of `f(7)` decides by its own `__eq__`, and `49` is handed to it. The expected value belongs
 //! in `expected_output`, which is compared outside of the submission's process.
 
-use super::{Code, Field, RequestError, shown};
-use crate::job::Language;
-
-/// Operators that a value of the submission may decide: by `__eq__` and the like, or in JavaScript by `valueOf`.
-const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
-/// Operators that are none of those, though they hold their characters. `===` and `!==` ask no value.
-const OTHERS: [&str; 8] = [">>>", "===", "!==", "<<", ">>", "=>", "->", ":="];
-/// Functions whose answer shows the outcome of a comparison among their arguments.
-const CARRIERS: [&str; 20] = [
-    "bool",
-    "all",
-    "any",
-    "int",
-    "float",
-    "str",
-    "repr",
-    "abs",
-    "sum",
-    "min",
-    "max",
-    "list",
-    "tuple",
-    "set",
-    "frozenset",
-    "sorted",
-    "Boolean",
-    "Number",
-    "String",
-    "Set",
-];
-/// Words before a bracket that call nothing.
-const KEYWORDS: [&str; 11] = ["not", "and", "or", "in", "is", "if", "else", "await", "typeof", "void", "yield"];
-
-/// Refuses an expression whose value is that of a comparison.
-pub(super) fn refuse(field: &Field<'_>, language: Language) -> Result<(), RequestError> {
-    let Some(text) = field.json.as_str() else { return Ok(()) };
-    let Some(operator) = deciding(text, language) else { return Ok(()) };
-    let message = format!(
-        "the submission decides `{}`, for its own values say what `{operator}` means; write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`",
-        shown(text.trim())
-    );
-    Err(field.error(Code::InvalidValue, message))
+/// How expressions of a language are written, as far as it takes to find comparisons in them.
+pub(crate) struct Operators {
+    /// Operators that a value of the submission may decide: by `__eq__` and the like, or in JavaScript by `valueOf`.
+    /// Longer ones first.
+    pub(crate) deciding: &'static [&'static str],
+    /// Operators that are not among those, though they hold their characters.
+    pub(crate) other: &'static [&'static str],
+    /// Functions whose answer shows the outcome of a comparison among their arguments.
+    pub(crate) carriers: &'static [&'static str],
+    /// Words before a bracket that call nothing.
+    pub(crate) keywords: &'static [&'static str],
+    /// Words after which the text belongs to a function, or to a clause of a comprehension.
+    pub(crate) bodies: &'static [&'static str],
+    pub(crate) line_comment: &'static str,
+    pub(crate) block_comment: Option<(&'static str, &'static str)>,
+    /// Whether a slash that does not divide begins a pattern.
+    pub(crate) slash_quotes: bool,
+    /// Characters that only the end of a word may be.
+    pub(crate) word_ends: &'static [char],
 }
 
-/// The comparison whose outcome is the value of the expression, or a part of it.
-fn deciding(text: &str, language: Language) -> Option<&'static str> {
-    let mut pieces = Pieces::of(text, language);
-    // For the text and each bracket open in it, whether the outcome of a comparison there reaches the value.
-    let mut reach = vec![true];
-    let mut before = "";
-    while let Some(piece) = pieces.next() {
-        let reaches = reach.last().copied().unwrap_or(false);
-        match piece {
-            "(" | "[" | "{" => reach.push(reaches && shows(piece, before, pieces.follows_value)),
-            ")" | "]" | "}" => drop(reach.pop()),
-            // What follows belongs to a function, or to a clause of a comprehension.
-            "lambda" | "for" | "=>" => reach.iter_mut().last().into_iter().for_each(|reaches| *reaches = false),
-            "in" if reaches => return Some("in"),
-            _ if reaches => {
-                if let Some(operator) = COMPARISONS.into_iter().find(|operator| *operator == piece) {
-                    return Some(operator);
+impl Operators {
+    /// The comparison whose outcome is the value of the expression, or a part of it.
+    pub(crate) fn deciding(&self, text: &str) -> Option<&'static str> {
+        let mut pieces = Pieces::of(text, self);
+        // For the text and each bracket open in it, whether the outcome of a comparison there reaches the value.
+        let mut reach = vec![true];
+        let mut before = "";
+        while let Some(piece) = pieces.next() {
+            let reaches = reach.last().copied().unwrap_or(false);
+            match piece {
+                "(" | "[" | "{" => reach.push(reaches && self.shows(piece, before, pieces.follows_value)),
+                ")" | "]" | "}" => drop(reach.pop()),
+                body if self.bodies.contains(&body) => {
+                    reach.iter_mut().last().into_iter().for_each(|reaches| *reaches = false)
                 }
+                _ if reaches => {
+                    if let Some(operator) = self.deciding.iter().find(|operator| **operator == piece) {
+                        return Some(operator);
+                    }
+                }
+                _ => {}
             }
-            _ => {}
+            before = piece;
         }
-        before = piece;
+        None
     }
-    None
-}
 
-/// Whether a bracket after the piece `before` shows what it holds: it groups, makes a list or the like, or holds the
-/// arguments of a function of [`CARRIERS`]. The arguments of other functions, subscripts and bodies do not show.
-fn shows(bracket: &str, before: &str, follows_value: bool) -> bool {
-    !follows_value || KEYWORDS.contains(&before) || (bracket == "(" && CARRIERS.contains(&before))
+    /// Whether a bracket after the piece `before` shows what it holds: it groups, makes a list or the like, or holds the
+    /// arguments of one of the carriers. The arguments of other functions, subscripts and bodies do not show.
+    fn shows(&self, bracket: &str, before: &str, follows_value: bool) -> bool {
+        !follows_value || self.keywords.contains(&before) || (bracket == "(" && self.carriers.contains(&before))
+    }
+
+    /// The word, the operator or the character that a text begins with.
+    fn piece<'a>(&self, text: &'a str) -> &'a str {
+        let word = text.find(|c: char| !is_word(c)).unwrap_or(text.len());
+        let operator = self.other.iter().chain(self.deciding).find(|operator| text.starts_with(*operator));
+        let length = match (word, operator) {
+            (0, Some(operator)) => operator.len(),
+            (0, None) => text.chars().next().map_or(0, char::len_utf8),
+            (word, _) => word + self.word_end(text.get(word..).unwrap_or_default()),
+        };
+        text.get(..length).unwrap_or(text)
+    }
+
+    /// The bytes of the character that ends a word, where the text begins with one that is not part of an operator.
+    fn word_end(&self, text: &str) -> usize {
+        match text.strip_prefix(self.word_ends) {
+            Some(rest) if !rest.starts_with('=') => text.len() - rest.len(),
+            Some(_) | None => 0,
+        }
+    }
 }
 
 /// An expression in pieces: words, operators, other characters. Strings and comments are passed over.
 struct Pieces<'a> {
     rest: &'a str,
-    language: Language,
+    operators: &'a Operators,
     /// Whether the last piece ends a value, after which a slash divides.
     after_value: bool,
     /// Whether the piece before the last one did.
@@ -90,8 +89,8 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn of(text: &'a str, language: Language) -> Pieces<'a> {
-        Pieces { rest: text, language, after_value: false, follows_value: false }
+    fn of(text: &'a str, operators: &'a Operators) -> Pieces<'a> {
+        Pieces { rest: text, operators, after_value: false, follows_value: false }
     }
 
     fn next(&mut self) -> Option<&'a str> {
@@ -100,7 +99,7 @@ impl<'a> Pieces<'a> {
             let text = self.rest;
             let first = text.chars().next()?;
             let Some(passed) = self.passed_over(first) else {
-                let piece = piece(text);
+                let piece = self.operators.piece(text);
                 self.follows_value = self.after_value;
                 self.after_value = matches!(first, ')' | ']' | '}') || is_word(first);
                 self.rest = text.get(piece.len()..).unwrap_or_default();
@@ -115,28 +114,19 @@ impl<'a> Pieces<'a> {
     fn passed_over(&self, first: char) -> Option<usize> {
         let text = self.rest;
         let to = |end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
-        let python = self.language == Language::Python;
+        let Operators { line_comment, block_comment, slash_quotes, .. } = *self.operators;
+        if text.starts_with(line_comment) {
+            return Some(to("\n"));
+        }
+        if let Some((_, end)) = block_comment.filter(|(begin, _)| text.starts_with(*begin)) {
+            return Some(to(end));
+        }
         match first {
             '"' | '\'' | '`' => Some(quoted(text, first)),
-            '#' if python => Some(to("\n")),
-            '/' if !python && text.starts_with("//") => Some(to("\n")),
-            '/' if !python && text.starts_with("/*") => Some(to("*/")),
-            '/' if !python && !self.after_value => Some(quoted(text, first)),
+            '/' if slash_quotes && !self.after_value => Some(quoted(text, first)),
             _ => None,
         }
     }
-}
-
-/// The word, the operator or the character that a text begins with.
-fn piece(text: &str) -> &str {
-    let word = text.find(|c: char| !is_word(c)).unwrap_or(text.len());
-    let operator = OTHERS.into_iter().chain(COMPARISONS).find(|operator| text.starts_with(operator));
-    let length = match (word, operator) {
-        (0, Some(operator)) => operator.len(),
-        (0, None) => text.chars().next().map_or(0, char::len_utf8),
-        (word, _) => word,
-    };
-    text.get(..length).unwrap_or(text)
 }
 
 fn is_word(character: char) -> bool {
@@ -163,7 +153,11 @@ fn quoted(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::language::Language;
+
+    fn deciding(text: &str, language: Language) -> Option<&'static str> {
+        language.functions().unwrap().operators.deciding(text)
+    }
 
     #[test]
     fn a_comparison_is_found_wherever_it_decides() {

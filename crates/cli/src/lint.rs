@@ -121,7 +121,8 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
     let finding = |warning: &Warning| {
         let message = format!("`{}`: {}", warning.at, warning.message);
         let place = locate(&document.text, &warning.at);
-        Finding { error: false, ..Finding::at(&document.label, &document.text, place, warning.code, message) }
+        let found = Finding::at(&document.label, &document.text, place, warning.code, message);
+        Finding { error: false, help: Some(warning.help.to_owned()), ..found }
     };
     warnings.iter().map(finding).collect()
 }

@@ -7,7 +7,7 @@ use proofmark_receipt::{Json, object};
 use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
 
 use crate::config::Config;
-use crate::error::{self, with_help};
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
@@ -64,7 +64,7 @@ impl List {
         for (tenant, run) in store.all_tenants_step_runs()? {
             // A state that cannot be read does not hide the other runs.
             if let Err(error) = line(&mut out, &tenant, &run, &[], self.json) {
-                exit = error::report(&error);
+                exit = out::report(&error);
             }
         }
         Ok(exit)

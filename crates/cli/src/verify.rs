@@ -16,7 +16,7 @@ use proofmark_verifier::{
 use crate::batch::{self, Batch};
 use crate::config::Config;
 use crate::document;
-use crate::error::{self, with_help};
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input::{self, Source, Sources};
 use crate::options::{Signing, StoreAt};
@@ -118,7 +118,7 @@ impl Verify {
                     output.receipt(label(index), &receipt)
                 }
                 Err(error) => {
-                    worst = error::report(&error.context(format!("verify `{}`", label(index))));
+                    worst = out::report(&error.context(format!("verify `{}`", label(index))));
                     Ok(())
                 }
             })?;
@@ -210,7 +210,7 @@ impl RequestReader {
                     window.labels.push(label);
                     window.requests.push(request);
                 }
-                Err(error) => self.worst = error::report(&error),
+                Err(error) => self.worst = out::report(&error),
             }
         }
         window

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules};
+use proofmark_boundary::{
+    ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
+};
 use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
 use proofmark_receipt::{Json, Receipt, SignError, SigningKey, Timestamp};
 use proofmark_store::{Bundle, Decision, NewReceipt, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore};
@@ -246,15 +248,7 @@ fn counted(
             _ => {}
         }
     }
-    let mut roles: Vec<String> = Vec::new();
-    for item in items() {
-        if let EvidenceItem::Document { role: Some(asked), .. } | EvidenceItem::NoDocument { role: Some(asked), .. } =
-            item
-            && !roles.iter().any(|known| **known == **asked)
-        {
-            roles.push(asked.to_string());
-        }
-    }
+    let roles: Vec<String> = roles_asked(&findings).into_iter().map(str::to_owned).collect();
     let role = role.to_owned();
     Err(match refused {
         Some(why) => ReviewError::CannotCount { role, why },

@@ -158,7 +158,7 @@ fn an_xml_report_that_is_no_answer_is_an_error() {
         (outside, "not XML"),
         ("<testsuites/>", "no tests"),
         (&suite(r#"tests="0""#, ""), "no tests"),
-        (&suite(r#"tests="3""#, &format!("{ONE}{ONE}")), "says `3` tests and holds 2"),
+        (&suite(r#"tests="3""#, &format!("{ONE}{ONE}")), "states `3` tests and holds 2"),
         (&suite(r#"tests="1""#, &format!("{ONE}{ONE}")), "contradicts itself"),
         (&suite(r#"tests="-1""#, ONE), "contradicts itself"),
         (&suite(r#"tests="many""#, ONE), "contradicts itself"),

@@ -1,4 +1,4 @@
-//! Whether a retry may be asked for at all: the conditions of the receipt it resumes from hold.
+//! Whether a retry may be decided at all: the conditions of the receipt it resumes from hold.
 
 use proofmark_evidence::Evidence;
 use proofmark_predicate::Budget;
@@ -13,15 +13,20 @@ use crate::policy::ActionPolicy;
 use crate::receipt::DecisionReceipt;
 use crate::request::Request;
 
-/// Whether a retry is admitted. Being admitted allows nothing: the retry is decided anew.
+/// Whether a retry is admitted. Admission allows nothing: the retry is decided like any request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     Admitted,
+    /// These conditions do not hold.
     ConditionsUnmet(Vec<String>),
-    Refused { code: &'static str, message: &'static str },
+    /// No retry is possible, whatever the facts.
+    Refused {
+        code: &'static str,
+        message: &'static str,
+    },
 }
 
-/// Whether a retry that resumes from `resumed` may be asked for. Its signature is the caller's to check.
+/// Whether a retry that resumes from `resumed` may be decided. The caller checks the receipt's signature.
 #[must_use]
 pub fn admits(
     resumed: &DecisionReceipt,
@@ -35,7 +40,7 @@ pub fn admits(
         Disposition::Allow | Disposition::AllowWithWarning => {
             return refused("not_blocked", "the receipt allowed its action; there is nothing to resume");
         }
-        Disposition::TerminalBlock => return refused("terminal", "the receipt ended its path; start another one"),
+        Disposition::TerminalBlock => return refused("terminal", "the receipt ended its path"),
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
     if resumed.text("action_class") != request.action_class() {
@@ -46,9 +51,9 @@ pub fn admits(
     };
     let policy_hash = resumed.member("binding", "policy_hash").and_then(Json::as_str);
     if conditions.is_empty() {
-        // What no fact can change, another policy can.
+        // Only another policy can change what no fact can.
         return match policy_hash == Some(policy.hash().to_string().as_str()) {
-            true => refused("nothing_would_change", "nothing but another policy would change the decision"),
+            true => refused("nothing_would_change", "only another policy would change the decision"),
             false => Admission::Admitted,
         };
     }

@@ -2,8 +2,8 @@
 
 use proofmark_predicate::tree::{Expression, View};
 
-/// The assumed answer of a condition, and of every other one that is written alike or is its negation: what one rule
-/// takes for true, no other may take for false.
+/// The assumed truth of a condition. It holds for every condition that is written the same or as its negation, so that no
+/// rule assumes true what another one assumes false.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Assumption<'p> {
     expression: Expression<'p>,
@@ -18,7 +18,7 @@ impl<'p> Assumption<'p> {
         }
     }
 
-    /// What a condition comes to under it, if it is about that condition.
+    /// The truth of a condition under this assumption, if it says anything about it.
     pub(crate) fn answer(&self, expression: Expression<'_>) -> Option<bool> {
         match expression.view() {
             View::Not(inner) => self.answer(inner).map(|truth| !truth),
@@ -26,7 +26,7 @@ impl<'p> Assumption<'p> {
         }
     }
 
-    /// Whether it and another one cannot both be so, as far as `!`, `&&` and `||` tell.
+    /// Whether it and another one exclude each other, as far as `!`, `&&` and `||` show.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         self.follow(&mut own);
@@ -34,7 +34,7 @@ impl<'p> Assumption<'p> {
         own.iter().any(|one| others.iter().any(|other| one.expression == other.expression && one.truth != other.truth))
     }
 
-    /// It, and what follows from it.
+    /// Adds it and what follows from it.
     fn follow(self, all: &mut Vec<Self>) {
         all.push(self);
         match (self.expression.view(), self.truth) {

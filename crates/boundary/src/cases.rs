@@ -1,4 +1,4 @@
-//! Cases for a policy: requests, what is presented with them, and what is expected.
+//! Test cases of a policy: requests, the evidence presented with them, and the expected decisions.
 
 use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
@@ -12,7 +12,7 @@ use crate::request::Request;
 
 /// The most cases of one file.
 const MAX_CASES: usize = 10_000;
-/// The present, where a case does not say.
+/// The time of a case without `now`: 2026-01-01.
 const DEFAULT_NOW_MILLIS: i64 = 1_767_225_600_000;
 /// How long an approval of a case counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
@@ -20,7 +20,7 @@ const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// The cases of one file.
 #[derive(Clone, Debug)]
 pub struct Cases {
-    /// The file of the policy they are for, where they name one.
+    /// The policy's file, where the cases name one.
     pub policy: Option<String>,
     pub cases: Vec<Case>,
 }
@@ -43,12 +43,12 @@ struct Expectation {
     reasons: Option<Vec<String>>,
 }
 
-/// What a case came to.
+/// The result of one case.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
     pub name: String,
     pub decision: Decision,
-    /// Where it is not what was expected; none when the case passed.
+    /// The differences from what was expected; empty when the case passed.
     pub differences: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Cases {
     /// Reads cases.
     ///
     /// # Errors
-    /// [`DocumentError`] names the field and the mend.
+    /// [`DocumentError`] names the field.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let fields = Field::root(document).fields()?;
         fields.only(&["policy", "cases"])?;
@@ -69,7 +69,7 @@ impl Cases {
         for item in &items {
             let case = case(item)?;
             if cases.iter().any(|other| other.name == case.name) {
-                let message = format!("there is another case `{}`; give each its own name", shown(&case.name));
+                let message = format!("another case has the name `{}`; give each its own name", shown(&case.name));
                 return Err(item.error(Cause::DuplicateName, message));
             }
             cases.push(case);
@@ -80,14 +80,14 @@ impl Cases {
 }
 
 impl Case {
-    /// Decides the case and compares.
+    /// Decides the case, and compares the decision with what is expected.
     #[must_use]
     pub fn run(&self, policy: &ActionPolicy) -> CaseResult {
         let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
         CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
     }
 
-    /// The documents of the case; its approvals are of exactly its action.
+    /// The documents of the case. Its approvals approve exactly its action.
     fn evidence(&self, policy: &ActionPolicy) -> Evidence {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
@@ -131,7 +131,7 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         Some(field) => time(&field)?,
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
     };
-    let request = fields.need("request", "write what is asked, in either form")?;
+    let request = fields.need("request", "write the request, in either form")?;
     let place = |error: DocumentError| request.error(Cause::InvalidValue, error.to_string());
     let receipts = items(&fields, "receipts")?;
     let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
@@ -140,7 +140,7 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         request: Request::read(request.json).map_err(place)?,
         receipts: receipts.collect::<Result<_, _>>()?,
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
-        expect: expect(&fields.need("expect", "say what it comes to, as in `{outcome: allow}`")?)?,
+        expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,
         moment: Moment {
             history: History {
                 denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0),
@@ -155,7 +155,7 @@ fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, Document
     fields.get(name).map_or_else(|| Ok(Vec::new()), |field| field.items())
 }
 
-/// A receipt as it would be found: valid, of a trusted signer and not spent, unless the case says otherwise.
+/// A receipt that is valid, of a trusted signer and not spent, unless the case says otherwise.
 fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
     let fields = field.fields()?;
     fields.only(&[

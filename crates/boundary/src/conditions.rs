@@ -15,7 +15,7 @@ pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool
     Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
 }
 
-/// The facts of the request, and the documents presented with it.
+/// The facts of the request, with `receipts`, `approvals` and `approvers` of the evidence.
 pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
     let subject = request.subject();
     let judged =
@@ -60,7 +60,7 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
     .collect()
 }
 
-/// The approvals that were presented, each with whether it counts when so much binds it.
+/// The presented approvals, each with whether it counts under each way of binding.
 fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
     let Some((_, first)) = judged.first() else { return Vec::new() };
     let value = |at: usize, fact: &ReceiptFact| {
@@ -74,22 +74,22 @@ fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
     first.iter().enumerate().map(|(at, (fact, _))| value(at, fact)).collect()
 }
 
-/// How many different reviewers have approved the action, by role.
+/// How many different people have approved, by role.
 fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
-    let mut spoken: Vec<(&str, Vec<Option<Person>>)> = Vec::new();
+    let mut approved: Vec<(&str, Vec<Option<Person>>)> = Vec::new();
     for fact in approvals {
         let Some(approval) = &fact.approval else { continue };
         let person = roles.person(fact);
-        match spoken.iter_mut().find(|(role, _)| *role == approval.role) {
+        match approved.iter_mut().find(|(role, _)| *role == approval.role) {
             Some((_, people)) if people.contains(&person) => {}
             Some((_, people)) => people.push(person),
-            None => spoken.push((&approval.role, vec![person])),
+            None => approved.push((&approval.role, vec![person])),
         }
     }
-    spoken.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()
+    approved.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()
 }
 
-/// What the facts about approvals are called that count when so much binds them.
+/// The name of a fact about the approvals that count under a way of binding. Signed receipts hold these names.
 pub(crate) fn bound(name: &str, binds: Binds) -> String {
     let of = match (binds.environment, binds.agent) {
         (true, true) => "",

@@ -1,4 +1,4 @@
-//! Policies and decisions in words.
+//! Policies and decisions in words, for people.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::evidence::EvidenceItem;
 use crate::judge::{RuleFinding, RuleStatus, call_words};
 use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
 
-/// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.
+/// A policy in words: what each boundary matches and requires, and what follows for unmatched actions.
 #[must_use]
 pub fn explain_policy(policy: &ActionPolicy) -> String {
     let mut text = String::new();
@@ -18,9 +18,9 @@ pub fn explain_policy(policy: &ActionPolicy) -> String {
     }
     let rest = match policy.unmatched {
         Unmatched::Block(otherwise) => format!("is blocked: {}", otherwise.as_str()),
-        Unmatched::AllowExempted => "is allowed with a warning while an exemption lasts".to_owned(),
+        Unmatched::AllowExempted => "is allowed with a warning while an exemption is in force".to_owned(),
     };
-    line(&mut text, 0, &format!("An action no boundary is about {rest}."));
+    line(&mut text, 0, &format!("An action that no boundary matches {rest}."));
     for exemption in &policy.exemptions {
         let words = format!(
             "{}: {} until {}, by {}: {}",
@@ -40,7 +40,7 @@ pub fn explain_policy(policy: &ActionPolicy) -> String {
     text
 }
 
-/// The decision in words: every rule that was looked at, and why it came out as it did.
+/// A decision in words: every rule that was judged, and why.
 #[must_use]
 pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
     let mut text = String::new();

@@ -8,7 +8,7 @@ use crate::moment::Moment;
 use crate::policy::ActionPolicy;
 use crate::request::Request;
 
-/// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
+/// Steps that all rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
 /// a step is. Past it, what has not been decided blocks with `policy_error`.
 pub const MAX_DECISION_STEPS: u64 = 20_000_000;
 
@@ -19,7 +19,7 @@ pub(crate) struct Input<'a> {
     pub(crate) request: &'a Request,
     pub(crate) evidence: &'a Evidence,
     pub(crate) moment: &'a Moment,
-    /// Conditions whose answer is assumed, to see what would follow.
+    /// Empty but in the search for changes.
     pub(crate) assumed: &'a [Assumption<'a>],
     pub(crate) budget: &'a Budget<'a>,
 }

@@ -1,4 +1,12 @@
-//! Goes through the policy once and collects what is found for each rule.
+//! Judges a request by a policy: one pass, a finding for each rule.
+//!
+//! The order: a human's denial, the action's class, then the boundaries that match the action with their denials,
+//! requirements and warnings, then `unmatched` if no boundary matches, then the limit of repeated denials. Every rule is
+//! judged, so that all reasons are named at once. A denial outranks a requirement, which outranks a warning; among equals
+//! the narrowest disposition decides.
+//!
+//! Receipts that rules use up are assigned before any rule is judged, over all boundaries that apply: a receipt that two
+//! rules accept serves one of them, and as many rules as possible get one.
 
 mod applies;
 mod finding;
@@ -18,7 +26,7 @@ use crate::input::Input;
 use crate::policy::{ActionPolicy, Boundary, Demand, ReceiptRule};
 use crate::rule_ref::{RuleKind, RuleRef};
 
-/// What going through the policy came to.
+/// What a policy says about a request.
 pub(crate) struct JudgedPolicy {
     pub(crate) disposition: Disposition,
     pub(crate) findings: Vec<RuleFinding>,
@@ -26,7 +34,7 @@ pub(crate) struct JudgedPolicy {
     pub(crate) denied_before: u64,
 }
 
-/// A boundary, and whether it is about the action.
+/// A boundary, and whether it applies to the action.
 struct Applying<'w> {
     index: usize,
     boundary: &'w Boundary,
@@ -45,7 +53,7 @@ impl<'w> Applying<'w> {
     }
 }
 
-/// Goes through the policy.
+/// Judges a request.
 pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     let mut judge = Judge {
         input,
@@ -76,7 +84,7 @@ pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     JudgedPolicy { disposition, findings: judge.findings, steps: judge.steps, denied_before }
 }
 
-/// The age a rule allows its documents, in milliseconds.
+/// The age that a rule allows its documents, in milliseconds.
 pub(crate) fn max_age(policy: &ActionPolicy, source: RuleRef) -> Option<i64> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
@@ -96,7 +104,8 @@ pub(crate) fn max_age(policy: &ActionPolicy, source: RuleRef) -> Option<i64> {
 }
 
 impl Judge<'_> {
-    /// Whether a boundary is about the action, with what was found on the way.
+    /// Whether a boundary applies to the action. Its findings are held back until receipts are assigned, so that they come
+    /// in policy order.
     fn applies<'w>(&mut self, index: usize, boundary: &'w Boundary) -> Applying<'w> {
         let before = std::mem::take(&mut self.findings);
         let status = applies::boundary(self, index, boundary);
@@ -104,7 +113,7 @@ impl Judge<'_> {
         Applying { index, boundary, status, findings }
     }
 
-    /// Goes through the rules of a boundary that is about the action.
+    /// Judges the rules of a boundary that applies.
     fn rules(&mut self, applying: Applying<'_>) {
         let Applying { index, boundary, status, findings } = applying;
         self.findings.extend(findings);
@@ -123,7 +132,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Deny beats require beats warn; among equals the strictest decides.
+    /// Denials outrank requirements, requirements outrank warnings; among equals the narrowest decides.
     fn disposition(&self) -> Disposition {
         let strictest = |requirements: bool| {
             let of_kind =
@@ -138,7 +147,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The same action denied too often is not a matter for the agent any more.
+    /// After too many denials of the same action somebody else decides: a loop of retries must end.
     fn repeat(&mut self, disposition: Disposition, denied_before: u64) -> Disposition {
         let repeat = self.input.policy.repeat;
         if disposition.allows() || denied_before.saturating_add(1) < repeat.limit {

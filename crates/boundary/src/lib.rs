@@ -1,6 +1,6 @@
-//! Boundary policies: whether a protected action may execute now, and how to go on if not.
+//! Action policies: whether a protected action may execute now, and how the agent continues if not.
 //!
-//! Values in, values out. It knows no clock, no randomness, no files and no network: the present, ids, verified
+//! Values in, values out. The crate has no clock, no randomness, no files and no network: the time, ids, verified
 //! documents, what was spent and what was denied before are arguments. It has no default that allows, and it executes
 //! nothing. `docs/decisions.md` is the reference of what it reads and writes.
 //!
@@ -51,7 +51,7 @@ pub use admission::{Admission, admits};
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Change, MAX_SEARCH_STEPS, Witness};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, decide, decide_until, judge_rules};
+pub use decide::{Decision, decide, decide_until, judge_rules, roles_asked};
 pub use disposition::{Disposition, Outcome};
 pub use evidence::{EvidenceItem, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use crate::command::ProjectFile;
 use crate::language::Language;
 
 /// One program and the cases it is run on, all under the same limits.
@@ -69,6 +68,15 @@ pub struct Project {
     pub packages: bool,
     /// Further paths of the host the command may read.
     pub readable: Vec<String>,
+}
+
+/// One file of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Its path below the project: `/` between names, none of them `.` or `..`.
+    pub path: String,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// One case of a job.

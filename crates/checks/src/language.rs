@@ -8,10 +8,10 @@ use std::str::FromStr;
 use proofmark_receipt::document::{DocumentError, Field};
 use thiserror::Error;
 
-use crate::command::{Report, Reporting};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::Notation;
+use crate::reporting::{Report, Reporting};
 use crate::value::Literals;
 
 /// Declares the module of each language and the variant that stands for it, so that neither can be forgotten.

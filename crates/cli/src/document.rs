@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
+use proofmark_boundary::{ActionPolicy, ActionPolicyError};
+use proofmark_contract::{Workflow, WorkflowPolicy};
+use proofmark_evidence::{resolve_suites, suite_digest};
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{ActionPolicy, ActionPolicyError};
-use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
-use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
 use crate::error::{self, CommandError, NoHelp as _};

@@ -2,19 +2,15 @@
 
 use std::error::Error;
 
+use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
 use proofmark_interop::x402::HeaderError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
-use proofmark_receipt::{ChainError, Json, ReceiptError, SignError, object};
+use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, ServeError, StdioError};
-use proofmark_verifier::boundary::{ActionPolicyError, ParseDecisionError};
 use proofmark_verifier::{
-    AcceptError, DecideError, KeyringError, ProjectError, ReviewError, RunError, SealError, StoreError, TrustError,
+    AcceptError, DecideError, IssueError, KeyringError, ProjectError, ReviewError, StoreError, TrustError, VerifyError,
 };
-
-use crate::exit::Exit;
-use crate::out;
-use crate::paint::printable;
 
 /// An error of the command line itself.
 #[derive(Debug, thiserror::Error)]
@@ -38,22 +34,6 @@ impl CommandError {
 /// An error whose message completes "failed to …", with what to do about it.
 pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
     CommandError::new(message, Some(help.into())).into()
-}
-
-/// Prints an error to standard error. With `--json` it is one JSON object on a line.
-pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    let message = format!("failed to {}", message(error));
-    let help = help(error);
-    if out::is_json() {
-        let object = object! { "error": message, "help"?: help };
-        out::note(Json::from(object).to_text());
-    } else {
-        out::note(format_args!("error: {}", printable_lines(&message)));
-        if let Some(help) = help {
-            out::note(format_args!("help: {}", printable_lines(&help)));
-        }
-    }
-    Exit::NoAnswer
 }
 
 /// An error and what caused it. An error that quotes its cause is not followed by it.
@@ -83,6 +63,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
     }
     help_of_types!(
         AcceptError,
+        ActionPolicyError,
         ChainError,
         CommandError,
         DecideError,
@@ -92,12 +73,11 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         KeyringError,
         KeysError,
         ParseDecisionError,
-        ActionPolicyError,
         ProjectError,
         ReceiptError,
         ReviewError,
-        RunError,
-        SealError,
+        IssueError,
+        VerifyError,
         ServeError,
         SignError,
         StdioError,
@@ -106,15 +86,11 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
     )
 }
 
-/// The help of an error type that has no `help` of its own; a method of the type itself comes first.
+/// The help of a type that has no `help` of its own; a method of the type itself comes first.
 pub(crate) trait NoHelp {
     fn help(&self) -> Option<String> {
         None
     }
 }
 
-impl<E: Error> NoHelp for E {}
-
-fn printable_lines(text: &str) -> String {
-    text.lines().map(printable).collect::<Vec<_>>().join("\n")
-}
+impl<T> NoHelp for T {}

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use proofmark_boundary::{ActionPolicy, Warning};
+use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{ActionPolicy, Warning};
-use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
@@ -121,7 +121,8 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
     let finding = |warning: &Warning| {
         let message = format!("`{}`: {}", warning.at, warning.message);
         let place = locate(&document.text, &warning.at);
-        Finding { error: false, ..Finding::at(&document.label, &document.text, place, warning.code, message) }
+        let found = Finding::at(&document.label, &document.text, place, warning.code, message);
+        Finding { error: false, help: Some(warning.help.to_owned()), ..found }
     };
     warnings.iter().map(finding).collect()
 }

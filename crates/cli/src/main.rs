@@ -112,7 +112,7 @@ fn main() -> ExitCode {
         }
         Err(help) => Ok(print(&help)),
     };
-    out::exit_code(result.unwrap_or_else(|error| error::report(&error))).into()
+    out::exit_code(result.unwrap_or_else(|error| out::report(&error))).into()
 }
 
 /// The arguments, with `proofmark test` as `proofmark workflow test`. A hidden subcommand would show in completion

@@ -5,8 +5,11 @@ use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use proofmark_receipt::{Json, object};
+
 use crate::error;
 use crate::exit::Exit;
+use crate::paint::printable;
 
 /// Whether standard output could not be written; nothing more is written to it then.
 static STDOUT_LOST: AtomicBool = AtomicBool::new(false);
@@ -61,15 +64,30 @@ pub(crate) fn set_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// Whether errors are printed as JSON.
-pub(crate) fn is_json() -> bool {
-    JSON.load(Ordering::Relaxed)
+/// Prints an error to standard error. With `--json` it is one JSON object on a line.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    let message = format!("failed to {}", error::message(error));
+    let help = error::help(error);
+    if JSON.load(Ordering::Relaxed) {
+        let object = object! { "error": message, "help"?: help };
+        note(Json::from(object).to_text());
+    } else {
+        note(format_args!("error: {}", printable_lines(&message)));
+        if let Some(help) = help {
+            note(format_args!("help: {}", printable_lines(&help)));
+        }
+    }
+    Exit::NoAnswer
 }
 
 /// Prints that a result could not be written, and remembers it for [`exit_code`].
 pub(crate) fn report_incomplete(error: &anyhow::Error) {
     INCOMPLETE.store(true, Ordering::Relaxed);
-    error::report(error);
+    report(error);
+}
+
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// The exit code once everything is flushed: success whose output is incomplete is an error.

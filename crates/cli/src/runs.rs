@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
+use proofmark_verifier::{StepRun, Tenant, chain_name, stored_state};
 
 use crate::config::Config;
-use crate::error::{self, with_help};
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
@@ -64,7 +64,7 @@ impl List {
         for (tenant, run) in store.all_tenants_step_runs()? {
             // A state that cannot be read does not hide the other runs.
             if let Err(error) = line(&mut out, &tenant, &run, &[], self.json) {
-                exit = error::report(&error);
+                exit = out::report(&error);
             }
         }
         Ok(exit)
@@ -93,7 +93,7 @@ impl Show {
 }
 
 fn line(out: &mut impl Write, tenant: &Tenant, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
-    let state = kept_state(run)?;
+    let state = stored_state(run)?;
     if json {
         let object = object! {
             "tenant": tenant.as_str(),

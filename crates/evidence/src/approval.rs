@@ -2,7 +2,7 @@
 
 pub(crate) mod fact;
 
-pub use fact::{ApprovalFact, Subject};
+pub use fact::{ApprovalFact, HUMAN_TIER, Subject};
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{
@@ -14,8 +14,6 @@ use crate::refusal::{Refusal, nearest, refuse};
 use crate::reviewer::{Person, Reviewer};
 use crate::roles::Roles;
 
-/// The tier of a human's attestation (VRF 1.0, "Tier 3").
-pub const HUMAN_TIER: u8 = 3;
 /// The most approvals one rule may ask for.
 const MAX_APPROVALS: u64 = 16;
 /// The longest role, in bytes.

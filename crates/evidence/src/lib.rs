@@ -11,6 +11,7 @@
 //! - [`assign()`] gives rules that use a receipt up one of their own each.
 //! - [`approval`] is a human's attestation, and whether it counts.
 //! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how each ended.
+//! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 
 pub mod approval;
@@ -18,6 +19,7 @@ mod assign;
 mod call;
 mod condition;
 mod demand;
+pub mod difference;
 pub mod facts;
 pub mod glob;
 mod path;

@@ -39,8 +39,8 @@ pub enum Fault {
         nearest: Option<String>,
     },
     /// The whole expression has another type than the one it is for.
-    #[error("the expression is {found}, and a {wanted} is needed here")]
-    Result { found: String, wanted: &'static str },
+    #[error("expected a {expected}, found {found}")]
+    Result { found: String, expected: &'static str },
     /// An operation that cannot succeed whatever the facts are.
     #[error("{0}")]
     Type(String),

@@ -1,13 +1,12 @@
-//! One small, total, typed, three-valued expression language over JSON facts: the same everywhere
-//! a user writes a condition.
+//! A small, total, typed, three-valued expression language over JSON facts, used wherever a user writes a condition.
 //!
-//! The syntax is a subset of CEL with JSONPath added; `docs/predicate.md` is its reference. What
-//! sets it apart:
+//! The syntax is a subset of CEL with JSONPath added; `docs/predicate.md` is its reference. Its
+//! properties:
 //!
 //! - **Total.** Source, nesting, sizes and steps are bounded by the constants in [`limits`]; there
 //!   is no clock, no randomness and no input or output.
 //! - **Three-valued.** A fact that is absent or of the wrong type is *unknown*, never true and
-//!   never false, and the answer says where it should have been.
+//!   never false, and the answer names it.
 //! - **Exact.** Integers have 64 bits and overflow is an error; decimals do not round to binary.
 //!
 //! ```

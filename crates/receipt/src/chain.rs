@@ -14,6 +14,26 @@ pub struct ChainTip {
     pub position: u64,
 }
 
+impl ChainTip {
+    /// Writes into `metadata` the members that append its document to the chain that ends in `tip`; `None` starts a chain.
+    /// Every signed document that is on a chain is linked by this function.
+    ///
+    /// The predecessor is pinned by the hash of the whole of it, signature included, not only by its id.
+    pub fn write_link(tip: Option<&Self>, metadata: &mut Object) {
+        metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
+        match tip {
+            Some(tip) => {
+                metadata.insert("previous_receipt", tip.receipt_id.to_string());
+                metadata.insert("previous_receipt_hash", tip.hash.to_string());
+            }
+            None => {
+                metadata.remove("previous_receipt");
+                metadata.remove("previous_receipt_hash");
+            }
+        }
+    }
+}
+
 /// Why receipts are not one whole chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
@@ -133,6 +153,16 @@ impl Link<'_> {
         let position = self.metadata("chain_position")?.as_number()?.as_u64()?;
         let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
         Some(ChainTip { receipt_id: self.id, hash, position })
+    }
+
+    /// Whether the document continues the chain that ends in `tip`; `None` is the beginning of a chain.
+    #[must_use]
+    pub fn follows(&self, tip: Option<&ChainTip>) -> bool {
+        match (self.tip(), tip) {
+            (None, _) => false,
+            (Some(own), None) => starts(self, &own).is_ok(),
+            (Some(own), Some(tip)) => follows(self, &own, tip).is_ok(),
+        }
     }
 
     /// The signer that `signature` names, unchecked.

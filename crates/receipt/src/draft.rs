@@ -51,20 +51,8 @@ pub enum SignError {
 
 impl Draft {
     /// Appends the draft to the chain that ends in `tip`; `None` starts one.
-    ///
-    /// The predecessor is pinned by the hash of the whole of it, signature included, not only by its id.
     pub fn link(&mut self, tip: Option<&ChainTip>) {
-        self.metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
-        match tip {
-            Some(tip) => {
-                self.metadata.insert("previous_receipt", tip.receipt_id.to_string());
-                self.metadata.insert("previous_receipt_hash", tip.hash.to_string());
-            }
-            None => {
-                self.metadata.remove("previous_receipt");
-                self.metadata.remove("previous_receipt_hash");
-            }
-        }
+        ChainTip::write_link(tip, &mut self.metadata);
     }
 
     /// Issues the receipt under `key`, which the signed `metadata.issuer_key` names.

@@ -56,6 +56,11 @@ impl ChainHead {
         &self.signature.signer_id
     }
 
+    /// The document.
+    pub fn document(&self) -> &Object {
+        &self.document
+    }
+
     /// The document on one line.
     pub fn to_text(&self) -> String {
         Json::Object(self.document.clone()).to_text()

@@ -1,4 +1,4 @@
-//! Changes in words for people, and as predicates for machines.
+//! Changes as words for people and as predicates for programs.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use crate::policy::{ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 use crate::rule_ref::{RuleKind, RuleRef};
 
-/// The longest predicate that is quoted to people, in characters.
+/// The longest predicate quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
-/// The most different demands for receipts that are used up whose receipts are told apart.
+/// The most different single-use demands whose receipts are counted apart: `each_its_own` names 2^n changes.
 const MAX_EXCLUSIVE: usize = 4;
 
-/// The changes the ops are, each once: two rules may ask for the same.
+/// The changes of the operations, each once: two rules may ask for the same.
 pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>) -> Option<Vec<Change>> {
     let mut named = HashSet::new();
     let mut changes: Vec<Change> = Vec::new();
@@ -54,16 +54,17 @@ pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>
     Some(changes)
 }
 
-/// A demand for a receipt that is used up.
+/// A demand for a receipt that its rule uses up.
 struct Exclusive {
-    /// What it asks of a receipt `r`, as a predicate.
+    /// A predicate over a receipt `r`.
     test: String,
     words: String,
     rules: usize,
 }
 
-/// What it takes beside one receipt for each demand: whichever rules are taken together, there are as many receipts for
-/// them as rules, so that each can have one of its own (Hall's theorem). Nothing where the demands are too many.
+/// What is needed beside one receipt for each demand, so that each rule can use up one of its own. By Hall's theorem that
+/// is possible exactly when every set of rules has at least as many receipts that one of them accepts as it has rules.
+/// `None` when there are too many demands.
 fn each_its_own(demands: &[Exclusive]) -> Option<Vec<Change>> {
     if demands.len() > MAX_EXCLUSIVE {
         return None;
@@ -107,12 +108,12 @@ fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
     };
     let quoted = quoted_source(&predicate);
     if !assumed && evaluates_to(input, input.request, condition, truth) {
-        return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
+        return Some(plain("fact", format!("`{quoted}` still holds."), predicate));
     }
     let words = match (assumed, next) {
-        (true, _) => format!("It is assumed that `{quoted}` can hold: no facts were found with which it does."),
-        (false, Some(next)) => format!("{} It holds that `{quoted}`.", next.message),
-        (false, None) => format!("It holds that `{quoted}`."),
+        (true, _) => format!("`{quoted}` holds, which is assumed to be possible: no facts were found that satisfy it."),
+        (false, Some(next)) => format!("{} Then `{quoted}` holds.", next.message),
+        (false, None) => format!("`{quoted}` holds."),
     };
     Some(Change { assumed, ..plain("fact", words, predicate) })
 }
@@ -130,7 +131,7 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     let digest = |request: &Request| {
         rule.output.text(&request.value_at(input.moment.now.as_str()), input.budget).ok().map(|text| text.to_string())
     };
-    // A digest is named where the changes leave it as it is.
+    // The digest is named where the changes do not affect it.
     let output = match digest(input.request) {
         Some(output) if digest(&hypothesis.request).as_ref() == Some(&output) => output,
         Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
@@ -170,7 +171,7 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     words
 }
 
-/// What a rule asks of a receipt `r`.
+/// The predicate by which a rule accepts a receipt `r`.
 fn receipt_test(rule: &ReceiptRule) -> String {
     let demand = &rule.demand;
     let signer = match &demand.signer {
@@ -263,7 +264,7 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     format!("calls.exists(i, c, {})", parts.join(" && "))
 }
 
-/// A text as the predicate language writes it.
+/// A literal of the predicate language.
 fn text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

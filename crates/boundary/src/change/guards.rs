@@ -1,5 +1,5 @@
-//! What has to stay as it is. Other facts than those of the witness fulfil the changes too, and must not break another
-//! rule about the same facts: so that rule is named as well, unless the changes imply it.
+//! Rules that have to stay met. A retry satisfies the changes with other facts than the witness, and those must not break
+//! another rule about the same facts. So that rule becomes a change too, unless the changes imply it.
 
 use proofmark_evidence::{Condition, TextExpression};
 
@@ -17,16 +17,16 @@ struct Guard {
     places: Vec<Vec<Segment>>,
 }
 
-/// The ops that keep the rules about the same facts met, beside those that make the changes; nothing where they are too
-/// many, or the budget is used up.
+/// The operations that keep the rules about the same facts met, beside `ops`; `None` when they are too many, or the
+/// budget is used up.
 pub(super) fn guards(input: &Input<'_>, ops: &[Op], witness: &Hypothesis<'_>) -> Option<Vec<Op>> {
     let mut met = met(input, witness);
     met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
-    // An approval is of the action as it is, and changes nothing of it.
+    // An approval changes no fact. It binds the action, so it depends on facts without touching them.
     let changes = |op: &Op| !matches!(op, Op::Approval { .. });
     let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(input, op)).collect();
     let (mut all, mut guards) = (ops.to_vec(), Vec::new());
-    // A guard may be fulfilled by other facts too, which other rules are about.
+    // A guard can be satisfied by other facts too, which touches more rules: repeat until no new rule is touched.
     while let Some(at) =
         met.iter().position(|guard| shares(&guard.places, &touched) || is_new(input, &guard.op, witness))
     {
@@ -46,7 +46,8 @@ pub(super) fn guards(input: &Input<'_>, ops: &[Op], witness: &Hypothesis<'_>) ->
     Some(guards)
 }
 
-/// Whether a guard asks for approvals that are there in the witness alone: others than those may be given.
+/// Whether a guard asks for approvals that only the witness has. Others than those may be given, to other people, so the
+/// demand itself has to be a change.
 fn is_new(input: &Input<'_>, guard: &Op, witness: &Hypothesis<'_>) -> bool {
     let Op::Approval { source } = guard else { return false };
     approval_demand(input.policy, *source).is_some_and(|demand| {
@@ -88,7 +89,7 @@ fn met(input: &Input<'_>, witness: &Hypothesis<'_>) -> Vec<Guard> {
     ops.into_iter().map(|op| Guard { places: places_of(input, &op), op }).collect()
 }
 
-/// The facts an op is about and a retry may change.
+/// The facts that an operation is about and a retry may change.
 fn places_of(input: &Input<'_>, op: &Op) -> Vec<Vec<Segment>> {
     let name = |name: &str| vec![Segment::Name(name.to_owned())];
     let mut all = match op {
@@ -101,7 +102,7 @@ fn places_of(input: &Input<'_>, op: &Op) -> Vec<Vec<Segment>> {
             let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
             expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
         }
-        // An approval is of the whole action, and of what else binds it.
+        // An approval is void when the action changes, or what else it binds.
         Op::Approval { source } => {
             let binds = approval_demand(input.policy, *source).map(|demand| demand.binds);
             let bound = [
@@ -123,7 +124,7 @@ fn shares(some: &[Vec<Segment>], others: &[Vec<Segment>]) -> bool {
     some.iter().any(|one| others.iter().any(|other| one.starts_with(other) || other.starts_with(one)))
 }
 
-/// Whether a guard follows from the ops; nothing once the budget is used up.
+/// Whether a guard follows from the operations; `None` once the budget is used up.
 fn is_implied(input: &Input<'_>, guard: &Op, ops: &[Op]) -> Option<bool> {
     let claim = |op: &Op| match op {
         Op::Fact { source, truth, .. } => {

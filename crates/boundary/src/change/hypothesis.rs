@@ -1,4 +1,7 @@
-//! Builds the input in which the changes have been made.
+//! Hypotheses: copies of request and evidence in which changes have been made.
+//!
+//! Facts are changed first, calls with them, and documents last: receipts and approvals are over the action as it is
+//! after the changes.
 
 use proofmark_evidence::{
     Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, TextExpression,
@@ -14,27 +17,27 @@ use crate::policy::{ActionPolicy, Demand, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 use crate::rule_ref::{RuleKind, RuleRef};
 
-/// How often the predicates are gone through to find facts for all of them.
+/// How often all predicates are satisfied again, until none undoes another.
 const MAX_PASSES: usize = 3;
-/// How long a hypothesis approval counts, in milliseconds.
+/// How long an approval of a hypothesis counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// Steps that copying and reading one value of the facts counts as.
 pub(super) const STEPS_PER_VALUE: u64 = 4;
 
-/// How a search goes about it.
+/// How a search chooses.
 #[derive(Clone, Copy)]
 pub(super) struct Strategy {
     pub(super) applies: bool,
-    /// Which of the facts that answer a predicate are tried first.
+    /// Which of the guesses for a predicate is tried first.
     pub(super) variant: usize,
     /// Whether a predicate is assumed to hold where no facts are found for it.
     pub(super) assumes: bool,
 }
 
-/// One change to try.
+/// One operation on a hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// The rule's predicate is answered so, by facts or else by assumption.
+    /// Gives the rule's predicate this truth, by facts or by assumption.
     Fact {
         source: RuleRef,
         truth: bool,
@@ -52,7 +55,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The rule's predicate is answered so by facts.
+    /// Gives the rule's predicate this truth by facts.
     pub(super) fn fact(source: RuleRef, truth: bool) -> Self {
         Self::Fact { source, truth, assumed: false }
     }
@@ -66,7 +69,7 @@ impl Op {
         }
     }
 
-    /// Gives up finding facts; nothing when that is not what it does, or it has already.
+    /// Stops looking for facts; `None` when it is about something else, or assumes already.
     pub(super) fn assume(&mut self) -> Option<()> {
         match self {
             Self::Fact { assumed, .. } if !*assumed => {
@@ -78,7 +81,7 @@ impl Op {
     }
 }
 
-/// The input in which the changes have been made.
+/// The request and evidence in which changes have been made.
 pub(super) struct Hypothesis<'p> {
     pub(super) request: Request,
     pub(super) evidence: Evidence,
@@ -86,7 +89,7 @@ pub(super) struct Hypothesis<'p> {
 }
 
 impl Hypothesis<'_> {
-    /// The same, if no predicate's answer is assumed.
+    /// The same hypothesis, if nothing is assumed.
     pub(super) fn by_facts(self) -> Option<Hypothesis<'static>> {
         let Self { request, evidence, assumed } = self;
         assumed.is_empty().then_some(Hypothesis { request, evidence, assumed: Vec::new() })
@@ -97,8 +100,7 @@ impl Hypothesis<'_> {
     }
 }
 
-/// Makes the changes: facts first, since receipts and approvals are of the action they come to. Nothing where one cannot
-/// be made, or the budget is used up.
+/// Carries out the operations; `None` when one cannot be carried out, or the budget is used up.
 pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -> Option<Hypothesis<'p>> {
     let request = with_facts(input, ops, strategy)?;
     let mut assumed = Vec::new();
@@ -123,8 +125,8 @@ pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -
     Some(Hypothesis { request, evidence: Evidence::new(documents), assumed })
 }
 
-/// The request with the facts and calls of the ops. One predicate may undo what another one needed, so they are gone
-/// through again, each time in another strategy.
+/// The request with the facts and calls of the operations. One predicate may undo what another one needed, so all are
+/// satisfied again, each time with another guess.
 fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> Option<Request> {
     let mut request = input.request.clone();
     for pass in 0..MAX_PASSES {
@@ -132,7 +134,7 @@ fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> Option<R
             match op {
                 Op::Fact { source, truth, assumed: assumed @ false } => {
                     let predicate = condition_of(input.policy, *source)?.predicate()?;
-                    if !by_facts(input, &mut request, predicate, *truth, strategy.variant + pass)? {
+                    if !satisfy(input, &mut request, predicate, *truth, strategy.variant + pass)? {
                         strategy.assumes.then_some(())?;
                         *assumed = true;
                     }
@@ -141,21 +143,21 @@ fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> Option<R
                 Op::Fact { assumed: true, .. } | Op::Receipt { .. } | Op::Approval { .. } => {}
             }
         }
-        if ops.iter().all(|op| is_made(input, &request, op)) {
+        if ops.iter().all(|op| is_satisfied(input, &request, op)) {
             return Some(request);
         }
     }
     strategy.assumes.then_some(())?;
     for op in ops.iter_mut() {
-        if !is_made(input, &request, op) {
+        if !is_satisfied(input, &request, op) {
             op.assume()?;
         }
     }
     Some(request)
 }
 
-/// Whether an op about facts is answered as it wants.
-fn is_made(input: &Input<'_>, request: &Request, op: &Op) -> bool {
+/// Whether an operation about facts or calls still holds.
+fn is_satisfied(input: &Input<'_>, request: &Request, op: &Op) -> bool {
     match op {
         Op::Fact { source, truth, assumed: false } => {
             condition_of(input.policy, *source).is_some_and(|condition| evaluates_to(input, request, condition, *truth))
@@ -166,7 +168,7 @@ fn is_made(input: &Input<'_>, request: &Request, op: &Op) -> bool {
     }
 }
 
-/// Whether a condition comes to this.
+/// Whether a condition has this truth for the request.
 pub(super) fn evaluates_to(input: &Input<'_>, request: &Request, condition: &Condition, truth: bool) -> bool {
     condition.predicate().is_some_and(|predicate| holds(input, request, predicate, truth))
 }
@@ -176,8 +178,8 @@ fn holds(input: &Input<'_>, request: &Request, predicate: &Predicate, truth: boo
     predicate.truth_within(&request.value_at(input.moment.now.as_str()), input.budget) == wanted
 }
 
-/// Changes facts so that the predicate is answered so, and asks it; nothing once the budget is used up.
-fn by_facts(
+/// Changes facts until the predicate has this truth, and says whether it does; `None` once the budget is used up.
+fn satisfy(
     input: &Input<'_>,
     request: &mut Request,
     predicate: &Predicate,
@@ -188,7 +190,7 @@ fn by_facts(
         return Some(true);
     }
     let mut changed = request.facts().clone();
-    // One part of a predicate may undo what another one needed, so it is gone through again.
+    // One part of a predicate may undo what another part needed.
     for _ in 0..MAX_PASSES {
         input.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
         if solve(predicate.tree(), truth, &mut changed, variant).is_none() {
@@ -203,7 +205,7 @@ fn by_facts(
     Some(false)
 }
 
-/// How many values an object holds.
+/// How many values an object holds, for the budget.
 pub(super) fn values(object: &Object) -> u64 {
     object.iter().map(|(_, value)| size(value)).sum()
 }
@@ -217,7 +219,8 @@ fn size(json: &Json) -> u64 {
     }
 }
 
-/// Adds the call the rule asks for at the end of the run, where there is none yet.
+/// Appends the call that the rule asks for, unless the run has one. A successful call at the end meets `after`; it can
+/// break another rule's `before`, which the next round then finds.
 fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     if let CallMatch::Met(_) = crate::evidence::call(demand, request) {
         return Some(());
@@ -272,7 +275,7 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
     })
 }
 
-/// Adds as many approvals as are missing, each by another reviewer, of those who may speak beside who has spoken.
+/// Adds as many approvals as are missing, each by a reviewer who may approve and has not yet.
 fn approve(
     input: &Input<'_>,
     request: &Request,
@@ -306,7 +309,7 @@ fn approve(
     (there >= demand.count).then_some(())
 }
 
-/// Who may speak in the role: the pinned people, else as many as it takes.
+/// Who may approve in the role: the pinned people, else as many as it takes.
 fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
     match policy.roles.members(&demand.role) {
         Some(members) if demand.distinct => Box::new(members.iter().cloned()),
@@ -315,7 +318,7 @@ fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn I
     }
 }
 
-/// The id of an assumed document.
+/// The id of a made-up document.
 fn name(number: usize) -> String {
     format!("supposed-{number}")
 }
@@ -339,7 +342,7 @@ pub(super) fn condition_of(policy: &ActionPolicy, source: RuleRef) -> Option<&Co
     }
 }
 
-/// The demand of a requirement, of the wanted kind.
+/// The demand of a requirement, if it is of this kind.
 pub(super) fn demand<'a, T>(
     policy: &'a ActionPolicy,
     source: RuleRef,
@@ -359,7 +362,7 @@ pub(super) fn tool_call(demand: &Demand) -> Option<&ToolCallDemand> {
     if let Demand::ToolCall(demand) = demand { Some(demand) } else { None }
 }
 
-/// The approvals a requirement asks for, or a denial is lifted by.
+/// The approvals that a requirement asks for, or that lift a denial.
 pub(super) fn approval_demand(policy: &ActionPolicy, source: RuleRef) -> Option<&ApprovalDemand> {
     if source.kind == RuleKind::Deny {
         return policy.boundaries.get(source.boundary)?.deny.get(source.index)?.unless.as_ref();

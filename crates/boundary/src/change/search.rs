@@ -1,4 +1,4 @@
-//! Searches for what makes a blocked decision an allow.
+//! The search for changes that make a blocked decision an allow.
 
 use super::condition;
 use super::guards;
@@ -11,19 +11,18 @@ use crate::judge::{JudgedPolicy, RuleFinding, judge};
 use crate::policy::{ActionPolicy, Demand};
 use crate::rule_ref::RuleKind;
 
-/// How often the decision is tried again: each round finds what the last one uncovered.
+/// The most rounds: each finds what blocks once the changes of the last one are made.
 const MAX_ROUNDS: usize = 6;
-/// In how many strategies the facts are tried that answer a predicate: where one strategy is closed by another rule, the next may be
-/// open.
+/// In how many ways facts for a predicate are guessed: where another rule excludes one guess, the next may work.
 const VARIANTS: usize = 4;
 
-/// A set of changes, and what proves it.
+/// A set of changes, with its proof.
 pub(super) struct Found {
     pub(super) changes: Vec<Change>,
     pub(super) witness: Option<Witness>,
 }
 
-/// Changes for which facts and documents were found: with those, the conditions hold and the action is allowed.
+/// Changes with a witness: facts and documents with which they hold and the action is allowed.
 pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
     let conditional = input.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
     let applies: &[bool] = if conditional { &[true, false] } else { &[true] };
@@ -42,22 +41,22 @@ pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> 
     Some(Found { changes, witness: Some(witness) })
 }
 
-/// Changes of which some are assumed to be possible: no facts were found with which their predicates hold.
+/// Changes of which some are assumed to be possible, because no facts were found that satisfy their predicates.
 pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
     let strategies = [true, false].map(|applies| Strategy { applies, variant: 0, assumes: true });
     let (ops, strategy) =
         strategies.into_iter().find_map(|strategy| Some((search(input, judged, strategy)?, strategy)))?;
     let mut ops = minimal(input, ops, strategy);
-    // Which ops had to be assumed is known once they have been applied.
+    // Which operations are assumed is known only once they have been applied.
     let hypothesis = hypothesis::apply(input, &mut ops, strategy)?;
-    // Without an assumption they would have been proven.
+    // Without any assumption `proven` would have found them, so they are not sound.
     let assumes = !hypothesis.assumed.is_empty() && !contradictory(input, &ops);
     let all = assumes.then(|| condition::changes(input, &ops, &hypothesis))??;
     Some(Found { changes: all, witness: None })
 }
 
-/// The changes these ops are, and the input in which they have been made: all of them hold there, and the action is
-/// allowed.
+/// The changes of these operations and the hypothesis that proves them: all hold there, the action is allowed there, and
+/// they do not all hold yet.
 fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy) -> Option<(Vec<Change>, Hypothesis<'static>)> {
     let hypothesis = hypothesis::apply(input, &mut ops.to_vec(), strategy)?;
     let hypothesis = hypothesis.by_facts()?;
@@ -66,12 +65,12 @@ fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy) -> Option<(Vec<Chang
     }
     let changes = condition::changes(input, ops, &hypothesis)?;
     let hold = all_hold(&changes, &hypothesis.input(input));
-    // What holds already changes nothing.
+    // Conditions that hold already would admit a retry at once, for the same decision.
     let already = all_hold(&changes, input);
     (hold && !already).then_some((changes, hypothesis))
 }
 
-/// Tries until the decision is an allow.
+/// Adds operations round by round until the hypothesis is allowed.
 fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Option<Vec<Op>> {
     let mut ops = Vec::new();
     extend(input.policy, &mut ops, &judged.findings, strategy)?;
@@ -86,7 +85,7 @@ fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Optio
     None
 }
 
-/// Adds what would change each finding that blocks; nothing when one cannot be changed.
+/// Adds an operation for each finding that blocks; `None` when one cannot be lifted.
 fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], strategy: Strategy) -> Option<()> {
     let mut blocking = findings.iter().filter(|finding| finding.blocks.is_some()).peekable();
     blocking.peek()?;
@@ -97,7 +96,7 @@ fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], st
         }
         match ops.iter_mut().find(|op| op.source() == source) {
             None => ops.push(op(policy, finding, strategy)?),
-            // The facts that were found answer it no longer beside the others.
+            // The facts that were guessed for it do not survive the other operations.
             Some(op) if strategy.assumes => op.assume()?,
             Some(_) => return None,
         }
@@ -132,10 +131,10 @@ fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Optio
     })
 }
 
-/// Leaves out what is not needed beside the others.
+/// Leaves out operations that are not needed beside the others. In one pass, so the set need not be the smallest.
 fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy) -> Vec<Op> {
     let mut at = 0;
-    // What is left of the budget is for the proof: a set that is not the smallest is better than none.
+    // The other half of the budget is for the proof: a set with too much in it is better than none.
     while at < ops.len() && input.budget.taken() < MAX_SEARCH_STEPS / 2 {
         let mut fewer = ops.clone();
         fewer.remove(at);
@@ -155,7 +154,7 @@ fn allows(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> bool {
     !contradictory(input, ops) && hypothesis::apply(input, ops, strategy).is_some_and(allows)
 }
 
-/// Whether two ops exclude each other: what one rule needs another one must not deny.
+/// Whether two operations exclude each other: one rule needs what another one forbids.
 fn contradictory(input: &Input<'_>, ops: &[Op]) -> bool {
     let claims: Vec<_> = ops
         .iter()
@@ -172,7 +171,7 @@ fn contradictory(input: &Input<'_>, ops: &[Op]) -> bool {
     pairs.any(|(one, two)| one.contradicts(two))
 }
 
-/// Whether all changes hold for a request and the documents presented with it.
+/// Whether all changes hold for the request and evidence of `input`.
 fn all_hold(changes: &[Change], input: &Input<'_>) -> bool {
     let facts = conditions::facts(input.policy, input.request, input.evidence, input.moment);
     changes.iter().all(|change| conditions::holds(&change.predicate, &facts, input.budget))

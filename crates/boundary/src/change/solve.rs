@@ -1,4 +1,8 @@
-//! Finds facts that answer a predicate as wanted. It guesses; whoever calls it asks the predicate.
+//! Guesses facts that give a predicate the wanted truth. The guess need not work: the caller evaluates the predicate.
+//!
+//! The expression is walked from the outside in. `&&` that must be true needs all of its parts, `||` one of them; a
+//! comparison sets the place on one side from the value on the other; a quantifier adds, changes or removes elements.
+//! Expressions about which nothing useful is known (arithmetic, patterns, JSONPath) are given up at once.
 
 mod places;
 
@@ -10,24 +14,24 @@ use proofmark_receipt::{Json, Object};
 pub(super) use places::{Segment, is_changeable, place_of, places, remove, set};
 use places::{get, segment};
 
-/// A text that stands for any.
+/// A text where any will do.
 const ANY_TEXT: &str = "value";
-/// Another text than that.
+/// A different one.
 const OTHER_TEXT: &str = "other";
 /// The most elements that are changed one by one.
 const MAX_ELEMENTS: usize = 64;
-/// The most elements a list is filled up to.
+/// The most elements that a list is filled to.
 const MAX_FILLED: i64 = 1_000;
 
-/// Changes `facts` so that the predicate probably comes to `truth`; nothing when it cannot be followed. `variant` chooses
-/// among several ways.
+/// Changes `facts` so that the expression probably has this truth; `None` when no guess is possible. `variant` chooses
+/// among several guesses.
 pub(super) fn solve(expression: Expression<'_>, truth: bool, facts: &mut Object, variant: usize) -> Option<()> {
     Solver { facts, variables: Vec::new(), variant }.make(expression, truth)
 }
 
 struct Solver<'a> {
     facts: &'a mut Object,
-    /// The places the variables of the enclosing macros stand for, the outermost first; none for one that is an index.
+    /// The places that the variables of the enclosing macros stand for, the outermost first; `None` for an index.
     variables: Vec<Option<Vec<Segment>>>,
     variant: usize,
 }
@@ -63,7 +67,7 @@ impl Solver<'_> {
                 };
                 self.quantified(range, variables, body, exists, truth)
             }
-            // Nothing is known of the facts that answer these.
+            // No guess is possible for these.
             View::Constant(_)
             | View::Negate(_)
             | View::List(_)
@@ -74,7 +78,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The first of the items that can be made so, beginning with another one in each variant.
+    /// The first of the items that can have this truth, starting with another one in each variant.
     fn first(&mut self, items: &[Expression<'_>], truth: bool) -> Option<()> {
         let before = self.facts.clone();
         let (late, early) = items.split_at_checked(self.variant % items.len().max(1))?;
@@ -120,7 +124,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Sets a place so that it compares so with the other side.
+    /// Sets a place so that the comparison with the other side holds.
     fn relate(&mut self, place: &[Segment], operator: Operator, other: Expression<'_>) -> Option<()> {
         let other = match (literal(other), self.place_of(other)) {
             (Some(value), _) => value,
@@ -177,8 +181,8 @@ impl Solver<'_> {
         }
     }
 
-    /// `exists` becomes true, and `all` false, by an element more, or by one that is there; `exists` becomes false by none,
-    /// or by each, and `all` true by each.
+    /// `exists` becomes true, and `all` false, by one more element or by changing one. `exists` becomes false by an empty
+    /// list or by changing each element, and `all` true by changing each.
     fn quantified(
         &mut self,
         range: Expression<'_>,
@@ -191,10 +195,10 @@ impl Solver<'_> {
         let mut items = self.look(&place).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
         let in_place = self.variant % 2 == 1;
         if exists != truth {
-            // Signals and the like are gone where there must be none; what all have to be, each becomes.
-            let kept = if exists && !in_place { Vec::new() } else { items };
-            let count = kept.len().min(MAX_ELEMENTS);
-            self.assign(&place, Json::Array(kept))?;
+            // `exists` is mostly about signals that must not be there, `all` about what every element must be.
+            let elements = if exists && !in_place { Vec::new() } else { items };
+            let count = elements.len().min(MAX_ELEMENTS);
+            self.assign(&place, Json::Array(elements))?;
             return (0..count).try_for_each(|index| self.element(&place, variables, index, body, truth));
         }
         if in_place && !items.is_empty() {
@@ -206,7 +210,7 @@ impl Solver<'_> {
         self.element(&place, variables, index, body, truth)
     }
 
-    /// Makes the body so for one element.
+    /// Gives the body this truth for one element.
     fn element(
         &mut self,
         list: &[Segment],
@@ -246,7 +250,7 @@ impl Solver<'_> {
         self.assign(place, value)
     }
 
-    /// The place an expression is: variables are replaced by what they stand for.
+    /// The place that an expression denotes, with variables replaced by what they stand for.
     fn place_of(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
         let (base, segment) = match expression.view() {
             View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
@@ -276,7 +280,7 @@ impl Solver<'_> {
     }
 }
 
-/// The JSON a literal is.
+/// The JSON value of a literal.
 pub(super) fn literal(expression: Expression<'_>) -> Option<Json> {
     match expression.view() {
         View::Constant(Value::Null) => Some(Json::Null),
@@ -324,7 +328,7 @@ fn mirrored(operator: Operator) -> Operator {
     }
 }
 
-/// A value that compares so with the other.
+/// A value for which the comparison with `other` holds.
 fn related(operator: Operator, other: &Json) -> Option<Json> {
     match (operator, other) {
         (Operator::Equal, other) => Some(other.clone()),

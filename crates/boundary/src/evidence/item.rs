@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proofmark_evidence::{EvidenceStatus, ReceiptFact, Refusal};
 
-/// A piece of evidence a rule looked at.
+/// A piece of evidence that a rule read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EvidenceItem {
     Fact {
@@ -17,19 +17,19 @@ pub enum EvidenceItem {
     },
     Document {
         rule: Arc<str>,
-        /// The role an approval is asked of; `None` when a receipt is asked for.
+        /// The role that an approval is asked of; `None` for a receipt.
         role: Option<Arc<str>>,
         document: Box<ReceiptFact>,
         /// Why it was refused; `None` when it was used.
         refusal: Option<Refusal>,
         /// Whether using it spends it.
         single_use: bool,
-        /// Whether the rule accepts it whatever the work was held to.
+        /// Whether the rule accepts a receipt of any suite.
         any_suite: bool,
     },
     NoDocument {
         rule: Arc<str>,
-        /// The role an approval is asked of; `None` when a receipt is asked for.
+        /// The role that an approval is asked of; `None` for a receipt.
         role: Option<Arc<str>>,
     },
     ToolCall {

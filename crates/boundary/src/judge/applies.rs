@@ -1,4 +1,4 @@
-//! Which boundaries are about the action, and what becomes of one that none is about.
+//! Which boundaries apply to an action, and what follows when none does.
 
 use proofmark_predicate::Truth;
 
@@ -9,7 +9,7 @@ use crate::disposition::Disposition;
 use crate::policy::{Boundary, Exemption, Matching, OnBlock, Unmatched};
 use crate::rule_ref::{RuleKind, RuleRef};
 
-/// What a human denied stays denied until the denial ends, whatever was approved before.
+/// A human's denial binds until it expires, whatever was approved before.
 pub(super) fn review(judge: &mut Judge<'_>) {
     let Some(denial) = &judge.input.moment.history.denial else { return };
     let source = RuleRef { kind: RuleKind::Review, boundary: 0, index: 0 };
@@ -25,14 +25,14 @@ pub(super) fn review(judge: &mut Judge<'_>) {
     judge.findings.push(finding);
 }
 
-/// An action of a class nobody declared is not one any rule was written for.
+/// No rule was written for an action of an undeclared class, so it is blocked in every mode.
 pub(super) fn class(judge: &mut Judge<'_>) {
     let class = judge.input.request.action_class();
     let message = match class {
         Some(class) if judge.input.policy.knows_class(class) => return,
         Some(class) => {
             let class = proofmark_receipt::document::shown(class);
-            format!("The action class `{class}` is not known; declare it in the policy's `classes`.")
+            format!("The action class `{class}` is unknown; declare it under `classes` of the policy.")
         }
         None => "The action has no class.".to_owned(),
     };
@@ -41,7 +41,7 @@ pub(super) fn class(judge: &mut Judge<'_>) {
     judge.findings.push(RuleFinding { blocks: Some(Disposition::LocalReplan), ..finding });
 }
 
-/// Whether a boundary is about the action.
+/// Whether a boundary applies to the action.
 pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary) -> RuleStatus {
     let matching = boundary.matcher.matches(judge.input.request);
     if matching == Matching::No {
@@ -81,7 +81,7 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
     }
 }
 
-/// No boundary is about the action.
+/// What follows when no boundary applies.
 pub(super) fn unmatched(judge: &mut Judge<'_>) {
     let policy = judge.input.policy;
     let source = RuleRef { kind: RuleKind::Unmatched, boundary: 0, index: 0 };
@@ -100,7 +100,7 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
             });
             match (live, expired) {
                 (Some(exemption), _) => exempted(source, exemption),
-                (None, Some(exemption)) => lapsed(source, exemption),
+                (None, Some(exemption)) => expired_exemption(source, exemption),
                 (None, None) => no_boundary(source, OnBlock::ReplanRequired.disposition(judge.upstream, false)),
             }
         }
@@ -109,22 +109,22 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
 }
 
 fn no_boundary(source: RuleRef, disposition: Disposition) -> RuleFinding {
-    let message = "No boundary of the policy is about this action, and what no rule is about is not allowed.";
+    let message = "No boundary of the policy matches this action, and unmatched actions are not allowed.";
     RuleFinding { blocks: Some(disposition), ..whole(source, "unmatched", "unmatched_action", message) }
 }
 
 fn exempted(source: RuleRef, exemption: &Exemption) -> RuleFinding {
     let message = format!(
-        "No boundary is about this action; {} exempted it until {}: {}",
+        "No boundary matches this action; {} exempted it until {}: {}",
         exemption.approver, exemption.expires, exemption.reason
     );
     let finding = whole(source, &exemption.at, "exempted", &message);
     RuleFinding { status: RuleStatus::Holds, ..finding }
 }
 
-fn lapsed(source: RuleRef, exemption: &Exemption) -> RuleFinding {
+fn expired_exemption(source: RuleRef, exemption: &Exemption) -> RuleFinding {
     let message = format!(
-        "No boundary is about this action, and the exemption {} gave it expired at {}.",
+        "No boundary matches this action, and the exemption that {} approved expired at {}.",
         exemption.approver, exemption.expires
     );
     RuleFinding {

@@ -1,4 +1,4 @@
-//! What was found for one rule.
+//! The finding of one rule.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use crate::rule_ref::RuleRef;
 /// A text shared by findings.
 pub(crate) type SharedText = Arc<str>;
 
-/// What was found for one rule.
+/// The finding of one rule.
 #[derive(Clone, Debug)]
 pub struct RuleFinding {
-    /// Its place in the policy, as in `boundaries[0].require[1]`.
+    /// As in `boundaries[0].require[1]`.
     pub rule: SharedText,
-    /// The boundary it belongs to; empty for those of the whole policy.
+    /// The boundary of the rule; empty for rules of the whole policy.
     pub boundary: SharedText,
     pub status: RuleStatus,
     /// Why it blocks or warns; `None` when it does neither.
     pub reason: Option<Reason>,
     pub evidence: Vec<EvidenceItem>,
     pub(crate) source: RuleRef,
-    /// The disposition it asks for; `None` when it does not block.
+    /// The disposition it demands; `None` when it does not block.
     pub(crate) blocks: Option<Disposition>,
-    /// Something went wrong, which no mode softens.
+    /// An error, which shadow mode does not relax.
     pub(crate) hard: bool,
     pub(crate) next: Option<(SharedText, SharedText)>,
     pub(crate) missing: Vec<String>,
@@ -40,13 +40,13 @@ pub enum RuleStatus {
     NotApplicable,
 }
 
-/// Why an action is blocked, or warned about.
+/// Why an action is blocked or warned about. Codes are for programs, the rest for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     pub code: SharedText,
     pub message: SharedText,
     pub rule: SharedText,
-    /// What exactly is the matter, for programs: `spent`, `absent`, ….
+    /// For programs: `spent`, `absent`, ….
     pub cause: Option<&'static str>,
     pub detail: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! One pass through a policy: what it looks at, what it has found so far, and the evidence a condition is.
+//! One pass through a policy: its input, its findings so far, and conditions as evidence.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::evidence::EvidenceItem;
 use crate::input::Input;
 use crate::rule_ref::RuleRef;
 
-/// The most missing facts named for one rule.
+/// The most missing facts that are named for one rule.
 pub(super) const MAX_MISSING: usize = 8;
 
 /// One pass through the policy.
 pub(super) struct Judge<'w> {
     pub(super) input: &'w Input<'w>,
     pub(super) facts: Value,
-    /// The receipt each rule uses up, by its place in the evidence.
+    /// The receipt that each rule uses up, by its position in the evidence.
     pub(super) assigned: BTreeMap<RuleRef, usize>,
     pub(super) upstream: bool,
     pub(super) steps: u64,
@@ -38,7 +38,7 @@ impl Judge<'_> {
     }
 }
 
-/// The evidence a condition is.
+/// A condition as evidence. What the agent wrote itself (`action`) is self-reported, other facts are observed.
 pub(super) fn fact_item(rule: &SharedText, condition: &Condition, truth: &Truth) -> EvidenceItem {
     let missing = match truth {
         Truth::Unknown(missing) => described(missing),
@@ -58,12 +58,12 @@ pub(super) fn fact_item(rule: &SharedText, condition: &Condition, truth: &Truth)
     EvidenceItem::Fact { rule: rule.clone(), predicate: condition.shared_source(), truth: word, missing, status }
 }
 
-/// Missing facts in words, a few of them.
+/// Missing facts in words, the first few.
 pub(super) fn described(missing: &[Missing]) -> Vec<String> {
     missing.iter().take(MAX_MISSING).map(ToString::to_string).collect()
 }
 
-/// Whether a predicate gave up rather than missed a fact.
+/// Whether a predicate hit a limit, rather than missed a fact.
 pub(super) fn gave_up(missing: &[Missing]) -> bool {
     missing.iter().any(|missing| matches!(missing.why, Why::Failed(failure) if failure.is_limit()))
 }

@@ -1,4 +1,4 @@
-//! What is found for the rules of a boundary.
+//! Judges the rules of a boundary.
 
 use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{
@@ -14,12 +14,12 @@ use crate::evidence::{self, CallMatch, EvidenceItem};
 use crate::policy::{Boundary, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 use crate::rule_ref::RuleRef;
 
-/// Steps that looking at one call counts as.
+/// Steps that reading one call counts as.
 const STEPS_PER_CALL: u64 = 16;
 /// Bytes of a call's name that one glob is matched against for one step.
 const NAME_BYTES_PER_STEP: u64 = 16;
 
-/// How a requirement stands.
+/// Whether a requirement is met.
 enum Met {
     Yes,
     No { cause: &'static str, detail: Option<String> },
@@ -68,7 +68,7 @@ pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         finding.reason = Some(reason(&rule.at, &rule.reason));
         finding.status = RuleStatus::Fails;
     }
-    // A warning that cannot be ruled out is given.
+    // A warning that cannot be ruled out is given: it blocks nothing.
     if let Truth::Unknown(missing) = truth {
         finding.status = RuleStatus::Unknown;
         finding.missing = described(&missing);
@@ -99,7 +99,7 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
         }
         Met::No { cause, detail } => (RuleStatus::Fails, cause, detail),
         Met::Unknown(missing) => {
-            let detail = format!("It cannot be told: {}.", missing.join(", "));
+            let detail = format!("This is unknown: {}.", missing.join(", "));
             finding.missing = missing;
             (RuleStatus::Unknown, "unknown", Some(detail))
         }
@@ -115,7 +115,7 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
     judge.findings.push(finding);
 }
 
-/// A finding that a rule cannot be decided for want of facts.
+/// The finding of a rule that depends on missing facts.
 pub(super) fn unknown(
     judge: &Judge<'_>,
     source: RuleRef,
@@ -130,7 +130,7 @@ pub(super) fn unknown(
     }
 }
 
-/// As [`unknown`], with what is missing in words.
+/// As [`unknown`], with the missing facts in words.
 pub(super) fn undecided(
     judge: &Judge<'_>,
     source: RuleRef,
@@ -139,7 +139,7 @@ pub(super) fn undecided(
     missing: Vec<String>,
 ) -> RuleFinding {
     let mut finding = RuleFinding::holds(source, rule, &boundary.id);
-    let message = format!("Whether `{rule}` ({}) applies cannot be told: {}.", boundary.id, missing.join(", "));
+    let message = format!("Whether `{rule}` ({}) applies is unknown: {}.", boundary.id, missing.join(", "));
     finding.status = RuleStatus::Unknown;
     finding.blocks = Some(OnBlock::ReplanRequired.disposition(judge.upstream, true));
     finding.reason = Some(Reason {
@@ -153,9 +153,9 @@ pub(super) fn undecided(
     finding
 }
 
-/// A finding that something went wrong while deciding.
+/// The finding of a rule that could not be judged because of an error.
 fn broken(mut finding: RuleFinding, what: &str) -> RuleFinding {
-    let message = format!("`{}` could not be decided: {what}.", finding.rule);
+    let message = format!("`{}` could not be judged: {what}.", finding.rule);
     finding.status = RuleStatus::Unknown;
     finding.blocks = Some(Disposition::LocalReplan);
     finding.hard = true;
@@ -186,7 +186,7 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule)
         Err((expression, none)) => return no_digest(expression, none),
     };
     let input = judge.input;
-    if let Err(failure) = input.budget.charge(evidence::looking_at(input.evidence)) {
+    if let Err(failure) = input.budget.charge(evidence::reading_steps(input.evidence)) {
         return Met::Broken(failure.to_string());
     }
     let place = match rule.demand.single_use {
@@ -208,7 +208,7 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule)
     }
 }
 
-/// Whether enough approvals count; puts them among the evidence.
+/// Whether enough approvals count. Adds them to the evidence.
 fn approved(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ApprovalDemand) -> bool {
     let input = judge.input;
     let found = demand.approvals(&input.policy.roles, &input.request.subject(), input.evidence, &input.moment.now);
@@ -231,7 +231,7 @@ fn not_approved(finding: &RuleFinding, demand: &ApprovalDemand) -> Met {
         EvidenceItem::Document { document, refusal: Some(refusal), .. } => Some((&**document, *refusal)),
         _ => None,
     });
-    let needed = format!("{counted} of {} approvals as `{}` are there.", demand.count, demand.role);
+    let needed = format!("{counted} of {} approvals as `{}` were given.", demand.count, demand.role);
     match refusal_met(refused, String::new()) {
         Met::No { cause, detail } => {
             let detail = detail.filter(|detail| !detail.is_empty());
@@ -257,7 +257,7 @@ fn tool_call(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ToolCallDema
     }
 }
 
-/// The steps that holding the name of every call against every glob counts as.
+/// The steps that matching the name of every call against every glob counts as.
 fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     let globs = [Some(&demand.name), demand.before.as_ref(), demand.after.as_ref()];
     let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
@@ -267,7 +267,7 @@ fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     (calls.len() as u64 * STEPS_PER_CALL).saturating_add(matching)
 }
 
-/// The call a demand asks for, in words.
+/// The call that a demand asks for, in words.
 pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
     let mut words = format!("call of {}", demand.name.shown());
     if let Some(status) = demand.status {
@@ -292,7 +292,7 @@ fn no_digest(expression: &TextExpression, none: NoText) -> Met {
     match none {
         NoText::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
         NoText::Unknown(missing) => Met::Unknown(described(&missing)),
-        NoText::Type(found) => Met::Broken(format!("`{}` comes to a {found}, not to a digest", expression.source())),
+        NoText::Type(found) => Met::Broken(format!("`{}` is a {found}, not a digest", expression.source())),
     }
 }
 
@@ -340,7 +340,7 @@ fn document_item(
     }
 }
 
-/// The item with a mark where the rule accepts it whatever the work was held to.
+/// The item, marked where the rule accepts a receipt of any suite.
 fn marked(item: EvidenceItem, accepts_any: bool) -> EvidenceItem {
     match item {
         EvidenceItem::Document { rule, role, document, refusal, single_use, any_suite: _ } => {
@@ -352,10 +352,10 @@ fn marked(item: EvidenceItem, accepts_any: bool) -> EvidenceItem {
 
 fn default_wording(demand: &Demand) -> Wording {
     let (code, message) = match demand {
-        Demand::Fact(_) => ("requirement_not_met", "A fact this action requires is not there."),
-        Demand::Receipt(_) => ("missing_receipt", "No receipt shows that these very bytes were verified."),
-        Demand::Approval(_) => ("missing_approval", "The approvals this action requires are not there."),
-        Demand::ToolCall(_) => ("missing_tool_call", "A step this action requires was not taken."),
+        Demand::Fact(_) => ("requirement_not_met", "A fact that this action requires does not hold."),
+        Demand::Receipt(_) => ("missing_receipt", "No receipt shows that exactly these bytes were verified."),
+        Demand::Approval(_) => ("missing_approval", "The approvals that this action requires are missing."),
+        Demand::ToolCall(_) => ("missing_tool_call", "A step that this action requires was not taken."),
     };
     Wording { code: SharedText::from(code), message: SharedText::from(message) }
 }

@@ -7,7 +7,7 @@ use proofmark_receipt::document::DocumentError;
 /// Why a policy is refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionPolicyError {
-    /// A field is missing, unknown, or not what it should be.
+    /// A field is missing, unknown or invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
     #[error("`{at}`: {error}\n{}", .error.caret())]
@@ -24,7 +24,7 @@ impl From<ConditionError> for ActionPolicyError {
 }
 
 impl ActionPolicyError {
-    /// A short stable name for what is wrong.
+    /// A stable name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
-//! What a receipt says to agents and to people: next steps, guidance, and the result a blocked tool gives.
+//! What a receipt tells agents and people: next steps, guidance, and the result of a blocked tool call.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
 use super::{coded, reasons, texts};
 use crate::change::MAX_SEARCH_STEPS;
@@ -33,7 +33,7 @@ fn default_step(finding: &RuleFinding) -> Object {
     let first = finding.evidence.first();
     match (finding.source.kind, first) {
         (_, _) if finding.hard => {
-            coded("report_to_operator", "Tell whoever runs this: the policy or the request needs mending.")
+            coded("report_to_operator", "Tell the operator that the policy or the request must be fixed.")
         }
         (
             RuleKind::Require,
@@ -50,13 +50,13 @@ fn default_step(finding: &RuleFinding) -> Object {
         | (RuleKind::Require | RuleKind::Deny, Some(EvidenceItem::Fact { truth: "unknown", .. })) => {
             coded("supply_facts", "Supply the facts that are missing, then ask again.")
         }
-        (RuleKind::Review, _) => coded("heed_reviewer", "Do what the reviewer's note says, without this action."),
+        (RuleKind::Review, _) => coded("heed_reviewer", "Follow the reviewer's note, without this action."),
         (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
         (RuleKind::Class | RuleKind::Unmatched, _) => {
-            coded("go_on_without", "Go on towards the same goal without this action; no rule is about it.")
+            coded("go_on_without", "Pursue the same goal without this action; no rule covers it.")
         }
         (RuleKind::Require | RuleKind::Deny | RuleKind::Warn, _) => {
-            coded("go_on_without", "Go on towards the same goal without this action.")
+            coded("go_on_without", "Pursue the same goal without this action.")
         }
     }
 }
@@ -88,41 +88,40 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     }
     match decision.disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
-        Disposition::UpstreamReplan => {
-            lines.push("The parent has to supply what is missing before a retry.".to_owned())
-        }
+        Disposition::UpstreamReplan => lines.push("The parent must supply what is missing before a retry.".to_owned()),
         Disposition::HumanReview => {
             lines.push("`proofmark approve` signs an approval of exactly this action.".to_owned());
         }
-        Disposition::TerminalBlock => lines.push("This path ends here: report the failure as it is.".to_owned()),
+        Disposition::TerminalBlock => lines.push("This path ends here: report the failure.".to_owned()),
     }
     texts(lines.iter().map(String::as_str))
 }
 
-/// `runtime_loopback`: what the blocked tool answers; `null` when it may execute.
+/// `runtime_loopback`: the result of the blocked tool call; `null` when the action may execute.
 pub(super) fn loopback(decision: &Decision, steps: &[Json]) -> Json {
     let disposition = decision.disposition;
     if disposition.allows() {
         return Json::Null;
     }
     let terminal = disposition == Disposition::TerminalBlock;
-    let mut loopback = Object::new();
-    loopback.insert("ok", false);
-    loopback.insert("blocked", true);
-    loopback.insert("boundary_outcome", disposition.outcome().as_str());
-    loopback.insert("step_status", "not_executed");
-    loopback.insert("side_effect_executed", false);
-    loopback.insert("must_not_claim_success", true);
-    loopback.insert("same_goal_state", !terminal);
-    loopback.insert("retryability", retryability(decision));
-    loopback.insert("human_review_terminal", disposition == Disposition::HumanReview);
-    loopback.insert("must_not_retry_same_action", decision.must_not_retry_same_action());
-    loopback.insert("safe_next_steps", steps.to_vec());
-    loopback.insert("reasons", reasons(decision));
-    loopback.insert("missing_support", gaps(decision, false));
-    loopback.insert("authorization_gaps", gaps(decision, true));
-    loopback.insert("forbidden_action_fingerprint", decision.fingerprint.to_string());
-    Json::Object(loopback)
+    object! {
+        "ok": false,
+        "blocked": true,
+        "boundary_outcome": disposition.outcome().as_str(),
+        "step_status": "not_executed",
+        "side_effect_executed": false,
+        "must_not_claim_success": true,
+        "same_goal_state": !terminal,
+        "retryability": retryability(decision),
+        "human_review_terminal": disposition == Disposition::HumanReview,
+        "must_not_retry_same_action": decision.must_not_retry_same_action(),
+        "safe_next_steps": steps.to_vec(),
+        "reasons": reasons(decision),
+        "missing_support": gaps(decision, false),
+        "authorization_gaps": gaps(decision, true),
+        "forbidden_action_fingerprint": decision.fingerprint.to_string(),
+    }
+    .into()
 }
 
 fn retryability(decision: &Decision) -> &'static str {
@@ -134,7 +133,7 @@ fn retryability(decision: &Decision) -> &'static str {
     }
 }
 
-/// What is missing: approvals, or everything else.
+/// What is missing: only approvals, or only everything else.
 fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
     let of_approval = |item: &EvidenceItem| {
         matches!(item, EvidenceItem::Document { role: Some(_), .. } | EvidenceItem::NoDocument { role: Some(_), .. })

@@ -11,16 +11,16 @@ use crate::disposition::Disposition;
 pub enum ParseDecisionError {
     #[error("not JSON: {0}")]
     Json(#[from] JsonError),
-    #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`; give a decision receipt")]
+    #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`")]
     Type,
     #[error("`{0}` is missing or of the wrong type")]
     Missing(String),
-    #[error("its `{0}` contradicts its outcome: do not branch on it")]
+    #[error("`{0}` contradicts the outcome")]
     Contradiction(&'static str),
 }
 
 impl ParseDecisionError {
-    /// A short stable name.
+    /// A stable name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -30,9 +30,19 @@ impl ParseDecisionError {
             Self::Contradiction(_) => "contradiction",
         }
     }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Type => Some("give a decision receipt"),
+            Self::Contradiction(_) => Some("do not act on this receipt"),
+            Self::Json(_) | Self::Missing(_) => None,
+        }
+    }
 }
 
-/// What a member of the format holds.
+/// The type of a member of the format.
 #[derive(Clone, Copy)]
 enum MemberType {
     Text,
@@ -50,8 +60,8 @@ enum MemberType {
     ObjectOrNull,
 }
 
-/// Every member of the format: the object it stands in (`""` is the top), its name, and what it holds. `metadata` holds
-/// what it likes.
+/// Every member of the format: the object that holds it (`""` is the top), its name and its type. `metadata` may hold
+/// anything.
 const FORMAT: [(&str, &str, MemberType); 37] = [
     ("", "decision_id", MemberType::Id),
     ("", "outcome", MemberType::Text),
@@ -118,8 +128,7 @@ impl MemberType {
 }
 
 impl DecisionReceipt {
-    /// Whether the document says that it is a decision receipt. One with `vrf_version` is a VRF receipt, whatever else it
-    /// holds.
+    /// Whether the document claims to be a decision receipt. With `vrf_version` it is a VRF receipt, whatever else it holds.
     #[must_use]
     pub fn claimed_by(document: &Object) -> bool {
         document.get("receipt_type").and_then(Json::as_str) == Some(RECEIPT_TYPE) && !document.contains("vrf_version")
@@ -128,12 +137,12 @@ impl DecisionReceipt {
     /// Reads a decision receipt; the signature is not checked.
     ///
     /// # Errors
-    /// [`ParseDecisionError`], also when what it says about going on is contradictory.
+    /// [`ParseDecisionError`], also when its fields contradict each other.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseDecisionError> {
         Self::from_document(Json::parse(bytes)?)
     }
 
-    /// The decision receipt `document` is: with every member of the format, of its type.
+    /// Reads a decision receipt from its document, which must have every member of the format.
     ///
     /// # Errors
     /// As [`DecisionReceipt::parse`].
@@ -162,7 +171,7 @@ fn member<'a>(document: &'a Object, place: &str, name: &str) -> Option<&'a Json>
     }
 }
 
-/// The disposition that outcome and mode stand for, once everything that follows from it is as it has to be.
+/// The disposition that outcome and mode mean, if every field that is derived from it agrees.
 fn read_disposition(document: &Object) -> Result<Disposition, ParseDecisionError> {
     let text = |place, name| member(document, place, name).and_then(Json::as_str).unwrap_or_default();
     let disposition = Disposition::from_words(text("", "outcome"), text("disposition", "mode"));

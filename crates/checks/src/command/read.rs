@@ -6,10 +6,11 @@ use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
 use super::files::Files;
-use super::runner::{self, Report};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, ProjectFile, files};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, files};
+use crate::fields;
+use crate::job::ProjectFile;
 use crate::language::Language;
-use crate::request::{Reveal, asked_limits};
+use crate::reporting::{self, Report};
 
 const FIELDS: [&str; 12] = [
     "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
@@ -23,7 +24,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
-    let limits = asked_limits(verification.get("limits"))?;
+    let limits = fields::limits(verification.get("limits"))?;
     let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
         return Err(own.error(Cause::TooMany, format!("{why}; leave some out")));
@@ -36,7 +37,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     {
         return Err(asked.error(Cause::ConflictingFields, format!("the command runs {language}; leave the field out")));
     }
-    let asked = verification.get("report").map(|field| runner::read(&field)).transpose()?;
+    let asked = verification.get("report").map(|field| reporting::read(&field)).transpose()?;
     let reporting = language.reporting()(&field, arguments, asked)?;
     let (files, unusable) = together(submitted, own_files, &reporting.report, disk_bytes);
     let texts = |name: &str| verification.get(name).map(|field| texts(&field)).transpose();
@@ -51,7 +52,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
         packages: verification.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
         readable: texts("readable")?.unwrap_or_default(),
         limits,
-        reveal: Reveal::read(verification.get("reveal"))?,
+        reveal: fields::reveal(verification.get("reveal"))?,
     };
     Ok((command, digest))
 }

@@ -1,10 +1,10 @@
 //! What the right answer of a check is, once it is known.
 
-use super::answer::Check;
+use super::check::Check;
 use super::{End, Expected, Test, Value};
 use crate::language::Language;
 use crate::render::{JSON, render};
-use crate::request::TextRule;
+use crate::suite::TextRule;
 
 /// The right answer of a check.
 pub(super) enum Wanted<'a> {

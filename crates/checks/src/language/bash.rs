@@ -3,9 +3,9 @@
 use proofmark_receipt::document::{DocumentError, Field};
 
 use super::{Commands, Dialect};
-use crate::command::{Report, Reporting, unknown};
 use crate::compare::Rules;
 use crate::render::JSON;
+use crate::reporting::{Report, Reporting, unknown};
 use crate::value::Integers;
 
 pub(super) static DIALECT: Dialect = Dialect {

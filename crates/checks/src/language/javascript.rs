@@ -3,10 +3,10 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
 use super::{Commands, Dialect, Functions, Names};
-use crate::command::{Report, ReportForm, Reporting, Runner, unknown, values};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, Notation, byte_array, escape};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
 /// Makes node's test runner report in TAP.

@@ -3,10 +3,10 @@
 use proofmark_receipt::document::{DocumentError, Field};
 
 use super::{Commands, Dialect, Functions, Names};
-use crate::command::{Report, Reporting, Runner, is_inside, unknown, values};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, Notation};
+use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
 /// The report pytest is told to write where the command names none.

@@ -3,10 +3,10 @@
 use proofmark_receipt::document::{DocumentError, Field};
 
 use super::{Commands, Dialect, Functions, Names};
-use crate::command::{Report, Reporting, unknown};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, Notation, escape};
+use crate::reporting::{Report, Reporting, unknown};
 use crate::value::{Integers, Literals, Value};
 
 pub(super) static DIALECT: Dialect = Dialect {

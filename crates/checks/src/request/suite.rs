@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use proofmark_receipt::json::Json;
 
-use super::{
-    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, embedded, one_of,
-    shown,
-};
-use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
+use super::{Code, Field, Fields, RequestError, embedded, one_of, shown};
+use crate::caps::MAX_TESTS;
+use crate::fields::{self, filled};
 use crate::language::{Functions, Language};
+use crate::suite::{Expected, Mode, Suite, Test, TextRule};
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
 const SUITE_FIELDS: [&str; 10] =
@@ -22,13 +21,13 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let language = language(&block)?;
     let rules = Rules::read(&block, language)?;
     let runtime = block.get("runtime")?.map(|field| filled(&field)).transpose()?;
-    let reveal = Reveal::read(block.get("reveal")?)?;
+    let reveal = fields::reveal(block.get("reveal")?)?;
     Ok(Suite {
         language,
         runtime,
         tests: tests(&block, &rules)?,
         mode: rules.mode,
-        limits: limits(block.get("limits")?)?,
+        limits: fields::limits(block.get("limits")?)?,
         reveal,
     })
 }
@@ -168,7 +167,7 @@ fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
 fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<Test, RequestError> {
     let fields = item.fields()?;
     fields.only(&["name", "input", "expression", "expected_output", "expected", "timeout_ms", "tolerance"])?;
-    let name = name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
+    let name = fields::test_name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
     let expected = fields.either("expected_output", "expected")?;
     let expected = expected.ok_or_else(|| fields.missing("expected_output", "write the answer that is right"))?;
     let (input, expected) = match &rules.mode {
@@ -212,19 +211,6 @@ fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
     fields.need("input", "write what the submission is given")
 }
 
-pub(crate) fn name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, RequestError> {
-    let name = filled(field)?;
-    if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it");
-        return Err(field.error(Code::InvalidValue, message));
-    }
-    if !names.insert(name.clone()) {
-        let message = format!("another test is named `{}`; give each a name of its own", shown(&name));
-        return Err(field.error(Code::DuplicateName, message));
-    }
-    Ok(name)
-}
-
 fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
     const MEND: &str = "write a JSON array of the arguments, such as `[[3, 1, 2]]`";
     let json = embedded::json(field, MEND)?;
@@ -247,15 +233,6 @@ fn expression(field: &Field<'_>) -> Result<String, RequestError> {
     Err(field.wrong_type(EXPRESSION.trim_start_matches("write ")))
 }
 
-/// A string that is not blank.
-fn filled(field: &Field<'_>) -> Result<String, RequestError> {
-    let text = field.text()?;
-    if text.trim().is_empty() {
-        return Err(field.error(Code::InvalidValue, "the text is empty; write something, or leave the field out"));
-    }
-    Ok(text.to_owned())
-}
-
 fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
     match mode {
         Mode::Call { .. } | Mode::Expression => field.distance(),
@@ -264,23 +241,4 @@ fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
             Err(field.error(Code::ConflictingFields, message))
         }
     }
-}
-
-pub(crate) fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
-    let Some(field) = field else {
-        return Ok(AskedLimits::default());
-    };
-    let fields = field.fields()?;
-    fields.only(&["memory_mb", "timeout_ms", "total_timeout_ms", "output_bytes", "processes", "disk_mb"])?;
-    let asked = |name: &str| fields.get(name).map(|field| field.positive()).transpose();
-    // What does not fit is above every cap, and lowered to it.
-    let count = |name: &str| Ok(asked(name)?.map(|value| u32::try_from(value).unwrap_or(u32::MAX)));
-    Ok(AskedLimits {
-        memory_mb: count("memory_mb")?,
-        timeout: asked("timeout_ms")?.map(Duration::from_millis),
-        total_timeout: asked("total_timeout_ms")?.map(Duration::from_millis),
-        output_bytes: asked("output_bytes")?.map(|value| usize::try_from(value).unwrap_or(usize::MAX)),
-        processes: count("processes")?,
-        disk_mb: count("disk_mb")?,
-    })
 }

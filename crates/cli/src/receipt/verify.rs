@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
     ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Verification, object, verify_links,
 };
-use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
 
 use super::read::{self, Text};
 use crate::config::Config;
+use crate::error::NoHelp as _;
 use crate::exit::Exit;
 use crate::input;
 use crate::options::{StoreAt, Trusting};
@@ -80,19 +81,31 @@ impl Verify {
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
         let (head, head_exit) = self.head(trusted)?;
         let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
-        let (answer, code, cause) = match &checked {
-            Ok(()) => ("valid", None, None),
-            Err(error) => ("invalid", Some(error.code()), Some(error.to_string())),
+        let (answer, cause) = match &checked {
+            Ok(()) => ("valid", None),
+            Err(error) => {
+                let help = error.help().map(|help| help.to_string());
+                ("invalid", Some(Cause { code: error.code(), message: error.to_string(), help }))
+            }
         };
-        let label = format!("chain of {}", receipts.len());
         match self.json {
             true => {
+                let (code, message, help) = match cause {
+                    Some(Cause { code, message, help }) => (Some(code), Some(message), help),
+                    None => (None, None, None),
+                };
                 let length = receipts.len() as u64;
-                let line =
-                    object! { "chain": true, "length": length, "answer": answer, "cause"?: code, "message"?: cause };
+                let line = object! {
+                    "chain": true,
+                    "length": length,
+                    "answer": answer,
+                    "cause"?: code,
+                    "message"?: message,
+                    "help"?: help,
+                };
                 writeln!(out::stdout(), "{}", Json::from(line).to_text())?;
             }
-            false => write_line(answer, &label, code, cause.as_deref())?,
+            false => write_result(answer, &format!("chain of {}", receipts.len()), cause)?,
         }
         let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
         Ok(exit.max(head_exit))
@@ -116,7 +129,9 @@ impl Verify {
             return Ok(());
         }
         let Verification { answer, trust, signer, hint } = &checked.verification;
-        write_line(answer.as_str(), label, answer.code(), answer.cause().as_deref())?;
+        let help = answer.help().map(|help| help.to_string());
+        let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
+        write_result(answer.as_str(), label, cause)?;
         let mut out = out::stdout();
         if let Some(profile) = hint {
             writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
@@ -150,13 +165,23 @@ impl Linked {
     }
 }
 
-fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
+/// Why a receipt or a chain is not valid.
+struct Cause {
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+}
+
+fn write_result(answer: &str, label: &str, cause: Option<Cause>) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
     let painted = if answer == SignatureStatus::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
     let mut out = out::stdout();
     writeln!(out, "{painted} {}", printable(label))?;
-    if let (Some(code), Some(cause)) = (code, cause) {
-        writeln!(out, "  {code}: {}", printable(cause))?;
+    if let Some(Cause { code, message, help }) = cause {
+        writeln!(out, "  {code}: {}", printable(&message))?;
+        if let Some(help) = help {
+            writeln!(out, "  help: {}", printable(&help))?;
+        }
     }
     Ok(())
 }

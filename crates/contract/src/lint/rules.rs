@@ -25,7 +25,9 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
         same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
     }));
     let any = verification.receipts.iter().enumerate().filter(|(_, rule)| rule.demand.accepts == Accepts::AnySuite);
-    findings.extend(any.map(|(index, _)| any_suite(format!("{receipts}[{index}].any_suite"))));
+    findings.extend(
+        any.map(|(index, _)| any_suite(format!("{receipts}[{index}].{}", any_suite_name(verification, index)))),
+    );
     findings
 }
 
@@ -165,6 +167,13 @@ fn anonymous(rule: &ToolRule) -> ToolRule {
 
 fn anonymous_receipt(rule: &ReceiptRule) -> ReceiptRule {
     ReceiptRule { id: String::new(), reject_message: None, ..rule.clone() }
+}
+
+/// Which of the field's two spellings the author used.
+fn any_suite_name(verification: &Verification, index: usize) -> &'static str {
+    let rules = verification.document.as_object().and_then(|block| block.get("receipts")?.as_array());
+    let rule = rules.and_then(|rules| rules.get(index)?.as_object());
+    if rule.is_some_and(|rule| rule.contains("anySuite")) { "anySuite" } else { "any_suite" }
 }
 
 fn any_suite(path: String) -> Finding {

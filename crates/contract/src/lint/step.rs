@@ -85,9 +85,8 @@ fn parts_of(parts: &[PartRule], at: &str, note: &mut impl FnMut(String, Option<&
 }
 
 fn unreadable(path: String, fault: &CompileError) -> Finding {
-    let message = format!("the condition cannot be read at column {}", fault.column);
-    let cause = &fault.fault;
-    let help = fault.help().map_or_else(|| cause.to_string(), |help| format!("{cause}; {help}"));
+    let message = format!("the condition cannot be read at column {}: {}", fault.column, fault.fault);
+    let help = fault.help().unwrap_or_else(|| "fix the condition".to_owned());
     Finding::error("invalid-condition", path, message, &help)
 }
 

@@ -195,6 +195,7 @@ fn rules_that_do_nothing_or_contradict_are_found() {
             vec![],
         ),
         ("receipts: [{any_suite: true}]", vec![("any-suite", "receipts[0].any_suite")]),
+        ("receipts: [{anySuite: true}]", vec![("any-suite", "receipts[0].anySuite")]),
         ("noOtherMutations: true", vec![("no-rules", "")]),
     ];
     for (block, expected) in table {

@@ -143,6 +143,8 @@ fn what_is_wrong_in_a_verification_is_named_with_its_place() {
         ("receipts: [{any_suite: true, signer: me}]", "receipts[0].signer", "invalid_value"),
         ("receipts: [{any_suite: true, max_age: 1y}]", "receipts[0].max_age", "invalid_value"),
         ("receipts: [{any_suite: true, single_use: 1}]", "receipts[0].single_use", "wrong_type"),
+        ("receipts: [{anySuite: true, singleUse: 1}]", "receipts[0].singleUse", "wrong_type"),
+        ("receipts: [{anySuite: true, maxAge: 1h, max_age: 1h}]", "receipts[0].max_age", "conflicting_fields"),
         ("noOtherMutations: 1", "noOtherMutations", "wrong_type"),
         ("retryPrompt: [a]", "retryPrompt", "wrong_type"),
     ];

@@ -209,6 +209,8 @@ fn receipt_rules() {
         (full.to_owned(), vec![receipt(b"other", Verdict::Pass, 0, 8), good.clone()], Met),
         (full.to_owned(), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Unmet),
         (full.to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, singleUse: true".to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, maxAge: 1h".to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         (any("output: payload.sha"), changed(|fact| fact.spent = true), Met),
         (full.to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         // Clocks differ by a minute, and by no more, whether the rule has a limit of age or not.
@@ -260,9 +262,10 @@ fn receipt_rules() {
         assert_eq!(found.outcome, outcome, "{line}: {}", found.message);
         let status = if outcome == Met { EvidenceStatus::Verified } else { EvidenceStatus::Absent };
         assert_eq!(found.status, status, "{line}");
-        assert_eq!(found.any_suite, line.contains("any_suite"), "{line}");
+        let has = |snake: &str, camel: &str| line.contains(snake) || line.contains(camel);
+        assert_eq!(found.any_suite, has("any_suite", "anySuite"), "{line}");
         assert_eq!(judgment.outcome == AttemptOutcome::Accept, outcome == Met, "{line}");
-        assert_eq!(judgment.spends.len(), usize::from(outcome == Met && line.contains("single_use")), "{line}");
+        assert_eq!(judgment.spends.len(), usize::from(outcome == Met && has("single_use", "singleUse")), "{line}");
     }
 }
 

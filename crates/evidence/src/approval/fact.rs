@@ -4,6 +4,9 @@ use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
 
 use crate::reviewer::Reviewer;
 
+/// The tier of a human's attestation (VRF 1.0, "Tier 3").
+pub const HUMAN_TIER: u8 = 3;
+
 /// What an approval is of: an action, asked for by an agent in an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {

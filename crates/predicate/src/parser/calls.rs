@@ -171,8 +171,8 @@ impl Parser {
         }
     }
 
-    /// In `m.all(k, v, …)` the second argument is a bare name with a comma behind it. `map` takes
-    /// a filter there instead.
+    /// In `m.all(k, v, …)` the second argument is a bare name followed by a comma. In `map`
+    /// that place is a filter.
     fn second_variable_follows(&self, kind: MacroKind) -> bool {
         let comma = self.tokens.get(self.at + 1).map(|(token, _)| token);
         kind != MacroKind::Map && matches!(self.peek(), Token::Word(_)) && comma == Some(&Token::Operator(","))

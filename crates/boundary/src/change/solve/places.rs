@@ -1,17 +1,17 @@
-//! Places in the facts: where an expression looks, and what stands there.
+//! Places in the facts: which ones an expression reads, and the values there.
 
 use proofmark_predicate::Value;
 use proofmark_predicate::tree::{Expression, View};
 use proofmark_receipt::{Json, Object};
 
-/// One step of a place into the facts.
+/// One segment of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::change) enum Segment {
     Name(String),
     Index(usize),
 }
 
-/// Whether a retry may change the fact: another tool or class would be another action, and the present is what it is.
+/// Whether a retry may change the fact. Another tool or class would be another action, and the time cannot be chosen.
 pub(in crate::change) fn is_changeable(place: &[Segment]) -> bool {
     let name = |segment: &Segment| if let Segment::Name(name) = segment { name.clone() } else { String::new() };
     match place.first().map(name).as_deref() {
@@ -22,8 +22,7 @@ pub(in crate::change) fn is_changeable(place: &[Segment]) -> bool {
     }
 }
 
-/// The places an expression looks at; for what is asked of the elements of a list, the place of the list. An empty place is
-/// all facts.
+/// The places an expression reads; for elements of a list, the place of the list. An empty place is all facts.
 pub(in crate::change) fn places(expression: Expression<'_>) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     collect(expression, &mut found);
@@ -65,7 +64,7 @@ fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
     }
 }
 
-/// The place an expression is, if it is one that begins with a fact.
+/// The place that an expression denotes, if it selects from a fact.
 pub(in crate::change) fn place_of(expression: Expression<'_>) -> Option<Vec<Segment>> {
     let (base, segment) = match expression.view() {
         View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
@@ -78,7 +77,7 @@ pub(in crate::change) fn place_of(expression: Expression<'_>) -> Option<Vec<Segm
     Some(place)
 }
 
-/// The step that a literal index is.
+/// The segment of a literal index.
 pub(super) fn segment(index: Expression<'_>) -> Option<Segment> {
     match index.view() {
         View::Constant(Value::String(name)) => Some(Segment::Name(name.to_string())),
@@ -97,7 +96,8 @@ pub(super) fn get<'a>(facts: &'a Object, place: &[Segment]) -> Option<&'a Json> 
     })
 }
 
-/// Puts a value at a place; objects on the place are made, elements of lists are not. What is in the place goes.
+/// Puts a value at a place. Missing objects on the way are created, elements of lists are not; other values on the way
+/// are replaced.
 pub(in crate::change) fn set(facts: &mut Object, place: &[Segment], value: Json) -> Option<()> {
     let (Segment::Name(first), rest) = place.split_first()? else { return None };
     if !facts.contains(first) {
@@ -106,7 +106,7 @@ pub(in crate::change) fn set(facts: &mut Object, place: &[Segment], value: Json)
     put(facts.get_mut(first)?, rest, value)
 }
 
-/// Takes the member at a place out.
+/// Removes the member at a place.
 pub(in crate::change) fn remove(facts: &mut Object, place: &[Segment]) {
     let Some((Segment::Name(last), before)) = place.split_last() else { return };
     let mut object = facts;

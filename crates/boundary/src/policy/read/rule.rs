@@ -12,7 +12,7 @@ use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Requi
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
-/// What reading a rule needs to know.
+/// What the readers of rules share.
 pub(super) struct Reader<'a> {
     pub(super) schema: &'a Schema,
 }
@@ -32,7 +32,7 @@ impl Reader<'_> {
             "approval" => Demand::Approval(ApprovalDemand::read(&demanded)?),
             _ => Demand::ToolCall(tool_call(&demanded)?),
         };
-        // Nobody but a human can approve, so that is where it goes unless the policy says otherwise.
+        // Only a human can approve, so by default a missing approval goes to a human.
         let default = match demand {
             Demand::Approval(_) => OnBlock::HumanReview,
             Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => OnBlock::ReplanRequired,
@@ -51,7 +51,7 @@ impl Reader<'_> {
         fields.only(&["when", "unless", "reason", "next", "otherwise"])?;
         Ok(Deny {
             at: Arc::from(field.at.as_str()),
-            when: self.condition(&fields.need("when", "say what must not be")?)?,
+            when: self.condition(&fields.need("when", "write the condition that denies")?)?,
             unless: fields.get("unless").map(|field| unless(&field)).transpose()?,
             reason: wording(&fields.need("reason", "say why, as in `{code: tainted_context, message: …}`")?)?,
             next: optional_wording(&fields, "next")?,
@@ -85,7 +85,7 @@ impl Reader<'_> {
     }
 }
 
-/// The one thing a requirement asks for.
+/// The one thing that a requirement asks for.
 fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static str, Field<'a>), DocumentError> {
     let mut there = DEMANDS.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
     let Some(first) = there.next() else {
@@ -95,7 +95,7 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
     match there.next() {
         None => Ok(first),
         Some((second, _)) => {
-            let message = format!("the rule asks for `{}` and `{second}`; make two rules of it", first.0);
+            let message = format!("the rule asks for `{}` and `{second}`; write two rules", first.0);
             Err(field.error(Cause::ConflictingFields, message))
         }
     }

@@ -5,7 +5,7 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-use super::files;
+use crate::command::files;
 
 /// What `report` says for a report on standard output.
 const ON_STDOUT: [(&str, ReportForm); 2] = [("stdout:tap", ReportForm::Tap), ("stdout:junit", ReportForm::JUnit)];
@@ -59,7 +59,7 @@ pub(crate) struct Reporting {
 }
 
 /// Reads the field `report`.
-pub(super) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
+pub(crate) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
     let text = field.text()?;
     if let Some((_, form)) = ON_STDOUT.iter().find(|(word, _)| *word == text) {
         return Ok(Report::Stdout(*form));

@@ -1,14 +1,14 @@
-//! How much of the answers one receipt has room for.
+//! How much of the answers fits into one receipt.
 //!
-//! A receipt has a size no reader goes beyond. A submission must not be able to write so much that there is none: what
-//! does not fit is cut shorter, or left out.
+//! Readers refuse a receipt past a certain size. A submission must not be able to prevent its receipt by writing too
+//! much: what does not fit is cut shorter, or left out.
 
 use proofmark_receipt::json::{Json, MAX_BYTES};
 use proofmark_receipt::{Detail, Task};
 
 use crate::render::{MAX_SHOWN_CHARS, cut};
 
-/// Kept for everything in a receipt but its task and its details, in bytes.
+/// Bytes for everything in a receipt but its task and its details.
 const RESERVED_BYTES: usize = 64 << 10;
 
 /// A detail without its name, its answers and its message, in bytes.
@@ -17,24 +17,24 @@ const DETAIL_BYTES: usize = 64;
 /// To how many characters a text is cut, the first that fits.
 const CUTS: [usize; 2] = [MAX_SHOWN_CHARS, 64];
 
-/// What is left of a receipt, and for how many details.
-pub(crate) struct Room {
+/// The bytes of a receipt that are left, and for how many details.
+pub(crate) struct DetailBudget {
     left: usize,
     details: usize,
 }
 
-impl Room {
+impl DetailBudget {
     /// What the task and the names leave; `None` where they do not fit themselves.
-    pub(crate) fn beside(task: Option<&Task>, names: Vec<&str>) -> Option<Room> {
+    pub(crate) fn beside(task: Option<&Task>, names: Vec<&str>) -> Option<DetailBudget> {
         let task = task.into_iter().flat_map(|task| [&task.task_id, &task.task_type, &task.description]);
         let task: usize = task.flatten().map(|text| written(text)).sum();
         let details = names.len();
         let names: usize = names.into_iter().map(|name| written(name) + DETAIL_BYTES).sum();
         let left = MAX_BYTES.checked_sub(RESERVED_BYTES + task + names)?;
-        Some(Room { left, details })
+        Some(DetailBudget { left, details })
     }
 
-    /// Fits the texts of the next detail into its share; what one detail leaves, the next ones have.
+    /// Fits the texts of the next detail into its share. What one detail leaves goes to the next ones.
     pub(crate) fn fit(&mut self, detail: Detail) -> Detail {
         let mut share = self.left / self.details.max(1);
         let before = share;

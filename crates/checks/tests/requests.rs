@@ -258,7 +258,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (json(r#"{"verification": {}}"#), "missing_field", "`verification.kind`", "`test_suite`"),
         (json(r#"{"verification": {"kind": "schema"}}"#), "unsupported", "`verification.kind`", "`schema`"),
         (suite(r#""tests": []"#), "missing_field", "`verification.language`", "`python`"),
-        (suite(r#""language": "ruby", "tests": []"#), "unsupported", "`verification.language`", "`ruby`"),
+        (suite(r#""language": "cobol", "tests": []"#), "unsupported", "`verification.language`", "`cobol`"),
         (suite(r#""language": 3, "tests": []"#), "wrong_type", "`verification.language`", "string"),
         (suite(r#""language": "python""#), "missing_field", "`verification.tests`", "array of tests"),
         (suite(r#""language": "python", "tests": {}"#), "wrong_type", "`verification.tests`", "expected an array"),

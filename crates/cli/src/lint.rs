@@ -119,8 +119,7 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
     let warnings = policy.warnings();
     let finding = |warning: &Warning| {
         let message = format!("`{}`: {}", warning.at, warning.message);
-        let place = document.locate(&warning.at);
-        let found = Finding::at(&document.label, &document.text, place, warning.code, message);
+        let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
         Finding { error: false, help: Some(warning.help.to_owned()), ..found }
     };
     warnings.iter().map(finding).collect()

@@ -72,7 +72,7 @@ fn two_approvals_are_of_two_callers() {
     let newer = office.ask(&action("pay"));
     let (status, same) = office.review(&newer, 0, APPROVE);
     assert_eq!((status, code(&same).as_str()), (422, "cannot_count"), "{same:?}");
-    assert!(text(&same, "detail").contains("let somebody else approve"), "{same:?}");
+    assert!(text(&same, "detail").contains("let another person approve"), "{same:?}");
     assert_eq!(office.review(&asked, 1, APPROVE).0, 200);
     assert!(office.waiting().is_empty(), "what approvals settled waits no more");
     let (status, enough) = office.review(&newer, 2, APPROVE);

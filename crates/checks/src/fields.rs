@@ -22,7 +22,7 @@ pub(crate) fn reveal(field: Option<Field<'_>>) -> Result<Reveal, DocumentError> 
     Ok(field.map(|field| field.choice(&words)).transpose()?.unwrap_or(Reveal::All))
 }
 
-/// The name of a test, which none before it has.
+/// The name of a test, which differs from all before it.
 pub(crate) fn test_name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, DocumentError> {
     let name = filled(field)?;
     if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {

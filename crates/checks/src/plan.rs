@@ -12,12 +12,12 @@ use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};
 
-/// The jobs that answer a request; constraints need none, and so does a project that cannot be laid out.
+/// The jobs that a request needs: none for constraints, nor for a project that cannot be laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Runs the submission on the inputs, or the command of a project. Holds nothing of what is expected.
     pub submission: Option<Job>,
-    /// Evaluates the expected expressions that are no plain literals, apart from the submission.
+    /// Evaluates the expected expressions that are not plain literals, apart from the submission.
     pub expected: Option<Job>,
 }
 

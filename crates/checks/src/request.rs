@@ -76,7 +76,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
         let file = |_: &str| Err("a file cannot be named here; write its content instead".to_owned());
         Request::read_with(bytes, format, &Outside { submission, file: &file })
@@ -86,12 +86,17 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
         Request::from_document(&document::parse(bytes, format)?, outside)
     }
 
-    fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+    /// Reads a request from its document, which may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`], which names the place and the mend.
+    pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
@@ -175,7 +180,7 @@ fn kind(block: &Fields<'_>) -> Result<Kind, RequestError> {
     }
 }
 
-/// What is wrong with the checks is said before what is wrong with the output.
+/// Errors of the checks come before those of the output.
 fn with_text(
     root: &Fields<'_>,
     outside: &Outside<'_>,
@@ -188,10 +193,10 @@ fn with_text(
 }
 
 fn files<'a>(root: &Fields<'a>) -> Result<Field<'a>, RequestError> {
-    const MEND: &str = "write the project's files as an object of paths and their text";
-    let output = root.need("output", MEND)?.fields()?;
+    const HELP: &str = "write the project's files as an object of paths and their text";
+    let output = root.need("output", HELP)?.fields()?;
     output.only(&["files"])?;
-    output.need("files", MEND)
+    output.need("files", HELP)
 }
 
 fn names(checks: &Checks) -> Vec<&str> {
@@ -216,8 +221,8 @@ fn task(root: &Fields<'_>) -> Result<Option<Task>, RequestError> {
         task_type: text(one_of(root.get("task_type"), inner_field("task_type"))?)?,
         description: text(inner_field("description"))?,
     };
-    let said = task.task_id.is_some() || task.task_type.is_some() || task.description.is_some();
-    Ok(said.then_some(task))
+    let is_given = task.task_id.is_some() || task.task_type.is_some() || task.description.is_some();
+    Ok(is_given.then_some(task))
 }
 
 /// The tier follows from the kind; a request may say it, but not otherwise.

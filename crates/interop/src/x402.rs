@@ -50,15 +50,16 @@ pub enum HeaderError {
 impl HeaderError {
     /// What to send instead.
     #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::TooLong(_) => Some("send the receipt's id instead"),
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::TooLong(_) => "send the receipt's id instead",
             Self::NotBase64 => {
-                Some("send what `proofmark x402 encode` prints: base64 with its padding and without line breaks")
+                "send what `proofmark x402 encode` prints: base64 with its padding and without line breaks"
             }
-            Self::NotText => Some("encode the bytes of the receipt unchanged"),
-            Self::Receipt(_) => None,
-        }
+            Self::NotText => "encode the bytes of the receipt unchanged",
+            Self::Receipt(error) => return error.help(),
+        };
+        Some(help.to_owned())
     }
 }
 

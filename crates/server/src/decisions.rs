@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use proofmark_boundary::{Disposition, Request};
+use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::Field;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Disposition, Request};
-use proofmark_verifier::evidence::Reviewer;
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 
 use crate::call::Call;

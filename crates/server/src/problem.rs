@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object, SignError};
 use proofmark_verifier::{
-    AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
+    AcceptError, DecideError, IssueError, ReviewError, StoreError, SubmitError, UseError, WorthError,
 };
 
 use crate::log;
@@ -150,10 +150,10 @@ impl From<UseError> for Problem {
     }
 }
 
-impl From<SealError> for Problem {
-    fn from(error: SealError) -> Self {
+impl From<IssueError> for Problem {
+    fn from(error: IssueError) -> Self {
         match error {
-            SealError::Store(error) => error.into(),
+            IssueError::Store(error) => error.into(),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_sealed", error.to_string()),
         }
     }
@@ -168,7 +168,8 @@ impl From<ReviewError> for Problem {
             ReviewError::Denied { .. } => Self::new(StatusCode::CONFLICT, "denied", error.to_string()),
             ReviewError::NoFacts(_) => Self::new(StatusCode::CONFLICT, "no_facts", error.to_string()),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", error.to_string())
+                let help = error.help().unwrap_or_default();
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", format!("{error}; {help}"))
             }
             ReviewError::Decide(error) => error.into(),
             ReviewError::Store(error) => error.into(),
@@ -211,7 +212,7 @@ impl From<AcceptError> for Problem {
             AcceptError::Refused { .. } => Self::new(StatusCode::CONFLICT, "attempt_refused", error.to_string()),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
-            AcceptError::Store(StoreError::RunMoved { .. } | StoreError::ChainMoved { .. }) => {
+            AcceptError::Store(StoreError::RunMoved { .. }) => {
                 let message = "another attempt at this step was judged meanwhile; get the step, and try again";
                 Self::new(StatusCode::CONFLICT, "attempt_raced", message)
             }

@@ -81,7 +81,7 @@ pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
     answer.insert("chain", name.as_str());
     let more = last.filter(|last| last.saturating_add(1) < head.length());
     answer.insert("next", more.map_or(Json::Null, |last| last.to_string().into()));
-    answer.insert("head", Json::parse(head.to_text().as_bytes()).unwrap_or(Json::Null));
+    answer.insert("head", head.document().clone());
     answer.insert("receipts", receipts.iter().map(|receipt| receipt.document().clone()).collect::<Vec<_>>());
     Ok(answer.into())
 }
@@ -92,7 +92,7 @@ pub(crate) fn keep(call: &Call<'_>) -> Result<Json, Problem> {
     match body.as_object().and_then(|body| body.get("receipts")) {
         Some(many) => keep_many(call, many),
         None => {
-            let brought = call.decider.receive(&call.caller.tenant, vec![body.to_text()])?;
+            let brought = call.decider.receive(&call.caller.tenant, vec![body])?;
             let received = brought.into_iter().next().ok_or_else(Problem::internal)?;
             match &received.refused {
                 Some((code, message)) => {
@@ -110,7 +110,7 @@ fn keep_many(call: &Call<'_>, many: &Json) -> Result<Json, Problem> {
         let message = format!("`receipts` has to have 1 to {MAX_BROUGHT} receipts; send more in parts");
         return Err(Problem::bad("too_many", message));
     }
-    let received = call.decider.receive(&call.caller.tenant, many.iter().map(Json::to_text).collect())?;
+    let received = call.decider.receive(&call.caller.tenant, many.to_vec())?;
     let mut answer = Object::new();
     answer.insert("results", received.iter().map(told).collect::<Vec<_>>());
     Ok(answer.into())
@@ -182,7 +182,7 @@ pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
     let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
     let signer = signer(call)?.map(|signer| signer.to_string());
     let of = CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
-    let tally = call.store().tally(&of)?;
+    let tally = call.store().verdict_counts(&of)?;
     let mut answer = Object::new();
     let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
     for (name, count) in counts {

@@ -1,9 +1,9 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
 use proofmark_boundary::taint;
+use proofmark_boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest};
-use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_verifier::{Asked, Report};
 
 use crate::call::Call;

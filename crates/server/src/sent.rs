@@ -1,8 +1,8 @@
 //! Attempts at steps, receipts to check and terms of redeeming, as clients send them over either door.
 
+use proofmark_contract::Workflow;
 use proofmark_receipt::document::{self, Cause, DocumentError, Field, Format};
 use proofmark_receipt::{Json, ParseDigestError, Receipt, ReceiptError, Sha256Digest, SignerId, Verdict};
-use proofmark_verifier::contract::Workflow;
 use proofmark_verifier::{Subject, Terms, TrustError, signers_in};
 
 /// The longest id of a step, in bytes.

@@ -1,7 +1,7 @@
 //! `/v1/steps`: attempts at workflow steps, judged by their contracts, and where a run is.
 
 use proofmark_receipt::{Json, Object};
-use proofmark_verifier::{StoredStep, kept_step};
+use proofmark_verifier::{StoredStep, stored_step};
 
 use crate::call::Call;
 use crate::problem::Problem;
@@ -32,7 +32,7 @@ pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
     call.only(&["begun_by"])?;
     let begun_by = call.parameter("begun_by").unwrap_or(&call.caller.id);
     let (run, step) = (call.variable("run"), &sent::step(call.variable("step"))?);
-    let found = kept_step(&call.store(), begun_by, run, step)?;
+    let found = stored_step(&call.store(), begun_by, run, step)?;
     let StoredStep { state, receipts } = found.ok_or_else(|| {
         let other = "such step in such a run of yours; name who began another's run with `?begun_by=ID`";
         Problem::not_found(other)

@@ -91,7 +91,7 @@ pub(crate) async fn verify(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Ans
         return Ok(Answer::Receipt(receipt?));
     }
     let (tenant, id) = (begun.tenant.clone(), begun.id);
-    inside(bench, move |bench| bench.verifications.keep(&tenant, &id)).await??;
+    inside(bench, move |bench| bench.verifications.persist(&tenant, &id)).await??;
     begun.abandoned.bench = None;
     Ok(Answer::Job(job(bench, &begun.tenant, id).await?.ok_or_else(gone)?))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_receipt::{Json, Profile, SignerId};
 use proofmark_verifier::{
     AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
-    Verifications, accept, boundary, check_document,
+    Verifications, accept, check_document,
 };
 
 use crate::keys::Caller;
@@ -16,13 +16,21 @@ pub struct Workbench {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
+    /// The policy that workflows must follow, where there is one.
+    workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
 }
 
 impl Workbench {
     /// A workbench for work in these languages.
     #[must_use]
     pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Workbench {
-        Workbench { decider, verifications, languages }
+        Workbench { decider, verifications, languages, workflow_policy: None }
+    }
+
+    /// Accepts steps only of workflows that follow this policy.
+    #[must_use]
+    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::WorkflowPolicy>) -> Workbench {
+        Workbench { workflow_policy: policy, ..self }
     }
 
     /// The languages there are runtimes for.
@@ -45,7 +53,7 @@ impl Workbench {
     ) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {
             workflow: &sent.workflow,
-            policy: None,
+            policy: self.workflow_policy.as_ref(),
             step: &sent.step,
             sender: caller.sender(),
             run: sent.run.as_deref(),
@@ -59,14 +67,14 @@ impl Workbench {
             trusted: self.decider.trusted(),
             stop,
         };
-        accept(&attempt, Some(self.decider.key()), Some(self.decider.store()))
+        accept(&attempt, &self.decider.issuer())
     }
 
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
     pub(crate) fn decide(
         &self,
         tenant: &Tenant,
-        request: &boundary::Request,
+        request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
         Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())

@@ -7,7 +7,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
 /// The most files a project may have.
 pub const MAX_FILES: usize = 5_000;
-/// The most folders those files may be in: the disk of a run has room for so many, with as many files.
+/// The most folders those files may be in: the disk of a run holds so many, with as many files.
 pub const MAX_FOLDERS: usize = 5_000;
 /// The longest path, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
@@ -50,7 +50,7 @@ pub(super) fn below_a_file(files: &Files) -> Option<(&str, &str)> {
     })
 }
 
-/// Why the files are more than a run has room for.
+/// Why the files are more than a run can hold.
 pub(super) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
     if files.len() > MAX_FILES {
         return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));

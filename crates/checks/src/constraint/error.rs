@@ -4,7 +4,7 @@ use std::fmt;
 
 use proofmark_predicate::Failure;
 
-/// Why a constraint is none, and the mend.
+/// Why a constraint is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct ConstraintError(pub(super) String);
@@ -18,7 +18,7 @@ pub(super) fn bad(why: impl fmt::Display) -> ConstraintError {
 pub(super) enum TooMuch {
     /// It alone would take too long.
     ForOne,
-    /// All constraints together would, or nobody waits for them.
+    /// All constraints together would, or the caller no longer waits.
     Together(Failure),
 }
 

@@ -19,11 +19,12 @@ pub(super) struct Path {
 
 impl Path {
     pub(super) fn new(text: &str) -> Result<Path, ConstraintError> {
-        let bad =
-            |why: &str| ConstraintError(format!("`{text}` is no JSONPath: {why}; write one as in `$.items[*].name`"));
+        let bad = |why: &str| {
+            ConstraintError(format!("`{text}` is not a JSONPath: {why}; write one as in `$.items[*].name`"))
+        };
         // What is longer or nests deeper is never given to the parser, which recurses.
         if text.len() > MAX_PATH_BYTES {
-            let why = format!("a path of more than {MAX_PATH_BYTES} bytes is no JSONPath here; shorten it");
+            let why = format!("the path has more than {MAX_PATH_BYTES} bytes; shorten it");
             return Err(ConstraintError(why));
         }
         let marks = Marks::of(text);
@@ -93,7 +94,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// Counts generously: a mark that is none in its place only lowers what is walked.
+    /// Counts generously: one mark too many only lowers how much is walked.
     fn of(text: &str) -> Marks {
         let mut marks = Marks { roots: 0, descents: 0, repeats: 1, nesting: 0 };
         let mut open: Vec<u64> = Vec::new();

@@ -58,12 +58,12 @@ fn one(
     fields.only(&["name", text, schema])?;
     let name = test_name(&fields.need("name", "write a name no other check has")?, names)?;
     let written = fields.need(text, "write what must hold, as in `length <= 1000`")?;
-    let said = written.text()?;
-    if said.len() > MAX_CONSTRAINT_BYTES {
+    let constraint = written.text()?;
+    if constraint.len() > MAX_CONSTRAINT_BYTES {
         let message = format!("the constraint is longer than {MAX_CONSTRAINT_BYTES} bytes; shorten it");
         return Err(written.error(Cause::TooLarge, message));
     }
-    if said.trim() == "json_schema" {
+    if constraint.trim() == "json_schema" {
         let field = fields.need(schema, "write the schema here, or the path of its file")?;
         return schema_constraint(name, &field, outside);
     }
@@ -73,12 +73,12 @@ fn one(
         );
     }
     // The reference's `expr` is an expression without a prefix; the spec's forms are accepted there too.
-    let rule = match (text, Rule::read(said)) {
-        ("expr", Err(_)) => predicate(said),
+    let rule = match (text, Rule::read(constraint)) {
+        ("expr", Err(_)) => predicate(constraint),
         (_, read) => read,
     };
     let rule = rule.map_err(|error| invalid(&written, &error))?;
-    Ok(Constraint { name, text: said.to_owned(), rule: Arc::new(rule) })
+    Ok(Constraint { name, text: constraint.to_owned(), rule: Arc::new(rule) })
 }
 
 /// A schema that stands in the request, or in a file it names.
@@ -89,7 +89,7 @@ fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> 
         Json::String(path) => {
             let text = (outside.file)(path).map_err(|why| field.error(Cause::InvalidValue, why))?;
             from_file = Json::parse(text.as_bytes()).map_err(|error| {
-                field.error(Cause::InvalidJson, format!("the schema in `{}` is no JSON: {error}", shown(path)))
+                field.error(Cause::InvalidJson, format!("the schema in `{}` is not JSON: {error}", shown(path)))
             })?;
             &from_file
         }

@@ -139,7 +139,7 @@ impl Rule {
             "contains" if !rest.is_empty() => Ok(Rule::Contains(rest.to_owned())),
             "contains" => Err(bad("`contains:` names no text; write the text after it")),
             "cel" | "expr" => predicate(rest.trim()),
-            _ => count(text).unwrap_or_else(|| Err(bad(format!("`{}` is no constraint; {FORMS}", head.trim())))),
+            _ => count(text).unwrap_or_else(|| Err(bad(format!("unknown constraint `{}`; {FORMS}", head.trim())))),
         }
     }
 }
@@ -152,9 +152,7 @@ pub(super) fn predicate(source: &str) -> Result<Rule, ConstraintError> {
     })?;
     match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
         None => Ok(Rule::Predicate(compiled)),
-        Some(name) => {
-            Err(bad(format!("`{name}` is no fact here; the facts are `output` (the text as JSON) and `text`")))
-        }
+        Some(name) => Err(bad(format!("unknown fact `{name}`; the facts are `output` (the text as JSON) and `text`"))),
     }
 }
 
@@ -203,5 +201,5 @@ fn count(text: &str) -> Option<Result<Rule, ConstraintError>> {
     let op = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str()))?;
     let number = rest.get(op.as_str().len()..).unwrap_or_default().trim();
     let parsed = number.parse().map(|number| Rule::Count(unit, op, number));
-    Some(parsed.map_err(|_| bad(format!("`{number}` is no count; write a whole number"))))
+    Some(parsed.map_err(|_| bad(format!("`{number}` is not a count; write a whole number"))))
 }

@@ -53,9 +53,9 @@ impl<'a> Block<'a> {
         one_of(self.outer.get(name), self.inner.as_ref().and_then(|inner| inner.get(name)))
     }
 
-    fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, RequestError> {
+    fn need(&self, name: &str, help: &str) -> Result<Field<'a>, RequestError> {
         let place = self.inner.as_ref().unwrap_or(&self.outer);
-        self.get(name)?.ok_or_else(|| place.missing(name, mend))
+        self.get(name)?.ok_or_else(|| place.missing(name, help))
     }
 }
 
@@ -212,11 +212,11 @@ fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
 }
 
 fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
-    const MEND: &str = "write a JSON array of the arguments, such as `[[3, 1, 2]]`";
-    let json = embedded::json(field, MEND)?;
+    const HELP: &str = "write a JSON array of the arguments, such as `[[3, 1, 2]]`";
+    let json = embedded::json(field, HELP)?;
     match json.as_array() {
         Some(_) => Ok(json.to_text()),
-        None => Err(field.error(Code::WrongType, format!("found {}; {MEND}", json.type_name()))),
+        None => Err(field.error(Code::WrongType, format!("found {}; {HELP}", json.type_name()))),
     }
 }
 

@@ -9,6 +9,7 @@ mod durability;
 mod example;
 mod findings;
 mod pages;
+mod policies;
 mod receipts;
 mod requests;
 mod reviews;

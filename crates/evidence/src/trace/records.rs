@@ -81,7 +81,7 @@ fn lines(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
 }
 
 fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
-    let json = Json::parse_with(bytes, limits()).map_err(|error| unreadable(&error, error.line as u64))?;
+    let json = Json::parse_with(bytes, limits()).map_err(|error| unreadable(&error, error.line))?;
     let items = match json {
         Json::Array(items) => items,
         Json::Object(object) => return Ok(from_object(object)),
@@ -123,7 +123,7 @@ fn flat(items: Vec<Json>) -> Vec<Record> {
 }
 
 fn unreadable(error: &JsonError, line: u64) -> TraceError {
-    let place = TracePlace::Text { line, column: error.column as u64 };
+    let place = TracePlace::Text { line, column: error.column };
     let fault = match error.kind {
         JsonErrorKind::UnexpectedEnd => TraceFault::CutOff,
         _ => TraceFault::NotJson(error.kind.to_string()),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{Tenant, boundary};
+use proofmark_verifier::Tenant;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
 };
@@ -165,7 +165,7 @@ fn answer(
             Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
         }
         DECIDE => {
-            let request = boundary::Request::read(arguments);
+            let request = proofmark_boundary::Request::read(arguments);
             let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
             Ok(Answer { text: bench.decide(tenant, &request, stop)?, kept: None })
         }

@@ -88,6 +88,7 @@ pub struct Approvals<'e> {
 impl Binds {
     /// Environment and agent, the default of a policy.
     pub const WHOLE: Self = Self { environment: true, agent: true };
+    /// All combinations.
     pub const ALL: [Self; 4] = [
         Self::WHOLE,
         Self { environment: true, agent: false },

@@ -42,7 +42,7 @@ impl Mcp {
         if let Some(Command::Config(command)) = self.command {
             return command.run();
         }
-        serve_stdio(self.answers.workbench(config)?)?;
+        serve_stdio(self.answers.services(config)?)?;
         Ok(Exit::Yes)
     }
 }

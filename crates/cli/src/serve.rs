@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_server::{ApiKeys, ReviewerEntry, Role, Settings, Workbench, new_key, serve};
+use proofmark_server::{ApiKeys, ReviewerEntry, Role, Services, Settings, new_key, serve};
 use proofmark_verifier::{Decider, Host, Language, Store, Verifications, allow_many_files};
 
 use crate::config::{self, Config};
@@ -44,11 +44,11 @@ impl Serve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
-        let bench = self.answers.workbench(config)?;
+        let services = self.answers.services(config)?;
         if let Err(error) = allow_many_files() {
             out::say(format_args!("the number of open connections stays low ({error})"));
         }
-        serve(Settings { listen: self.listen, bench, keys, rate: self.rate }, |address| {
+        serve(Settings { listen: self.listen, services, keys, rate: self.rate }, |address| {
             let warning = if open { " to anybody on this host: there are no API keys" } else { "" };
             out::say(format_args!("serving on http://{address}{warning}"));
         })?;
@@ -80,7 +80,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    pub(crate) fn workbench(&self, config: &Config) -> anyhow::Result<Workbench> {
+    pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
         let policy = self.policy.as_deref().map(document::boundary).transpose()?;
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
         let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
@@ -92,7 +92,7 @@ impl Answers {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        Ok(Workbench::new(Decider::new(policy, key, store, trusted), verifications, languages))
+        Ok(Services::new(Decider::new(policy, key, store, trusted), verifications, languages))
     }
 }
 

@@ -7,7 +7,7 @@ use proofmark_receipt::{Json, Object, Timestamp};
 use proofmark_verifier::boundary::{Disposition, Request, Reviewer};
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 
-use crate::call::Call;
+use crate::context::RequestContext;
 use crate::keys::Role;
 use crate::metrics;
 use crate::problem::Problem;
@@ -18,47 +18,50 @@ const PAGE: usize = 50;
 const MAX_FACTS: usize = 8 << 20;
 
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
-pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
-    let request = Request::read(&call.json()?)
+pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let request = Request::read(&context.json()?)
         .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let asked = Asked {
         request: &request,
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         candidate: None,
-        replayable: call.replayable(),
-        stop: &call.stop,
+        replayable: context.replayable(),
+        stop: &context.stop,
     };
-    let receipt = call.decider.decide(&asked)?;
+    let receipt = context.decider.decide(&asked)?;
     metrics::decided(receipt.disposition().mode());
     Ok(receipt.document().clone().into())
 }
 
 /// `GET /v1/decisions`, newest first.
-pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["outcome", "class", "agent", "since", "until", "limit", "after"])?;
-    let text = |name: &str| call.parameter(name).map(str::to_owned);
-    page(call, DecisionsWanted { outcome: outcome(call)?, class: text("class"), agent: text("agent"), ..wanted(call)? })
+pub(crate) fn list(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["outcome", "class", "agent", "since", "until", "limit", "after"])?;
+    let text = |name: &str| context.parameter(name).map(str::to_owned);
+    page(
+        context,
+        DecisionsWanted { outcome: outcome(context)?, class: text("class"), agent: text("agent"), ..wanted(context)? },
+    )
 }
 
 /// `GET /v1/reviews`: decisions that wait for a human's word.
-pub(crate) fn reviews(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["since", "until", "limit", "after"])?;
-    page(call, DecisionsWanted { to_review: true, ..wanted(call)? })
+pub(crate) fn reviews(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["since", "until", "limit", "after"])?;
+    page(context, DecisionsWanted { to_review: true, ..wanted(context)? })
 }
 
 /// `GET /v1/decisions/{id}`.
-pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
-    let kept = call.store().decision(call.variable("id"))?;
+pub(crate) fn show(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let kept = context.store().decision(context.variable("id"))?;
     let mut room = usize::MAX;
-    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?, &mut room)
+    shown(context, &kept.ok_or_else(|| Problem::not_found("such decision"))?, &mut room)
 }
 
 /// `GET /v1/findings`, newest first.
-pub(crate) fn findings(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["limit", "after"])?;
-    call.decider.find_unreported()?;
-    let wanted = wanted(call)?;
-    let found = call.store().findings(wanted.limit, wanted.after)?;
+pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["limit", "after"])?;
+    context.decider.find_unreported()?;
+    let wanted = wanted(context)?;
+    let found = context.store().findings(wanted.limit, wanted.after)?;
     let mut answer = Object::new();
     answer.insert("findings", found.findings.iter().map(finding).collect::<Vec<_>>());
     answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
@@ -66,8 +69,8 @@ pub(crate) fn findings(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
-pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn review(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let wrong = |error: proofmark_receipt::document::DocumentError| {
         Problem::bad(error.code(), format!("read the review: {error}"))
     };
@@ -85,10 +88,10 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
             Some(seconds.ok_or_else(wrong)?.saturating_mul(1_000))
         }
     };
-    let (kept, approval) = call.decider.review(&NewReview {
-        tenant: &call.caller.tenant,
-        decision_id: call.variable("id"),
-        reviewer: &reviewer(call),
+    let (kept, approval) = context.decider.review(&NewReview {
+        tenant: &context.caller.tenant,
+        decision_id: context.variable("id"),
+        reviewer: &reviewer(context),
         approve: verdict.choice(&[("approve", true), ("deny", false)]).map_err(wrong)?,
         note: note.text().map_err(wrong)?,
         role,
@@ -100,27 +103,27 @@ pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// Who reviews. Without API keys it is the holder of this server's key.
-fn reviewer(call: &Call<'_>) -> Reviewer {
-    let caller = &call.caller;
-    let own = (caller.tenant == Tenant::LOCAL).then(|| call.decider.key().signer());
+fn reviewer(context: &RequestContext<'_>) -> Reviewer {
+    let caller = &context.caller;
+    let own = (caller.tenant == Tenant::LOCAL).then(|| context.decider.key().signer());
     Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }
 }
 
-fn wanted(call: &Call<'_>) -> Result<DecisionsWanted, Problem> {
-    let time = |name: &str| call.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
+fn wanted(context: &RequestContext<'_>) -> Result<DecisionsWanted, Problem> {
+    let time = |name: &str| context.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
     Ok(DecisionsWanted {
         since: time("since")?.map(|time| time.unix_millis()),
         until: time("until")?.map(|time| time.unix_millis()),
-        limit: call.limit(PAGE)?,
-        after: call.parsed("after", "the `next` of the page before")?,
+        limit: context.limit(PAGE)?,
+        after: context.parsed("after", "the `next` of the page before")?,
         ..DecisionsWanted::default()
     })
 }
 
 /// A word that is no outcome would find nothing, and look as if there was nothing.
-fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
+fn outcome(context: &RequestContext<'_>) -> Result<Option<String>, Problem> {
     let words: BTreeSet<&str> = Disposition::ALL.iter().map(|disposition| disposition.outcome().as_str()).collect();
-    match call.parameter("outcome") {
+    match context.parameter("outcome") {
         Some(outcome) if !words.contains(outcome) => {
             let words = words.into_iter().collect::<Vec<_>>().join(", ");
             Err(Problem::bad("invalid_parameter", format!("the parameter `outcome` is none of {words}")))
@@ -129,11 +132,11 @@ fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
     }
 }
 
-fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
-    let found = call.store().decisions(&wanted)?;
+fn page(context: &RequestContext<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
+    let found = context.store().decisions(&wanted)?;
     let mut room = MAX_FACTS;
     let decisions: Vec<Json> =
-        found.decisions.iter().map(|kept| shown(call, kept, &mut room)).collect::<Result<_, _>>()?;
+        found.decisions.iter().map(|kept| shown(context, kept, &mut room)).collect::<Result<_, _>>()?;
     let mut answer = Object::new();
     answer.insert("decisions", decisions);
     answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
@@ -141,13 +144,13 @@ fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
 }
 
 /// A decision, with its facts where there is room for so many bytes.
-fn shown(call: &Call<'_>, kept: &StoredDecision, room: &mut usize) -> Result<Json, Problem> {
+fn shown(context: &RequestContext<'_>, kept: &StoredDecision, room: &mut usize) -> Result<Json, Problem> {
     let parsed = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
     let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
-    let reviews = call.store().reviews(&kept.decision_id)?;
+    let reviews = context.store().reviews(&kept.decision_id)?;
     // What other agents were told is nothing for agents.
-    let facts = match call.caller.role.may(Role::Reviewer) && kept.about.review {
-        true => call.store().facts(&kept.decision_id)?,
+    let facts = match context.caller.role.may(Role::Reviewer) && kept.about.review {
+        true => context.store().facts(&kept.decision_id)?,
         false => None,
     };
     let facts = facts.filter(|facts| facts.len() <= *room);

@@ -9,10 +9,10 @@ use proofmark_receipt::{Json, Object};
 use proofmark_verifier::{MAX_CLOCK_SKEW, clock_behind};
 use tokio::sync::Mutex;
 
-use crate::door::Doorkeeper;
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::work;
+use crate::router::AppState;
+use crate::submit;
 
 /// How long what a probe found is answered again: anybody may ask, and a probe writes.
 const READY_FOR: Duration = Duration::from_secs(3);
@@ -30,9 +30,9 @@ pub(crate) struct Readiness {
 
 /// Whether the store can be written (a decision that cannot be kept is not given), and whether the clock is behind what it
 /// has recorded.
-pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Result<Reply, Problem> {
-    probe(&keeper).await?;
-    let behind = work::inside(&keeper.bench, |bench| clock_behind(bench.decider.store())).await??;
+pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
+    probe(&state).await?;
+    let behind = submit::inside(&state.services, |services| clock_behind(services.decider.store())).await??;
     let mut document = status("ready");
     if let (Json::Object(document), true) = (&mut document, behind > MAX_CLOCK_SKEW) {
         document.insert("clock_behind_ms", behind);
@@ -40,21 +40,21 @@ pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Result<Reply
     Ok(document.into())
 }
 
-async fn probe(keeper: &Doorkeeper) -> Result<(), Problem> {
-    let mut last = keeper.ready.last.lock().await;
+async fn probe(state: &AppState) -> Result<(), Problem> {
+    let mut last = state.ready.last.lock().await;
     if let Some((_, found)) = last.as_ref().filter(|(at, _)| at.elapsed() < READY_FOR) {
         return found.clone();
     }
-    let probed = work::inside(&keeper.bench, |bench| bench.decider.store().probe()).await;
+    let probed = submit::inside(&state.services, |services| services.decider.store().probe()).await;
     let found = probed.and_then(|probed| probed.map_err(Problem::from));
     *last = Some((Instant::now(), found.clone()));
     found
 }
 
 /// The public key decisions are signed with, as a set of JWKs (RFC 7517).
-pub(crate) async fn keys(State(keeper): State<Arc<Doorkeeper>>) -> Response {
+pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Response {
     let mut set = Object::new();
-    set.insert("keys", vec![Json::from(keeper.bench.decider.key().signer().jwk())]);
+    set.insert("keys", vec![Json::from(state.services.decider.key().signer().jwk())]);
     Reply::from(Json::from(set)).into_response()
 }
 

@@ -18,10 +18,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::body;
 use crate::connections::{Connection, Connections};
-use crate::door::{Doorkeeper, doors};
 use crate::keys::ApiKeys;
 use crate::log;
-use crate::workbench::Workbench;
+use crate::router::{AppState, router};
+use crate::services::Services;
 
 /// How long a client may take for the head of a request, and stay silent between two.
 const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ pub struct Settings {
     /// Where to listen.
     pub listen: SocketAddr,
     /// What answers.
-    pub bench: Workbench,
+    pub services: Services,
     /// Who may call; without keys, whoever reaches the loopback.
     pub keys: Option<ApiKeys>,
     /// How many requests a second one caller may make.
@@ -84,13 +84,13 @@ pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(
     }
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let keeper = Arc::new(Doorkeeper::new(settings.bench, settings.keys, settings.rate));
+    let state = Arc::new(AppState::new(settings.services, settings.keys, settings.rate));
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
-        let sweep = tokio::spawn(sweep(Arc::clone(&keeper)));
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&keeper)));
-        let served = accept(listener, keeper).await.map_err(failed);
+        let sweep = tokio::spawn(sweep(Arc::clone(&state)));
+        let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
+        let served = accept(listener, state).await.map_err(failed);
         upkeep.abort();
         sweep.abort();
         served
@@ -100,12 +100,12 @@ pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(
     served
 }
 
-async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()> {
+async fn accept(listener: TcpListener, state: Arc<AppState>) -> io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;
     let connections = Connections::new();
     let graceful = GracefulShutdown::new();
-    let doors = doors(Arc::clone(&keeper));
+    let router = router(Arc::clone(&state));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -116,7 +116,7 @@ async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()
             Ok((stream, peer)) => {
                 // Where none can give way this one is closed at once.
                 if let Some(connection) = connections.open(peer.ip()) {
-                    converse(stream, connection, &doors, &graceful);
+                    converse(stream, connection, &router, &graceful);
                 }
             }
             // Out of descriptors, most likely: those in use have to end first.
@@ -125,34 +125,34 @@ async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()
     }
     // Who comes now is refused at once.
     drop(listener);
-    finish(&keeper, graceful).await;
+    finish(&state, graceful).await;
     Ok(())
 }
 
 /// Answers what was begun, and stops what takes too long for that.
-async fn finish(keeper: &Doorkeeper, graceful: GracefulShutdown) {
-    keeper.stops.begin();
-    let mut ended = std::pin::pin!(async { tokio::join!(keeper.mcp.end(), graceful.shutdown()) });
+async fn finish(state: &AppState, graceful: GracefulShutdown) {
+    state.stops.begin();
+    let mut ended = std::pin::pin!(async { tokio::join!(state.mcp.end(), graceful.shutdown()) });
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
-    keeper.stops.stop_all();
+    state.stops.stop_all();
     // Jobs that were kept run again when the server is started anew; who waits for another is told that it came to nothing.
-    let bench = Arc::clone(&keeper.bench);
-    let stopped = tokio::task::spawn_blocking(move || bench.verifications.stop(MAX_LAST_WORK));
+    let services = Arc::clone(&state.services);
+    let stopped = tokio::task::spawn_blocking(move || services.verifications.stop(MAX_LAST_WORK));
     drop(tokio::time::timeout(MAX_LAST_WORK + MAX_LETTING_GO, stopped).await);
     if !in_time {
         drop(tokio::time::timeout(MAX_LAST_ANSWERS, ended).await);
     }
 }
 
-fn converse(stream: TcpStream, connection: Arc<Connection>, doors: &Router, graceful: &GracefulShutdown) {
+fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, graceful: &GracefulShutdown) {
     // Answers are small; waiting to fill a packet only delays them.
     drop(stream.set_nodelay(true));
     // Covers who reads nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
-    let (doors, of) = (TowerToHyperService::new(doors.clone()), Arc::clone(&connection));
+    let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let answers = service_fn(move |request| {
         let begun = of.begin();
-        let answer = doors.call(request);
+        let answer = router.call(request);
         async move { answer.await.map(|response| body::holding(response, begun)) }
     });
     let talk = http1::Builder::new()
@@ -171,22 +171,22 @@ fn converse(stream: TcpStream, connection: Arc<Connection>, doors: &Router, grac
 }
 
 /// Samples are kept until they are added up, which nobody else does unless somebody looks at them.
-async fn upkeep(keeper: Arc<Doorkeeper>) {
+async fn upkeep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(UPKEEP_EVERY);
     loop {
         every.tick().await;
-        if let Some(metrics) = &keeper.metrics {
+        if let Some(metrics) = &state.metrics {
             metrics.run_upkeep();
         }
     }
 }
 
-async fn sweep(keeper: Arc<Doorkeeper>) {
+async fn sweep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     loop {
         every.tick().await;
-        let keeper = Arc::clone(&keeper);
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || keeper.bench.decider.find_unreported()).await {
+        let state = Arc::clone(&state);
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || state.services.decider.find_unreported()).await {
             log::say(error);
         }
     }

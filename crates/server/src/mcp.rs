@@ -1,6 +1,6 @@
 //! The Model Context Protocol: the same questions as everywhere, asked by agents as tools.
 //!
-//! One handler, two doors: [`serve_stdio`] for a host that starts this program, and `/mcp` of the server. What a tool
+//! One handler, two router: [`serve_stdio`] for a host that starts this program, and `/mcp` of the server. What a tool
 //! answers is the text of the document, byte for byte, and the same again as structured content.
 
 mod call;
@@ -21,14 +21,14 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-pub(crate) use http::{Conversations, mcp};
+pub(crate) use http::{Sessions, mcp};
 pub use stdio::{StdioError, serve_stdio};
 
 use crate::keys::Caller;
 use crate::problem::Problem;
+use crate::services::Services;
 use crate::share::{Limits, Share};
 use crate::stop::Stops;
-use crate::workbench::Workbench;
 
 /// The tools with their schemas, as clients are told.
 const TOOLS: &str = include_str!("mcp/tools.json");
@@ -44,7 +44,7 @@ const INSTRUCTIONS: &str = "Checks work and strikes signed receipts that anyone 
 /// Answers one client, or one request of many.
 #[derive(Clone)]
 pub(crate) struct Handler {
-    workbench: Arc<Workbench>,
+    services: Arc<Services>,
     limits: Arc<Limits>,
     stops: Arc<Stops>,
     /// Its client's place among all sessions, while it has one: the session is over when this is dropped.
@@ -58,9 +58,9 @@ const COPIES: usize = 3;
 type Held = Arc<Mutex<Share>>;
 
 impl Handler {
-    pub(crate) fn new(workbench: &Arc<Workbench>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Handler {
-        let (workbench, limits, stops) = (Arc::clone(workbench), Arc::clone(limits), Arc::clone(stops));
-        Handler { workbench, limits, stops, session: Arc::default() }
+    pub(crate) fn new(services: &Arc<Services>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Handler {
+        let (services, limits, stops) = (Arc::clone(services), Arc::clone(limits), Arc::clone(stops));
+        Handler { services, limits, stops, session: Arc::default() }
     }
 
     /// The same for one more client.
@@ -95,7 +95,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let usable = |tool: &&Tool| tool.name != DECIDE || self.workbench.decides();
+        let usable = |tool: &&Tool| tool.name != DECIDE || self.services.decides();
         Ok(ListToolsResult::with_all_items(tools()?.iter().filter(usable).cloned().collect()))
     }
 
@@ -122,7 +122,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let tenant = caller(&context)?.tenant;
-        let found = resource::read(&self.workbench, tenant, request.uri).await?;
+        let found = resource::read(&self.services, tenant, request.uri).await?;
         let bytes = found.contents.iter().map(|one| match one {
             ResourceContents::TextResourceContents { text, .. } => text.len(),
             _ => 0,

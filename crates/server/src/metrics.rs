@@ -9,10 +9,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use crate::call::Head;
-use crate::door::Doorkeeper;
+use crate::context::Head;
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::router::AppState;
 
 /// The text format of Prometheus, 0.0.4.
 const TEXT: &str = "text/plain; version=0.0.4";
@@ -32,8 +32,8 @@ pub(crate) fn start() -> Option<PrometheusHandle> {
 }
 
 /// `GET /metrics`.
-pub(crate) async fn show(keeper: Arc<Doorkeeper>, _: Head, _: Body) -> Result<Reply, Problem> {
-    let text = keeper.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
+pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
+    let text = state.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
     Ok(Reply::text(TEXT, text))
 }
 

@@ -140,7 +140,7 @@ mod tests {
 
     /// `method path` of every `.route(…)` as the source of the router spells it: axum does not tell its routes.
     fn routed() -> BTreeSet<String> {
-        let source = include_str!("door.rs");
+        let source = include_str!("router.rs");
         let pages = source.split("SwaggerUi::new(\"").skip(1).filter_map(|page| page.split('"').next());
         let mut found: BTreeSet<String> = pages.map(|page| format!("get {page}")).collect();
         for route in source.split(".route(").skip(1) {

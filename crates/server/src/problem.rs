@@ -10,8 +10,8 @@ use proofmark_verifier::{
     AcceptError, DecideError, ReviewError, SealError, StoreError, SubmitError, UseError, WorthError,
 };
 
+use crate::attempt_body::AttemptBodyError;
 use crate::log;
-use crate::sent::SentError;
 
 /// An answer that is none.
 #[derive(Clone, Debug)]
@@ -177,8 +177,8 @@ impl From<ReviewError> for Problem {
     }
 }
 
-impl From<SentError> for Problem {
-    fn from(error: SentError) -> Self {
+impl From<AttemptBodyError> for Problem {
+    fn from(error: AttemptBodyError) -> Self {
         Self::bad(error.code(), error.to_string())
     }
 }

@@ -7,13 +7,13 @@ use axum::http::{HeaderName, StatusCode, header};
 use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
 use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences, x402};
 
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::attempt_body;
+use crate::context::{Head, RequestContext};
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::sent;
+use crate::router::AppState;
+use crate::submit::{self, Answer, Submission, chain_name};
 use crate::verifications::{accepted, with_receipt};
-use crate::work::{self, Answer, Wanted, chain_name};
 
 /// How many a page has when nothing is said.
 const PAGE: usize = 50;
@@ -23,20 +23,20 @@ const OTHERS: HeaderName = HeaderName::from_static("proofmark-other-issuers");
 pub(crate) const MAX_BROUGHT: usize = 1_000;
 
 /// `GET /v1/receipts`, newest first.
-pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["verdict", "tier", "task", "signer", "chain", "since", "until", "limit", "after"])?;
-    let time = |name: &str| call.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
-    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
-    let found = call.store().list(&Filter {
-        verdict: call.parsed::<Verdict>("verdict", "pass, fail, partial or error")?,
-        tier: call.parsed::<u8>("tier", "a number from 0 to 3")?,
-        task_id: call.parameter("task").map(str::to_owned),
-        signer: signer(call)?.map(|signer| signer.to_string()),
+pub(crate) fn list(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["verdict", "tier", "task", "signer", "chain", "since", "until", "limit", "after"])?;
+    let time = |name: &str| context.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
+    let chain = context.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
+    let found = context.store().list(&Filter {
+        verdict: context.parsed::<Verdict>("verdict", "pass, fail, partial or error")?,
+        tier: context.parsed::<u8>("tier", "a number from 0 to 3")?,
+        task_id: context.parameter("task").map(str::to_owned),
+        signer: signer(context)?.map(|signer| signer.to_string()),
         chain,
         since: time("since")?.map(|time| time.unix_millis()),
         until: time("until")?.map(|time| time.unix_millis()),
-        limit: call.limit(PAGE)?,
-        after: call.parsed("after", "the `next` of the page before")?,
+        limit: context.limit(PAGE)?,
+        after: context.parsed("after", "the `next` of the page before")?,
     })?;
     let mut answer = Object::new();
     answer.insert("receipts", found.receipts.iter().map(shown).collect::<Vec<_>>());
@@ -49,11 +49,11 @@ pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
 
 /// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that took its place. Where
 /// several issuers gave one under this id, a header says how many more there are, and `signer` chooses.
-pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
-    call.only(&["signer"])?;
-    let kept = match signer(call)? {
-        None => kept(call)?,
-        Some(signer) => call.store().receipt_by(&named(call)?, &signer.to_string())?.ok_or_else(no_receipt)?,
+pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["signer"])?;
+    let kept = match signer(context)? {
+        None => kept(context)?,
+        Some(signer) => context.store().receipt_by(&named(context)?, &signer.to_string())?.ok_or_else(no_receipt)?,
     };
     let mut reply = Reply::from(kept.receipt.document().clone());
     if kept.others > 0 {
@@ -66,16 +66,16 @@ pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
 }
 
 /// `GET /v1/receipts/{id}/chain`: the receipts of its chain, first to last, and the chain's end, signed.
-pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["limit", "after"])?;
-    let kept = kept(call)?;
+pub(crate) fn chain(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["limit", "after"])?;
+    let kept = kept(context)?;
     let name = kept.chain.ok_or_else(|| Problem::not_found("chain: this receipt is on none here"))?;
-    let after = call.parsed::<u64>("after", "the `next` of the page before")?;
-    let limit = call.limit(PAGE)?;
+    let after = context.parsed::<u64>("after", "the `next` of the page before")?;
+    let limit = context.limit(PAGE)?;
     let from = after.map_or(0, |after| after.saturating_add(1));
-    let receipts = call.store().chain_from(&name, from, limit)?;
+    let receipts = context.store().chain_from(&name, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
-    let head = chain_head(&call.store(), &name, call.decider.key())?;
+    let head = chain_head(&context.store(), &name, context.decider.key())?;
     let mut answer = Object::new();
     answer.insert("chain", name.as_str());
     let more = last.filter(|last| last.saturating_add(1) < head.length());
@@ -86,12 +86,12 @@ pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// `POST /v1/receipts`: keeps receipts issued elsewhere, one or `{"receipts": […]}`, those that verify.
-pub(crate) fn keep(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn keep(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     match body.as_object().and_then(|body| body.get("receipts")) {
-        Some(many) => keep_many(call, many),
+        Some(many) => keep_many(context, many),
         None => {
-            let brought = call.decider.receive(&call.caller.tenant, vec![body.to_text()])?;
+            let brought = context.decider.receive(&context.caller.tenant, vec![body.to_text()])?;
             let received = brought.into_iter().next().ok_or_else(Problem::internal)?;
             match &received.refused {
                 Some((code, message)) => {
@@ -103,34 +103,34 @@ pub(crate) fn keep(call: &Call<'_>) -> Result<Json, Problem> {
     }
 }
 
-fn keep_many(call: &Call<'_>, many: &Json) -> Result<Json, Problem> {
+fn keep_many(context: &RequestContext<'_>, many: &Json) -> Result<Json, Problem> {
     let many = many.as_array().ok_or_else(|| Problem::bad("wrong_type", "`receipts` has to be a list"))?;
     if many.is_empty() || many.len() > MAX_BROUGHT {
         let message = format!("`receipts` has to have 1 to {MAX_BROUGHT} receipts; send more in parts");
         return Err(Problem::bad("too_many", message));
     }
-    let received = call.decider.receive(&call.caller.tenant, many.iter().map(Json::to_text).collect())?;
+    let received = context.decider.receive(&context.caller.tenant, many.iter().map(Json::to_text).collect())?;
     let mut answer = Object::new();
     answer.insert("results", received.iter().map(told).collect::<Vec<_>>());
     Ok(answer.into())
 }
 
 /// `POST /v1/receipts/verify`: a receipt of either kind, or `{receipt, trust: […]}`. Nothing is kept.
-pub(crate) fn verify(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn verify(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let (receipt, trust) = presented(&body)?;
-    Ok(call.bench.check(&receipt, trust.as_deref()).to_json("receipt"))
+    Ok(context.services.check(&receipt, trust.as_deref()).to_json("receipt"))
 }
 
 /// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all, if it is a `pass` by a trusted signer, or what the body
 /// accepts beside that.
-pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
-    let id = named(call)?;
-    let terms = match call.body() {
+pub(crate) fn redeem(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let id = named(context)?;
+    let terms = match context.body() {
         [] => Terms::default(),
-        _ => sent::terms(&call.json()?)?,
+        _ => attempt_body::terms(&context.json()?)?,
     };
-    let redeemed = call.decider.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
+    let redeemed = context.decider.redeem(&context.caller.tenant, &id, &terms, &context.caller.id)?;
     let mut answer = Object::new();
     answer.insert("receipt_id", id.to_string());
     answer.insert("verdict", redeemed.worth.verdict.as_str());
@@ -146,13 +146,13 @@ pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
 
 /// `POST /v1/receipts/{id}/recheck`: runs the request of a receipt issued here again. The new receipt supersedes the old
 /// one, which stays.
-pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let caller = head.caller;
     let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_receipt)?;
     let tenant = caller.tenant.clone();
-    let found = work::inside(&keeper.bench, move |bench| bench.decider.rerunnable(&tenant, &id)).await??;
+    let found = submit::inside(&state.services, move |services| services.decider.rerunnable(&tenant, &id)).await??;
     let (old, text) = found.ok_or_else(no_receipt)?;
-    let wanted = Wanted {
+    let wanted = Submission {
         chain: old.chain.clone(),
         tenant: caller.tenant,
         text,
@@ -160,7 +160,7 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
         replayable: None,
         as_job: false,
     };
-    Ok(match work::verify(&keeper.bench, wanted).await? {
+    Ok(match submit::verify(&state.services, wanted).await? {
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
@@ -176,12 +176,13 @@ pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Res
 }
 
 /// `GET /v1/stats`: how many receipts came to which verdict, of one chain or signer or of all.
-pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["chain", "signer", "task_type"])?;
-    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
-    let signer = signer(call)?.map(|signer| signer.to_string());
-    let of = CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
-    let tally = call.store().tally(&of)?;
+pub(crate) fn stats(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    context.only(&["chain", "signer", "task_type"])?;
+    let chain = context.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
+    let signer = signer(context)?.map(|signer| signer.to_string());
+    let of =
+        CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: context.parameter("task_type") };
+    let tally = context.store().tally(&of)?;
     let mut answer = Object::new();
     let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
     for (name, count) in counts {
@@ -199,25 +200,25 @@ pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
 /// A receipt by itself, or one with the signers to trust.
 pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), Problem> {
     match body.as_object().is_some_and(|body| body.contains("receipt")) {
-        true => Ok(sent::presented(body)?),
+        true => Ok(attempt_body::presented(body)?),
         false => Ok((body.to_text(), None)),
     }
 }
 
-fn kept(call: &Call<'_>) -> Result<StoredReceipt, Problem> {
-    call.store().receipt(&named(call)?)?.ok_or_else(no_receipt)
+fn kept(context: &RequestContext<'_>) -> Result<StoredReceipt, Problem> {
+    context.store().receipt(&named(context)?)?.ok_or_else(no_receipt)
 }
 
-fn named(call: &Call<'_>) -> Result<ReceiptId, Problem> {
-    call.variable("id").parse().map_err(|_| no_receipt())
+fn named(context: &RequestContext<'_>) -> Result<ReceiptId, Problem> {
+    context.variable("id").parse().map_err(|_| no_receipt())
 }
 
 fn no_receipt() -> Problem {
     Problem::not_found("such receipt")
 }
 
-fn signer(call: &Call<'_>) -> Result<Option<SignerId>, Problem> {
-    call.parsed::<SignerId>("signer", "a signer id: base64 of a public key, or `ed25519:` and hex digits")
+fn signer(context: &RequestContext<'_>) -> Result<Option<SignerId>, Problem> {
+    context.parsed::<SignerId>("signer", "a signer id: base64 of a public key, or `ed25519:` and hex digits")
 }
 
 fn shown(kept: &StoredReceipt) -> Json {

@@ -5,7 +5,7 @@ use proofmark_receipt::{Json, Object, Sha256Digest};
 use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_verifier::{Asked, Report, taint_labels};
 
-use crate::call::Call;
+use crate::context::RequestContext;
 use crate::metrics;
 use crate::problem::Problem;
 
@@ -16,26 +16,26 @@ const MAX_EXCERPT: usize = 256 << 10;
 const ASK_HUMAN: &str = "ask_human";
 
 /// `POST /v4/runtime/boundaries/preflight`.
-pub(crate) fn preflight(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let request =
         Request::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let candidate = candidate(&body);
     let asked = Asked {
         request: &request,
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         candidate: candidate.as_deref(),
-        replayable: call.replayable(),
-        stop: &call.stop,
+        replayable: context.replayable(),
+        stop: &context.stop,
     };
-    let receipt = call.decider.decide(&asked)?;
+    let receipt = context.decider.decide(&asked)?;
     metrics::decided(receipt.disposition().mode());
     Ok(wire(&receipt))
 }
 
 /// `POST /v4/runtime/boundaries/executions/report`.
-pub(crate) fn report(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn report(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let observed = body.as_object().and_then(|body| body.get("observed_execution")?.as_object());
     let observed = observed
         .ok_or_else(|| Problem::bad("missing_field", "`observed_execution` is missing; say what was executed"))?;
@@ -45,15 +45,15 @@ pub(crate) fn report(call: &Call<'_>) -> Result<Json, Problem> {
     let (decision_id, candidate) = (maybe_text(observed, "decision_id")?, maybe_text(observed, "candidate_hash")?);
     let document = body.to_text();
     let report = Report {
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         decision_id,
         executed,
         args: trace(observed)?.and_then(|trace| trace.get("args")),
         candidate,
         document: &document,
-        replayable: call.replayable(),
+        replayable: context.replayable(),
     };
-    let reported = call.decider.report(&report)?;
+    let reported = context.decider.report(&report)?;
     let mut answer = Object::new();
     answer.insert("accepted", true);
     answer.insert("findings", reported.findings.iter().map(|code| Json::from(code.as_str())).collect::<Vec<_>>());
@@ -79,8 +79,8 @@ fn trace(observed: &Object) -> Result<Option<&Object>, Problem> {
 }
 
 /// `POST /v4/runtime/taint/probe`. The same excerpt always gets the same labels.
-pub(crate) fn taint(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn taint(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let excerpt = body.as_object().and_then(|body| body.get("excerpt")?.as_str());
     let excerpt = excerpt.ok_or_else(|| Problem::bad("missing_field", "`excerpt` has to be the text to probe"))?;
     if excerpt.len() > MAX_EXCERPT {
@@ -101,8 +101,8 @@ pub(crate) fn taint(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// `POST /v1/events/batch`. Events are counted, not kept: decisions rest on what preflights carry.
-pub(crate) fn events(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn events(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let events = body.as_object().and_then(|body| body.get("events")?.as_array());
     let events = events.ok_or_else(|| Problem::bad("missing_field", "`events` has to be a list"))?;
     let mut answer = Object::new();

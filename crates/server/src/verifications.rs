@@ -14,29 +14,29 @@ use proofmark_receipt::{Json, Object, Receipt, ReceiptId, Timestamp};
 use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, Tenant, x402};
 
 use crate::body;
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::context::{Head, RequestContext};
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::work::{self, Answer, Views, Wanted};
+use crate::router::AppState;
+use crate::submit::{self, Answer, Submission, Views};
 
 /// How often a silent stream of events says that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// `POST /v1/verifications`: a request as in `docs/requests.md`.
-pub(crate) async fn verify(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
-    asked(keeper, head, body, Ok).await
+pub(crate) async fn verify(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(state, head, body, Ok).await
 }
 
 /// As [`verify`], for requests in another form, which `read` turns into ours.
 pub(crate) async fn asked(
-    keeper: Arc<Doorkeeper>,
+    state: Arc<AppState>,
     head: Head,
     body: Body,
     read: impl FnOnce(String) -> Result<String, Problem>,
 ) -> Result<Reply, Problem> {
-    let wanted = wanted(&keeper, head, body, read).await?;
-    Ok(match work::verify(&keeper.bench, wanted).await? {
+    let wanted = wanted(&state, head, body, read).await?;
+    Ok(match submit::verify(&state.services, wanted).await? {
         Answer::Receipt(receipt) => told(&receipt),
         Answer::Job(view) => accepted(&view),
     })
@@ -44,41 +44,41 @@ pub(crate) async fn asked(
 
 /// Reads what is asked for.
 pub(crate) async fn wanted(
-    keeper: &Doorkeeper,
+    state: &AppState,
     head: Head,
     body: Body,
     read: impl FnOnce(String) -> Result<String, Problem>,
-) -> Result<Wanted, Problem> {
-    let mut room = keeper.limits.bytes.take(&head.caller.tenant, 0)?;
+) -> Result<Submission, Problem> {
+    let mut room = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut room).await?;
     let as_job = prefers_job(&head.parts.headers);
-    let call = Call::new(&keeper.bench, head, bytes, Arc::default())?;
-    call.only(&["chain"])?;
-    let text = String::from_utf8(call.body().to_vec())
+    let context = RequestContext::new(&state.services, head, bytes, Arc::default())?;
+    context.only(&["chain"])?;
+    let text = String::from_utf8(context.body().to_vec())
         .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8; send JSON"))?;
-    Ok(Wanted {
+    Ok(Submission {
         text: read(text)?,
-        chain: call.parameter("chain").map(str::to_owned),
+        chain: context.parameter("chain").map(str::to_owned),
         supersedes: None,
-        replayable: call.replayable().map(|one| (one.key.to_owned(), one.request)),
+        replayable: context.replayable().map(|one| (one.key.to_owned(), one.request)),
         as_job,
-        tenant: call.caller.tenant,
+        tenant: context.caller.tenant,
     })
 }
 
 /// `GET /v1/jobs/{id}`.
-pub(crate) async fn show(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+pub(crate) async fn show(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let (tenant, id) = named(&head)?;
-    let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
+    let view = submit::job(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
     Ok(job(&view).into())
 }
 
 /// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over or the server stops.
-pub(crate) async fn events(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Response, Problem> {
+pub(crate) async fn events(state: Arc<AppState>, head: Head, _: Body) -> Result<Response, Problem> {
     let (tenant, id) = named(&head)?;
-    let open = keeper.limits.streams.take(&tenant, 1)?;
-    let views = work::follow(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-    let mut stopping = keeper.stops.stopping();
+    let open = state.limits.streams.take(&tenant, 1)?;
+    let views = submit::follow(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
+    let mut stopping = state.stops.stopping();
     let states = stream::unfold(Some((views, true)), next_event);
     let states = states.take_until(Box::pin(async move { drop(stopping.wait_for(|stops| *stops).await) }));
     let response = Sse::new(states).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
@@ -86,12 +86,12 @@ pub(crate) async fn events(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Resu
 }
 
 /// `DELETE /v1/jobs/{id}`: cancels it, and kills what runs.
-pub(crate) async fn cancel(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+pub(crate) async fn cancel(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let (tenant, id) = named(&head)?;
     let of = tenant.clone();
-    match work::inside(&keeper.bench, move |bench| bench.verifications.cancel(&of, &id)).await?? {
+    match submit::inside(&state.services, move |services| services.verifications.cancel(&of, &id)).await?? {
         Cancelled::Now => {
-            let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
+            let view = submit::job(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
             Ok(job(&view).into())
         }
         Cancelled::Over(_) => Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over; get it instead")),

@@ -13,12 +13,12 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use super::{DECIDE, Handler, hold, raw, resource};
-use crate::door::MAX_ANSWER_TIME;
+use crate::attempt_body;
 use crate::keys::Caller;
 use crate::problem::Problem;
-use crate::sent;
-use crate::work::{self, Wanted};
-use crate::workbench::Workbench;
+use crate::router::MAX_ANSWER_TIME;
+use crate::services::Services;
+use crate::submit::{self, Submission};
 
 /// What a tool answers with.
 struct Answer {
@@ -74,11 +74,11 @@ async fn worked(
 ) -> Result<Answer, Failure> {
     let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
     let stop = handler.stops.flag();
-    let (bench, told) = (Arc::clone(&handler.workbench), stop.shared());
+    let (services, told) = (Arc::clone(&handler.services), stop.shared());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
-        answer(&bench, &caller, &name, &arguments, &told)
+        answer(&services, &caller, &name, &arguments, &told)
     });
     tokio::select! {
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
@@ -117,8 +117,8 @@ async fn verify(
     let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
     let failed = |problem: Problem| Failure(format!("verify the work: {}", problem.message()));
     let text = arguments.to_text();
-    let wanted = Wanted { tenant, text, chain: None, supersedes: None, replayable: None, as_job: false };
-    let mut begun = work::begin(&handler.workbench, wanted).await.map_err(failed)?;
+    let wanted = Submission { tenant, text, chain: None, supersedes: None, replayable: None, as_job: false };
+    let mut begun = submit::begin(&handler.services, wanted).await.map_err(failed)?;
     let told = tell(begun.views(), context);
     let receipt = tokio::select! {
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
@@ -152,7 +152,7 @@ async fn tell(
 }
 
 fn answer(
-    bench: &Workbench,
+    services: &Services,
     caller: &Caller,
     name: &str,
     arguments: &Json,
@@ -161,22 +161,22 @@ fn answer(
     let tenant = &caller.tenant;
     match name {
         "accept_step" => {
-            let accepted = bench.accept(caller, None, &sent::attempt(arguments)?, stop)?;
+            let accepted = services.accept(caller, None, &attempt_body::attempt(arguments)?, stop)?;
             Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
         }
         DECIDE => {
             let request = boundary::Request::read(arguments);
             let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
-            Ok(Answer { text: bench.decide(tenant, &request, stop)?, kept: None })
+            Ok(Answer { text: services.decide(tenant, &request, stop)?, kept: None })
         }
         "verify_receipt" => {
-            let (text, trust) = sent::presented(arguments)?;
-            Ok(Answer { text: bench.check(&text, trust.as_deref()).to_json("receipt").to_text(), kept: None })
+            let (text, trust) = attempt_body::presented(arguments)?;
+            Ok(Answer { text: services.check(&text, trust.as_deref()).to_json("receipt").to_text(), kept: None })
         }
         _ => {
             let id = id(arguments).map_err(|error| Failure(format!("read the arguments: {error}")))?;
-            let receipt = bench.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
-            let found = receipt.map_or_else(|| bench.decision(tenant, &id), |text| Ok(Some(text)))?;
+            let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
+            let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
             let none = || Failure(format!("find `{}`: no receipt with that id is kept here", document::shown(&id)));
             Ok(Answer { text: found.ok_or_else(none)?, kept: None })
         }

@@ -20,14 +20,14 @@ use super::calls::Calls;
 use super::raw::{self, MAX_MESSAGE};
 use super::{Handler, Held};
 use crate::body;
-use crate::call::Head;
-use crate::door::Doorkeeper;
+use crate::context::Head;
 use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::reply;
+use crate::router::AppState;
+use crate::services::Services;
 use crate::share::Limits;
 use crate::stop::Stops;
-use crate::workbench::Workbench;
 
 /// How long a session may be silent: longer than any verification takes.
 const MAX_SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -37,7 +37,7 @@ const LAST_ANSWER: Duration = Duration::from_millis(500);
 const SESSION: &str = "mcp-session-id";
 
 /// Everything that is said at `/mcp`.
-pub(crate) struct Conversations {
+pub(crate) struct Sessions {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     /// Who began each session, by its id.
@@ -46,9 +46,9 @@ pub(crate) struct Conversations {
     limits: Arc<Limits>,
 }
 
-impl Conversations {
+impl Sessions {
     /// Who may ask, and which page may not, is decided before a message comes here.
-    pub(crate) fn new(bench: &Arc<Workbench>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Conversations {
+    pub(crate) fn new(services: &Arc<Services>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Sessions {
         let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
             .with_max_request_body_bytes(2 * MAX_MESSAGE)
@@ -57,9 +57,9 @@ impl Conversations {
         sessions.session_config.keep_alive = Some(MAX_SILENCE);
         // An answer that was handed over is not kept for clients that lose it: they ask again.
         sessions.session_config.completed_cache_ttl = Duration::ZERO;
-        let (sessions, handler) = (Arc::new(sessions), Handler::new(bench, limits, stops));
+        let (sessions, handler) = (Arc::new(sessions), Handler::new(services, limits, stops));
         let service = StreamableHttpService::new(move || Ok(handler.for_another()), Arc::clone(&sessions), config);
-        Conversations { service, sessions, owners: Mutex::default(), calls: Arc::default(), limits: Arc::clone(limits) }
+        Sessions { service, sessions, owners: Mutex::default(), calls: Arc::default(), limits: Arc::clone(limits) }
     }
 
     /// Ends all sessions, once the calls that were begun are answered.
@@ -91,19 +91,19 @@ impl Conversations {
 }
 
 /// Answers a message, or a client that listens.
-pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<Response, Problem> {
     let Head { caller, mut parts, .. } = head;
-    keeper.mcp.check_owner(&parts.headers, &caller)?;
-    let mut room = keeper.limits.bytes.take(&caller.tenant, 0)?;
+    state.mcp.check_owner(&parts.headers, &caller)?;
+    let mut room = state.limits.bytes.take(&caller.tenant, 0)?;
     let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut room).await?;
     let mut begun = None;
     if !bytes.is_empty() {
         let message = kept(&bytes)?;
         if is_greeting(&message) && !parts.headers.contains_key(SESSION) {
-            parts.extensions.insert(Arc::new(keeper.limits.sessions.take(&caller.tenant, 1)?));
+            parts.extensions.insert(Arc::new(state.limits.sessions.take(&caller.tenant, 1)?));
         }
         if let Some(session) = parts.headers.get(SESSION).and_then(|session| session.to_str().ok()) {
-            match keeper.mcp.calls.begin(session, &message) {
+            match state.mcp.calls.begin(session, &message) {
                 // Its id is free again when nothing is worked on for it, and nothing of its answer is left to be written.
                 Ok(call) => begun = call.map(Arc::new),
                 Err(refusal) => return Ok(json_rpc(refusal)),
@@ -113,7 +113,7 @@ pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Resu
         room.grow(bytes.len())?;
     }
     // Who gets listens until the session ends.
-    let listens = (parts.method == Method::GET).then(|| keeper.limits.streams.take(&caller.tenant, 1)).transpose()?;
+    let listens = (parts.method == Method::GET).then(|| state.limits.streams.take(&caller.tenant, 1)).transpose()?;
     let held: Held = Arc::new(Mutex::new(room));
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -122,8 +122,8 @@ pub(crate) async fn mcp(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Resu
     if let Some(call) = &begun {
         parts.extensions.insert(Arc::clone(call));
     }
-    let response = keeper.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
-    keeper.mcp.own(response.headers(), caller).await;
+    let response = state.mcp.service.handle(Request::from_parts(parts, Body::from(bytes))).await;
+    state.mcp.own(response.headers(), caller).await;
     Ok(body::holding(response.map(Body::new), (held, listens, begun)))
 }
 

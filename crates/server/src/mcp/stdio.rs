@@ -15,9 +15,9 @@ use tokio::sync::{Mutex, mpsc};
 use super::Handler;
 use super::calls::{Calls, INVALID_REQUEST};
 use super::raw::{self, MAX_MESSAGE};
+use crate::services::Services;
 use crate::share::Limits;
 use crate::stop::Stops;
-use crate::workbench::Workbench;
 
 /// How many messages are read ahead of those that are worked on.
 const AHEAD: usize = 16;
@@ -40,11 +40,11 @@ pub enum StdioError {
 ///
 /// # Errors
 /// [`StdioError`] when it cannot begin.
-pub fn serve_stdio(workbench: Workbench) -> Result<(), StdioError> {
+pub fn serve_stdio(services: Services) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let bench = Arc::new(workbench);
+    let services = Arc::new(services);
     let served = runtime.block_on(async {
-        let handler = Handler::new(&bench, &Limits::new(), &Stops::new());
+        let handler = Handler::new(&services, &Limits::new(), &Stops::new());
         let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         match rmcp::serve_server(handler, lines).await {
             Ok(service) => {
@@ -57,7 +57,7 @@ pub fn serve_stdio(workbench: Workbench) -> Result<(), StdioError> {
         }
     });
     // Nobody waits for what still runs.
-    bench.verifications.stop(Duration::ZERO);
+    services.verifications.stop(Duration::ZERO);
     // A thread may still wait for a line that never comes.
     runtime.shutdown_background();
     served

@@ -13,7 +13,7 @@ use crate::body;
 use crate::keys::{ApiKeys, Caller, Role};
 use crate::origin;
 use crate::problem::Problem;
-use crate::workbench::Workbench;
+use crate::services::Services;
 
 /// The longest idempotency key, in bytes.
 const MAX_KEY: usize = 200;
@@ -27,8 +27,8 @@ pub(crate) struct Head {
 }
 
 /// A request whose body was read.
-pub(crate) struct Call<'a> {
-    pub(crate) bench: &'a Workbench,
+pub(crate) struct RequestContext<'a> {
+    pub(crate) services: &'a Services,
     pub(crate) decider: &'a Decider,
     pub(crate) caller: Caller,
     /// Set when nobody waits for the answer any more.
@@ -39,8 +39,13 @@ pub(crate) struct Call<'a> {
     key: Option<(String, Sha256Digest)>,
 }
 
-impl<'a> Call<'a> {
-    pub(crate) fn new(bench: &'a Workbench, head: Head, body: Vec<u8>, stop: Arc<AtomicBool>) -> Result<Self, Problem> {
+impl<'a> RequestContext<'a> {
+    pub(crate) fn new(
+        services: &'a Services,
+        head: Head,
+        body: Vec<u8>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Problem> {
         let Head { caller, path, parts } = head;
         let key = match parts.headers.get("idempotency-key").map(|value| value.to_str()) {
             None => None,
@@ -56,7 +61,7 @@ impl<'a> Call<'a> {
         };
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         only_once(&query)?;
-        Ok(Self { bench, decider: &bench.decider, caller, stop, path, query, body, key })
+        Ok(Self { services, decider: &services.decider, caller, stop, path, query, body, key })
     }
 
     /// What is kept for the caller's tenant.

@@ -8,21 +8,21 @@ use proofmark_verifier::{
     Verifications, accept, boundary, check_document,
 };
 
+use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
-use crate::sent::Sent;
 
 /// A decider, and verifications that keep in the same store. Everything here may wait for a disk.
-pub struct Workbench {
+pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
 }
 
-impl Workbench {
-    /// A workbench for work in these languages.
+impl Services {
+    /// A services for work in these languages.
     #[must_use]
-    pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Workbench {
-        Workbench { decider, verifications, languages }
+    pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Services {
+        Services { decider, verifications, languages }
     }
 
     /// The languages there are runtimes for.
@@ -40,7 +40,7 @@ impl Workbench {
         &self,
         caller: &Caller,
         begun_by: Option<&str>,
-        sent: &Sent,
+        sent: &AttemptBody,
         stop: &AtomicBool,
     ) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {

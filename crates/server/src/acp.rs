@@ -8,41 +8,41 @@ use proofmark_verifier::Subject;
 use proofmark_verifier::acp::{self, Evaluation};
 
 use crate::body;
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::context::{Head, RequestContext};
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::router::AppState;
+use crate::services::Services;
+use crate::submit::{self, Answer};
 use crate::verifications::{accepted, wanted, with_receipt};
-use crate::work::{self, Answer};
-use crate::workbench::Workbench;
 
 /// `POST /v1/acp/evaluations`: `{job_id?, requirements, deliverable}`.
-pub(crate) async fn evaluate(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
-    let wanted = wanted(&keeper, head, body, read).await?;
+pub(crate) async fn evaluate(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    let wanted = wanted(&state, head, body, read).await?;
     let tenant = wanted.tenant.clone();
-    Ok(match work::verify(&keeper.bench, wanted).await? {
+    Ok(match submit::verify(&state.services, wanted).await? {
         Answer::Receipt(receipt) => {
             let id = receipt.receipt_id();
-            let found = move |bench: &Workbench| bench.decider.evaluation(&tenant, &id, &Subject::default());
-            told(work::inside(&keeper.bench, found).await??.ok_or_else(Problem::internal)?)
+            let found = move |services: &Services| services.decider.evaluation(&tenant, &id, &Subject::default());
+            told(submit::inside(&state.services, found).await??.ok_or_else(Problem::internal)?)
         }
         Answer::Job(view) => accepted(&view),
     })
 }
 
 /// `GET /v1/acp/evaluations/{id}`: what a receipt kept here answers an evaluator, who may name what it has to be about.
-pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
-    call.only(&["job_id", "specification", "tests", "output"])?;
+pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["job_id", "specification", "tests", "output"])?;
     let none = || Problem::not_found("such receipt");
-    let id = call.variable("id").parse().map_err(|_| none())?;
-    let digest = |name| call.parsed::<Sha256Digest>(name, "a digest: `sha256:` and 64 lower-case hex digits");
+    let id = context.variable("id").parse().map_err(|_| none())?;
+    let digest = |name| context.parsed::<Sha256Digest>(name, "a digest: `sha256:` and 64 lower-case hex digits");
     let about = Subject {
-        task_id: call.parameter("job_id").map(str::to_owned),
+        task_id: context.parameter("job_id").map(str::to_owned),
         specification: digest("specification")?,
         tests: digest("tests")?,
         output: digest("output")?,
     };
-    Ok(told(call.decider.evaluation(&call.caller.tenant, &id, &about)?.ok_or_else(none)?))
+    Ok(told(context.decider.evaluation(&context.caller.tenant, &id, &about)?.ok_or_else(none)?))
 }
 
 fn read(text: String) -> Result<String, Problem> {

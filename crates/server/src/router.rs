@@ -16,25 +16,25 @@ use axum::routing::{MethodFilter, MethodRouter, get as open, on};
 use metrics_exporter_prometheus::PrometheusHandle;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::call::{self, Call, Head};
+use crate::context::{self, Head, RequestContext};
 use crate::health::Readiness;
 use crate::keys::{ApiKeys, Role};
-use crate::mcp::{Conversations, mcp};
+use crate::mcp::{Sessions, mcp};
 use crate::problem::Problem;
 use crate::rate::Rate;
 use crate::reply::Reply;
+use crate::services::Services;
 use crate::share::{Limits, Share};
 use crate::stop::Stops;
-use crate::workbench::Workbench;
-use crate::{body, commerce, decisions, health, metrics, openapi, receipts, reference, runtime, steps, verifications};
+use crate::{acp, body, clawbizarre, decisions, health, metrics, openapi, receipts, runtime, steps, verifications};
 
 /// How long an answer may take before the client is told to come back.
 pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// What all requests share.
-pub(crate) struct Doorkeeper {
-    pub(crate) bench: Arc<Workbench>,
-    pub(crate) mcp: Conversations,
+pub(crate) struct AppState {
+    pub(crate) services: Arc<Services>,
+    pub(crate) mcp: Sessions,
     pub(crate) keys: Option<ApiKeys>,
     pub(crate) metrics: Option<PrometheusHandle>,
     pub(crate) limits: Arc<Limits>,
@@ -44,14 +44,14 @@ pub(crate) struct Doorkeeper {
 }
 
 /// Answers one kind of request. It may wait for the disk.
-type Answers<T> = fn(&Call<'_>) -> Result<T, Problem>;
+type Answers<T> = fn(&RequestContext<'_>) -> Result<T, Problem>;
 
-impl Doorkeeper {
-    pub(crate) fn new(bench: Workbench, keys: Option<ApiKeys>, each_second: NonZeroU32) -> Self {
-        let (bench, limits, stops) = (Arc::new(bench), Limits::new(), Stops::new());
+impl AppState {
+    pub(crate) fn new(services: Services, keys: Option<ApiKeys>, each_second: NonZeroU32) -> Self {
+        let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
         Self {
-            mcp: Conversations::new(&bench, &limits, &stops),
-            bench,
+            mcp: Sessions::new(&services, &limits, &stops),
+            services,
             keys,
             metrics: metrics::start(),
             limits,
@@ -66,7 +66,7 @@ impl Doorkeeper {
         let path = path.map_err(|_| Problem::not_found("such path"))?;
         let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let (parts, body) = request.into_parts();
-        let caller = call::admit(self.keys.as_ref(), &parts.uri, &parts.headers, role)?;
+        let caller = context::admit(self.keys.as_ref(), &parts.uri, &parts.headers, role)?;
         self.rate.take(&format!("{}\0{}", caller.tenant, caller.id), Instant::now()).map_err(Problem::too_often)?;
         body::is_json(&parts.headers, &body)?;
         let held = self.limits.requests.take(&caller.tenant, 1)?;
@@ -76,15 +76,15 @@ impl Doorkeeper {
 
 /// The variables of a path, which may be no UTF-8.
 type Path = Result<RawPathParams, RawPathParamsRejection>;
-type Keeper = State<Arc<Doorkeeper>>;
-type Routes = MethodRouter<Arc<Doorkeeper>>;
+type SharedState = State<Arc<AppState>>;
+type Routes = MethodRouter<Arc<AppState>>;
 
 const GET: MethodFilter = MethodFilter::GET;
 const POST: MethodFilter = MethodFilter::POST;
 const DELETE: MethodFilter = MethodFilter::DELETE;
 
 /// All endpoints, each with the role its callers need.
-pub(crate) fn doors(keeper: Arc<Doorkeeper>) -> Router {
+pub(crate) fn router(state: Arc<AppState>) -> Router {
     let any_role = None;
     let agent = Some(Role::Agent);
     let reviewer = Some(Role::Reviewer);
@@ -120,13 +120,13 @@ pub(crate) fn doors(keeper: Arc<Doorkeeper>) -> Router {
         .route("/v1/receipts/{id}/redeem", posted(agent, receipts::redeem))
         .route("/v1/receipts/{id}/recheck", on_async(POST, agent, receipts::recheck))
         .route("/v1/stats", got(any_role, receipts::stats))
-        .route("/v1/acp/evaluations", on_async(POST, agent, commerce::evaluate))
-        .route("/v1/acp/evaluations/{id}", got(any_role, commerce::show))
-        .route("/verify", on_async(POST, agent, reference::verify))
-        .route("/verify/schema", on_async(POST, agent, reference::verify_schema))
-        .route("/receipt/verify", posted(any_role, reference::verify_receipt))
+        .route("/v1/acp/evaluations", on_async(POST, agent, acp::evaluate))
+        .route("/v1/acp/evaluations/{id}", got(any_role, acp::show))
+        .route("/verify", on_async(POST, agent, clawbizarre::verify))
+        .route("/verify/schema", on_async(POST, agent, clawbizarre::verify_schema))
+        .route("/receipt/verify", posted(any_role, clawbizarre::verify_receipt))
         .route("/receipt/{id}", got(any_role, receipts::show))
-        .route("/health", open(reference::health))
+        .route("/health", open(clawbizarre::health))
         .route("/mcp", on_async(GET.or(POST).or(DELETE), agent, mcp))
         .fallback(|| async { Problem::not_found("such path") })
         .method_not_allowed_fallback(|| async {
@@ -135,7 +135,7 @@ pub(crate) fn doors(keeper: Arc<Doorkeeper>) -> Router {
         })
         .merge(SwaggerUi::new("/docs").config(docs()))
         .layer(middleware::from_fn(metrics::measure))
-        .with_state(keeper)
+        .with_state(state)
 }
 
 /// The page shows what is here, and asks nobody else: unless told so it sends the description to a validator elsewhere.
@@ -144,23 +144,23 @@ fn docs() -> Config<'static> {
 }
 
 fn got<T: Into<Reply> + Send + 'static>(role: Option<Role>, answers: Answers<T>) -> Routes {
-    on_async(GET, role, move |keeper, head, body| worked(keeper, head, body, answers))
+    on_async(GET, role, move |state, head, body| worked(state, head, body, answers))
 }
 
 fn posted<T: Into<Reply> + Send + 'static>(role: Option<Role>, answers: Answers<T>) -> Routes {
-    on_async(POST, role, move |keeper, head, body| worked(keeper, head, body, answers))
+    on_async(POST, role, move |state, head, body| worked(state, head, body, answers))
 }
 
 /// Answers where the work is waited for elsewhere. The request keeps its place among all until its answer is written.
 fn on_async<F, A, T>(method: MethodFilter, role: Option<Role>, answers: F) -> Routes
 where
-    F: Fn(Arc<Doorkeeper>, Head, Body) -> A + Clone + Send + Sync + 'static,
+    F: Fn(Arc<AppState>, Head, Body) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Result<T, Problem>> + Send + 'static,
     T: IntoResponse + 'static,
 {
-    on(method, async move |State(keeper): Keeper, path: Path, request: Request| {
-        match keeper.enter(path, request, role) {
-            Ok((head, body, held)) => body::holding(answers(keeper, head, body).await.into_response(), held),
+    on(method, async move |State(state): SharedState, path: Path, request: Request| {
+        match state.enter(path, request, role) {
+            Ok((head, body, held)) => body::holding(answers(state, head, body).await.into_response(), held),
             Err(problem) => problem.into_response(),
         }
     })
@@ -168,20 +168,20 @@ where
 
 /// Reads the body and answers in a thread of its own, which is told when nobody waits for it any more.
 async fn worked<T: Into<Reply> + Send + 'static>(
-    keeper: Arc<Doorkeeper>,
+    state: Arc<AppState>,
     head: Head,
     body: Body,
     answers: Answers<T>,
 ) -> Result<Reply, Problem> {
-    let mut room = keeper.limits.bytes.take(&head.caller.tenant, 0)?;
+    let mut room = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut room).await?;
-    let place = keeper.limits.places.take(&head.caller.tenant).await?;
-    let stop = keeper.stops.flag();
-    let (bench, told) = (Arc::clone(&keeper.bench), stop.shared());
+    let place = state.limits.places.take(&head.caller.tenant).await?;
+    let stop = state.stops.flag();
+    let (services, told) = (Arc::clone(&state.services), stop.shared());
     let work = move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = (place, room);
-        answers(&Call::new(&bench, head, bytes, told)?).map(Into::into)
+        answers(&RequestContext::new(&services, head, bytes, told)?).map(Into::into)
     };
     let answered = tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await;
     match answered {

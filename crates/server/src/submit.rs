@@ -8,14 +8,14 @@ use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitte
 use tokio::sync::watch;
 
 use crate::problem::Problem;
-use crate::workbench::Workbench;
+use crate::services::Services;
 
 /// How long a client waits for its receipt before it gets a job instead.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// A verification somebody asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct Submission {
     pub(crate) tenant: Tenant,
     /// The request as `docs/requests.md` has it, in JSON.
     pub(crate) text: String,
@@ -42,25 +42,25 @@ const CHAIN: &str = "verifications";
 const MAX_CHAIN: usize = 80;
 
 /// A verification that was submitted.
-pub(crate) struct Begun {
+pub(crate) struct Pending {
     pub(crate) id: ReceiptId,
     tenant: Tenant,
     views: Views,
-    abandoned: Abandoned,
+    abandoned: CancelOnDrop,
 }
 
 /// Submits a verification. When what is returned is dropped before the end, and the verification has no key under which it
 /// could be asked for again, it is cancelled.
-pub(crate) async fn begin(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Begun, Problem> {
-    let of = Arc::clone(bench);
+pub(crate) async fn begin(services: &Arc<Services>, wanted: Submission) -> Result<Pending, Problem> {
+    let of = Arc::clone(services);
     // The guard is made where the work is submitted: a client may be gone before that is known here.
-    let abandoned = inside(bench, move |_| submit(&of, wanted)).await??;
+    let abandoned = inside(services, move |_| submit(&of, wanted)).await??;
     let (id, tenant) = (abandoned.id, abandoned.tenant.clone());
-    let views = follow(bench, &tenant, id).await?.ok_or_else(gone)?;
-    Ok(Begun { id, tenant, views, abandoned })
+    let views = follow(services, &tenant, id).await?.ok_or_else(gone)?;
+    Ok(Pending { id, tenant, views, abandoned })
 }
 
-impl Begun {
+impl Pending {
     /// Each state it comes to.
     pub(crate) fn views(&self) -> watch::Receiver<JobView> {
         self.views.states.clone()
@@ -70,7 +70,7 @@ impl Begun {
     pub(crate) async fn receipt(&mut self) -> Result<Arc<Receipt>, Problem> {
         let ended = self.views.states.wait_for(|view| view.state.is_end()).await;
         let view = ended.map_err(|_| Problem::internal())?.clone();
-        self.abandoned.bench = None;
+        self.abandoned.services = None;
         match view.state {
             JobState::Done => view.receipt.ok_or_else(Problem::internal),
             JobState::Failed(why) => Err(Problem::failed(&why)),
@@ -80,26 +80,26 @@ impl Begun {
 }
 
 /// Submits a verification and waits for it, at most [`MAX_WAIT`]; then it goes on as a job.
-pub(crate) async fn verify(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Answer, Problem> {
+pub(crate) async fn verify(services: &Arc<Services>, wanted: Submission) -> Result<Answer, Problem> {
     let as_job = wanted.as_job;
-    let mut begun = begin(bench, wanted).await?;
+    let mut pending = begin(services, wanted).await?;
     // Who asked for a job gets one, however soon it is over.
     let wait = if as_job { Duration::ZERO } else { MAX_WAIT };
-    if let Ok(receipt) = tokio::time::timeout(wait, begun.receipt()).await
+    if let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
         && !as_job
     {
         return Ok(Answer::Receipt(receipt?));
     }
-    let (tenant, id) = (begun.tenant.clone(), begun.id);
-    inside(bench, move |bench| bench.verifications.keep(&tenant, &id)).await??;
-    begun.abandoned.bench = None;
-    Ok(Answer::Job(job(bench, &begun.tenant, id).await?.ok_or_else(gone)?))
+    let (tenant, id) = (pending.tenant.clone(), pending.id);
+    inside(services, move |services| services.verifications.keep(&tenant, &id)).await??;
+    pending.abandoned.services = None;
+    Ok(Answer::Job(job(services, &pending.tenant, id).await?.ok_or_else(gone)?))
 }
 
 /// A job of this tenant.
-pub(crate) async fn job(bench: &Arc<Workbench>, tenant: &Tenant, id: ReceiptId) -> Result<Option<JobView>, Problem> {
+pub(crate) async fn job(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<JobView>, Problem> {
     let tenant = tenant.clone();
-    Ok(inside(bench, move |bench| bench.verifications.job(&tenant, &id)).await??)
+    Ok(inside(services, move |services| services.verifications.job(&tenant, &id)).await??)
 }
 
 /// A job's states, for as long as this lives.
@@ -109,22 +109,23 @@ pub(crate) struct Views {
 }
 
 /// Each state a job comes to; none when there is no such job.
-pub(crate) async fn follow(bench: &Arc<Workbench>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
+pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
     let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
     let (send, states) = watch::channel(unknown);
     let tenant = tenant.clone();
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
-    let following = inside(bench, move |bench| bench.verifications.follow(&tenant, &id, Box::new(listener))).await??;
+    let following =
+        inside(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
     Ok(following.map(|following| Views { states, _following: following }))
 }
 
 /// Does what may wait for the disk.
 pub(crate) async fn inside<T: Send + 'static>(
-    bench: &Arc<Workbench>,
-    work: impl FnOnce(&Workbench) -> T + Send + 'static,
+    services: &Arc<Services>,
+    work: impl FnOnce(&Services) -> T + Send + 'static,
 ) -> Result<T, Problem> {
-    let bench = Arc::clone(bench);
-    tokio::task::spawn_blocking(move || work(&bench)).await.map_err(|_| Problem::internal())
+    let services = Arc::clone(services);
+    tokio::task::spawn_blocking(move || work(&services)).await.map_err(|_| Problem::internal())
 }
 
 /// The name of a chain that a client may choose. It has no slash, so it cannot be the chain of a step.
@@ -138,7 +139,7 @@ pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     Ok(name.to_owned())
 }
 
-fn submit(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Abandoned, Problem> {
+fn submit(services: &Arc<Services>, wanted: Submission) -> Result<CancelOnDrop, Problem> {
     let (tenant, kept) = (wanted.tenant.clone(), wanted.as_job || wanted.replayable.is_some());
     let request = Request::read(wanted.text.as_bytes(), Format::Json, None)
         .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
@@ -151,9 +152,9 @@ fn submit(bench: &Arc<Workbench>, wanted: Wanted) -> Result<Abandoned, Problem> 
         replayable: wanted.replayable,
         durable: wanted.as_job,
     };
-    Ok(match bench.verifications.submit(work)? {
-        Submitted::New(id) => Abandoned { bench: (!kept).then(|| Arc::clone(bench)), tenant, id },
-        Submitted::Same(id) => Abandoned { bench: None, tenant, id },
+    Ok(match services.verifications.submit(work)? {
+        Submitted::New(id) => CancelOnDrop { services: (!kept).then(|| Arc::clone(services)), tenant, id },
+        Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
     })
 }
 
@@ -163,16 +164,16 @@ fn gone() -> Problem {
 }
 
 /// Cancels a verification nobody waits for, when it is dropped.
-struct Abandoned {
-    bench: Option<Arc<Workbench>>,
+struct CancelOnDrop {
+    services: Option<Arc<Services>>,
     tenant: Tenant,
     id: ReceiptId,
 }
 
-impl Drop for Abandoned {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let Some(bench) = self.bench.take() else { return };
+        let Some(services) = self.services.take() else { return };
         let (tenant, id) = (self.tenant.clone(), self.id);
-        drop(tokio::task::spawn_blocking(move || drop(bench.verifications.cancel(&tenant, &id))));
+        drop(tokio::task::spawn_blocking(move || drop(services.verifications.cancel(&tenant, &id))));
     }
 }

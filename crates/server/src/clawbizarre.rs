@@ -8,28 +8,28 @@ use axum::response::{IntoResponse, Response};
 use proofmark_receipt::{Json, Object};
 
 use crate::body;
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::context::{Head, RequestContext};
 use crate::problem::Problem;
 use crate::receipts::presented;
 use crate::reply::Reply;
+use crate::router::AppState;
 use crate::verifications::asked;
 
 /// `POST /verify`: a request, where a suite without a language is in Python.
-pub(crate) async fn verify(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
-    asked(keeper, head, body, in_python).await
+pub(crate) async fn verify(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(state, head, body, in_python).await
 }
 
 /// `POST /verify/schema`: `{output, schema?, constraints?}`, of tier 1.
-pub(crate) async fn verify_schema(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
-    asked(keeper, head, body, of_tier_1).await
+pub(crate) async fn verify_schema(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    asked(state, head, body, of_tier_1).await
 }
 
 /// `POST /receipt/verify`: `{receipt}` or a receipt, answered with `valid`.
-pub(crate) fn verify_receipt(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn verify_receipt(context: &RequestContext<'_>) -> Result<Json, Problem> {
+    let body = context.json()?;
     let (receipt, trust) = presented(&body)?;
-    let verification = call.bench.check(&receipt, trust.as_deref()).verification;
+    let verification = context.services.check(&receipt, trust.as_deref()).verification;
     let answer = &verification.answer;
     let mut told = Object::new();
     told.insert("valid", answer.code().is_none());
@@ -46,13 +46,13 @@ pub(crate) fn verify_receipt(call: &Call<'_>) -> Result<Json, Problem> {
 }
 
 /// `GET /health`.
-pub(crate) async fn health(State(keeper): State<Arc<Doorkeeper>>) -> Response {
+pub(crate) async fn health(State(state): State<Arc<AppState>>) -> Response {
     let mut status = Object::new();
     status.insert("status", "ok");
     status.insert("version", concat!("proofmark/", env!("CARGO_PKG_VERSION")));
     status.insert("vrf_version", "1.0");
     let languages =
-        keeper.bench.languages().iter().map(|language| Json::from(language.to_string())).collect::<Vec<_>>();
+        state.services.languages().iter().map(|language| Json::from(language.to_string())).collect::<Vec<_>>();
     status.insert("multilang", languages.len() > 1);
     status.insert("languages", languages);
     Reply::from(Json::from(status)).into_response()

@@ -11,7 +11,7 @@ const MAX_STEP: usize = 200;
 const MAX_RECEIPTS: usize = 100;
 
 /// What an attempt at a step consists of.
-pub(crate) struct Sent {
+pub(crate) struct AttemptBody {
     pub(crate) workflow: Workflow,
     pub(crate) step: String,
     pub(crate) run: Option<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Sent {
 
 /// Why what was sent cannot be read, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SentError {
+pub(crate) enum AttemptBodyError {
     #[error("read the arguments: {0}")]
     Fields(#[from] DocumentError),
     #[error("read the workflow: {0}")]
@@ -39,7 +39,7 @@ pub(crate) enum SentError {
     Trust(#[from] TrustError),
 }
 
-impl SentError {
+impl AttemptBodyError {
     /// A short stable name.
     pub(crate) fn code(&self) -> &'static str {
         match self {
@@ -61,16 +61,16 @@ const ACCEPTED: [(&str, Option<Verdict>); 4] = [
 ];
 
 /// An attempt: `{workflow, step, run?, attempt?, response, trace?, context?, receipts?}`.
-pub(crate) fn attempt(arguments: &Json) -> Result<Sent, SentError> {
+pub(crate) fn attempt(arguments: &Json) -> Result<AttemptBody, AttemptBodyError> {
     let fields = Field::root(arguments).fields()?;
     fields.only(&["workflow", "step", "run", "attempt", "response", "trace", "context", "receipts"])?;
     let workflow = fields.need("workflow", "write the workflow, as its text in YAML or JSON or as an object")?;
     let attempt = fields.get("attempt").map(|field| field.positive()).transpose()?;
     let receipts = fields.get("receipts").map(|field| field.items()).transpose()?.unwrap_or_default();
     if receipts.len() > MAX_RECEIPTS {
-        return Err(SentError::TooMany);
+        return Err(AttemptBodyError::TooMany);
     }
-    Ok(Sent {
+    Ok(AttemptBody {
         workflow: read_workflow(workflow.json)?,
         step: step(fields.need("step", "name the step that was worked on")?.text()?)?,
         run: fields.get("run").map(|field| field.text().map(str::to_owned)).transpose()?,
@@ -84,7 +84,7 @@ pub(crate) fn attempt(arguments: &Json) -> Result<Sent, SentError> {
 }
 
 /// A receipt that is presented, and whom to trust instead of those trusted here: `{receipt, trust?}`.
-pub(crate) fn presented(arguments: &Json) -> Result<(String, Option<Vec<SignerId>>), SentError> {
+pub(crate) fn presented(arguments: &Json) -> Result<(String, Option<Vec<SignerId>>), AttemptBodyError> {
     let fields = Field::root(arguments).fields()?;
     fields.only(&["receipt", "trust"])?;
     let receipt = fields.need("receipt", "write the receipt, best as its text, which keeps every byte")?;
@@ -97,7 +97,7 @@ pub(crate) fn presented(arguments: &Json) -> Result<(String, Option<Vec<SignerId
 }
 
 /// The terms under which a receipt is redeemed: `{accept?, task_id?, specification?, tests?, output?}`.
-pub(crate) fn terms(arguments: &Json) -> Result<Terms, SentError> {
+pub(crate) fn terms(arguments: &Json) -> Result<Terms, AttemptBodyError> {
     let fields = Field::root(arguments).fields()?;
     fields.only(&["accept", "task_id", "specification", "tests", "output"])?;
     let digest = |name: &str| fields.get(name).map(|field| read_digest(&field)).transpose();
@@ -123,24 +123,24 @@ fn read_digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
 }
 
 /// The id of a step: chains are named by run and step, with a slash between them.
-pub(crate) fn step(id: &str) -> Result<String, SentError> {
+pub(crate) fn step(id: &str) -> Result<String, AttemptBodyError> {
     match !id.is_empty() && id.len() <= MAX_STEP && !id.contains(|c: char| c == '/' || c.is_control()) {
         true => Ok(id.to_owned()),
-        false => Err(SentError::Step(id.to_owned())),
+        false => Err(AttemptBodyError::Step(id.to_owned())),
     }
 }
 
-fn read_workflow(json: &Json) -> Result<Workflow, SentError> {
+fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
     let parsed = match json.as_str() {
-        Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(SentError::Workflow)?,
+        Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(AttemptBodyError::Workflow)?,
         None => json,
     };
-    Workflow::read(parsed).map_err(SentError::Workflow)
+    Workflow::read(parsed).map_err(AttemptBodyError::Workflow)
 }
 
-fn read_receipt(field: &Field<'_>) -> Result<Receipt, SentError> {
+fn read_receipt(field: &Field<'_>) -> Result<Receipt, AttemptBodyError> {
     let read = Receipt::parse(written(field.json).as_bytes());
-    read.map_err(|error| SentError::Receipt { at: field.at.to_string(), error })
+    read.map_err(|error| AttemptBodyError::Receipt { at: field.at.to_string(), error })
 }
 
 /// A document as it was written, or the text of one.

@@ -212,8 +212,7 @@ impl Request {
     ///
     /// [`RequestError`], which names the place and the mend.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
-        let file = |_: &str| Err("a file cannot be named here; write its content instead".to_owned());
-        Request::read_with(bytes, format, &Outside { submission, file: &file })
+        Request::read_with(bytes, format, &Outside { submission, file: &refuse_file })
     }
 
     /// Reads a request that may name files.
@@ -223,6 +222,15 @@ impl Request {
     /// [`RequestError`], which names the place and the mend.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
         Request::from_document(&document::parse(bytes, format)?, outside)
+    }
+
+    /// Reads a request that was parsed before.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`], which names the place and the mend.
+    pub fn from_json(document: &Json) -> Result<Request, RequestError> {
+        Request::from_document(document, &Outside { submission: None, file: &refuse_file })
     }
 
     fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
@@ -285,6 +293,10 @@ impl SuiteHashes {
         let hashes = Request::from_document(&document, &Outside { submission: None, file: &file })?.hashes;
         Ok(SuiteHashes { specification: hashes.specification, tests: hashes.tests.unwrap_or(hashes.specification) })
     }
+}
+
+fn refuse_file(_: &str) -> Result<String, String> {
+    Err("a file cannot be named here; write its content instead".to_owned())
 }
 
 enum Kind {

@@ -42,6 +42,7 @@ impl Mcp {
         if let Some(Command::Config(command)) = self.command {
             return command.run();
         }
+        let _log = self.answers.log()?;
         serve_stdio(self.answers.services(config)?)?;
         Ok(Exit::Yes)
     }

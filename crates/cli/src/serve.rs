@@ -9,7 +9,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_server::{ApiKeys, ReviewerEntry, Role, Services, Settings, new_key, serve};
+use proofmark_server::{
+    ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log,
+};
 use proofmark_verifier::{Decider, Host, Language, Store, Verifications, allow_many_files};
 
 use crate::config::{self, Config};
@@ -45,6 +47,7 @@ impl Serve {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
         let services = self.answers.services(config)?;
+        let _log = self.answers.log()?;
         if let Err(error) = allow_many_files() {
             out::say(format_args!("the number of open connections stays low ({error})"));
         }
@@ -77,9 +80,27 @@ pub(crate) struct Answers {
     /// Keep receipts, runs, jobs and decisions in this database
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    /// Write the log, on standard error, as text or as JSON
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    log_format: LogFormatName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormatName {
+    Text,
+    Json,
 }
 
 impl Answers {
+    /// Begins to log; the log is complete when this is dropped.
+    pub(crate) fn log(&self) -> anyhow::Result<Log> {
+        let format = match self.log_format {
+            LogFormatName::Text => LogFormat::Text,
+            LogFormatName::Json => LogFormat::Json,
+        };
+        start_log(format).context("start the log")
+    }
+
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
         let policy = self.policy.as_deref().map(document::boundary).transpose()?;
         let passphrase = config.passphrase(self.passphrase_file.as_deref())?;

@@ -3,38 +3,39 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use proofmark_receipt::{Receipt, Sha256Digest};
+use proofmark_receipt::{Json, Receipt, Sha256Digest};
 use proofmark_verifier::Subject;
 use proofmark_verifier::acp::{self, Evaluation};
 
-use crate::body;
 use crate::context::{Head, RequestContext};
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::router::AppState;
-use crate::services::Services;
-use crate::submit::{self, Answer};
-use crate::verifications::{accepted, wanted, with_receipt};
+use crate::state::AppState;
+use crate::submit::{self, Answer, Source};
+use crate::verifications::{accepted, submission, with_receipt};
 
 /// `POST /v1/acp/evaluations`: `{job_id?, requirements, deliverable}`.
 pub(crate) async fn evaluate(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
-    let wanted = wanted(&state, head, body, read).await?;
-    let tenant = wanted.tenant.clone();
-    Ok(match submit::verify(&state.services, wanted).await? {
+    let submission = submission(&state, head, body, |text| Source::Foreign(text, request_of_job)).await?;
+    let tenant = submission.tenant.clone();
+    match submit::verify(&state.services, submission).await? {
+        Answer::Job(view) => accepted(&view),
         Answer::Receipt(receipt) => {
             let id = receipt.receipt_id();
-            let found = move |services: &Services| services.decider.evaluation(&tenant, &id, &Subject::default());
-            told(submit::inside(&state.services, found).await??.ok_or_else(Problem::internal)?)
+            let evaluated = submit::blocking(&state.services, move |services| {
+                services.decider.evaluation(&tenant, &id, &Subject::default())
+            });
+            let (receipt, evaluation) = evaluated.await??.ok_or_else(Problem::internal)?;
+            Ok(reply(&receipt, evaluation))
         }
-        Answer::Job(view) => accepted(&view),
-    })
+    }
 }
 
-/// `GET /v1/acp/evaluations/{id}`: what a receipt kept here answers an evaluator, who may name what it has to be about.
+/// `GET /v1/acp/evaluations/{id}`: what a stored receipt answers an evaluator, who may name what it has to be about.
 pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&["job_id", "specification", "tests", "output"])?;
-    let none = || Problem::not_found("such receipt");
-    let id = context.variable("id").parse().map_err(|_| none())?;
+    let not_found = || Problem::not_found("receipt");
+    let id = context.variable("id").parse().map_err(|_| not_found())?;
     let digest = |name| context.parsed::<Sha256Digest>(name, "a digest: `sha256:` and 64 lower-case hex digits");
     let about = Subject {
         task_id: context.parameter("job_id").map(str::to_owned),
@@ -42,18 +43,17 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         tests: digest("tests")?,
         output: digest("output")?,
     };
-    Ok(told(context.decider.evaluation(&context.caller.tenant, &id, &about)?.ok_or_else(none)?))
+    let evaluated = context.decider.evaluation(&context.caller.tenant, &id, &about)?;
+    let (receipt, evaluation) = evaluated.ok_or_else(not_found)?;
+    Ok(reply(&receipt, evaluation))
 }
 
-fn read(text: String) -> Result<String, Problem> {
-    let job = body::json(text.as_bytes())?;
-    let request =
-        acp::evaluation_request(&job).map_err(|error| Problem::bad(error.code(), format!("read the job: {error}")))?;
-    Ok(request.to_text())
+fn request_of_job(job: Json) -> Result<Json, Problem> {
+    acp::evaluation_request(&job).map_err(|error| Problem::bad(error.code(), format!("read the job: {error}")))
 }
 
-/// The answer. A receipt that does not count is not sent as a payment's receipt either.
-fn told((receipt, evaluation): (Receipt, Evaluation)) -> Reply {
+/// A receipt that does not count is not sent as a payment's receipt either.
+fn reply(receipt: &Receipt, evaluation: Evaluation) -> Reply {
     let reply = Reply::from(evaluation.document);
     match evaluation.rejected {
         None => with_receipt(reply, &receipt.to_text()),

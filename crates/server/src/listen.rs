@@ -1,4 +1,4 @@
-//! The socket: connections that are slow, idle or too many end; what was begun when the server is told to stop is finished.
+//! The socket: connections that are slow, idle or too many end; requests that were begun when the server stops are finished.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,16 +12,21 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use proofmark_receipt::Json;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::body;
 use crate::connections::{Connection, Connections};
+use crate::endpoints::endpoints;
 use crate::keys::ApiKeys;
-use crate::log;
-use crate::router::{AppState, router};
+use crate::metrics;
+use crate::openapi::{DescriptionError, describe};
+use crate::rate::Rate;
+use crate::router::router;
 use crate::services::Services;
+use crate::state::{AppState, Callers};
 
 /// How long a client may take for the head of a request, and stay silent between two.
 const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
@@ -43,99 +48,124 @@ const MAX_UNREAD_TIME: Duration = Duration::from_secs(30);
 /// How often it is looked for executions that nobody reported.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// What is served.
+/// What is served, and to whom.
 pub struct Settings {
-    /// Where to listen.
     pub listen: SocketAddr,
-    /// What answers.
     pub services: Services,
-    /// Who may call; without keys, whoever reaches the loopback.
+    /// Without keys, programs of this host may call.
     pub keys: Option<ApiKeys>,
-    /// How many requests a second one caller may make.
+    /// How many requests a second one caller may send.
     pub rate: NonZeroU32,
 }
 
-/// Why nothing is served.
+/// Why nothing is served, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Without keys anybody could decide.
-    #[error(
-        "listen on {0}: without API keys the server listens on the loopback only; give `--api-keys`, or listen on 127.0.0.1"
-    )]
+    #[error("listen on {0}: without API keys the server listens on the loopback only")]
     Open(SocketAddr),
-    /// The system refused.
     #[error("listen on {address} ({error})")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// What the system said.
-        error: io::Error,
-    },
+    Listen { address: SocketAddr, error: io::Error },
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is told the address when it is there.
+impl ServeError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Open(_) => Some("give `--api-keys`, or listen on 127.0.0.1"),
+            Self::Listen { .. } | Self::Description(_) => None,
+        }
+    }
+}
+
+/// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is called with the address once it is bound.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot begin.
 pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    serve_until(settings, listening, async {
+        let (Ok(mut terminated), Ok(mut interrupted)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
+            // Without handlers the signals end the process.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = interrupted.recv() => {}
+        }
+    })
+}
+
+/// As [`serve`], until `stop` is ready instead of a signal.
+///
+/// # Errors
+/// [`ServeError`] when it cannot begin.
+pub fn serve_until(
+    settings: Settings,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let address = settings.listen;
     if settings.keys.is_none() && !address.ip().is_loopback() {
         return Err(ServeError::Open(address));
     }
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let state = Arc::new(AppState::new(settings.services, settings.keys, settings.rate));
+    let endpoints = endpoints();
+    let description = Json::from(describe(&endpoints)?).to_text();
+    let callers = Callers { keys: settings.keys, rate: Rate::new(settings.rate) };
+    let state = AppState::new(settings.services, callers, description).with_metrics(metrics::start());
+    let state = Arc::new(state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
-        let served = accept(listener, state).await.map_err(failed);
+        accept(listener, &router(endpoints, Arc::clone(&state)), &state, stop).await;
         upkeep.abort();
         sweep.abort();
-        served
+        Ok(())
     });
-    // A thread that does not let go must not keep the process: what it does is not kept.
+    // A thread that does not end must not hold up the process: what it does is not stored.
     runtime.shutdown_timeout(MAX_LAST_ANSWERS);
     served
 }
 
-async fn accept(listener: TcpListener, state: Arc<AppState>) -> io::Result<()> {
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
+async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: impl Future<Output = ()>) {
+    let mut stop = std::pin::pin!(stop);
     let connections = Connections::new();
     let graceful = GracefulShutdown::new();
-    let router = router(Arc::clone(&state));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = terminated.recv() => break,
-            _ = interrupted.recv() => break,
+            () = &mut stop => break,
         };
         match accepted {
             Ok((stream, peer)) => {
-                // Where none can give way this one is closed at once.
+                // Where no other connection can give way, this one is closed at once.
                 if let Some(connection) = connections.open(peer.ip()) {
-                    converse(stream, connection, &router, &graceful);
+                    converse(stream, connection, router, &graceful);
                 }
             }
             // Out of descriptors, most likely: those in use have to end first.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
-    // Who comes now is refused at once.
+    // New connections are refused from here on.
     drop(listener);
-    finish(&state, graceful).await;
-    Ok(())
+    finish(state, graceful).await;
 }
 
 /// Answers what was begun, and stops what takes too long for that.
 async fn finish(state: &AppState, graceful: GracefulShutdown) {
     state.stops.begin();
-    let mut ended = std::pin::pin!(async { tokio::join!(state.mcp.end(), graceful.shutdown()) });
+    let mut ended = std::pin::pin!(async { tokio::join!(state.sessions.end(), graceful.shutdown()) });
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
     state.stops.stop_all();
-    // Jobs that were kept run again when the server is started anew; who waits for another is told that it came to nothing.
+    // Stored jobs run again after a restart; a client that waits for another is told that it was cancelled.
     let services = Arc::clone(&state.services);
     let stopped = tokio::task::spawn_blocking(move || services.verifications.stop(MAX_LAST_WORK));
     drop(tokio::time::timeout(MAX_LAST_WORK + MAX_LETTING_GO, stopped).await);
@@ -147,7 +177,7 @@ async fn finish(state: &AppState, graceful: GracefulShutdown) {
 fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, graceful: &GracefulShutdown) {
     // Answers are small; waiting to fill a packet only delays them.
     drop(stream.set_nodelay(true));
-    // Covers who reads nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
+    // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let answers = service_fn(move |request| {
@@ -163,14 +193,14 @@ fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, gra
     let watched = graceful.watch(talk);
     tokio::spawn(async move {
         tokio::select! {
-            // How a connection ends is its client's affair.
+            // Why a connection ended concerns its client alone.
             _ = watched => {}
             () = connection.gives_way() => {}
         }
     });
 }
 
-/// Samples are kept until they are added up, which nobody else does unless somebody looks at them.
+/// The recorder holds every sample until samples are added up, which it does only here and when figures are read.
 async fn upkeep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(UPKEEP_EVERY);
     loop {
@@ -187,7 +217,7 @@ async fn sweep(state: Arc<AppState>) {
         every.tick().await;
         let state = Arc::clone(&state);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || state.services.decider.find_unreported()).await {
-            log::say(error);
+            tracing::error!(cause = %error, "looking for executions that were not reported failed");
         }
     }
 }

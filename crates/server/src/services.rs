@@ -1,8 +1,8 @@
-//! What every door stands before: a decider that decides, verifications that run, and the store behind both.
+//! What HTTP and MCP share: decisions, verifications and acceptances, on one store.
 
 use std::sync::atomic::AtomicBool;
 
-use proofmark_receipt::{Json, Profile, SignerId};
+use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
     AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
     Verifications, accept, boundary, check_document,
@@ -10,8 +10,9 @@ use proofmark_verifier::{
 
 use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
+use crate::receipt_body::ReceiptBody;
 
-/// A decider, and verifications that keep in the same store. Everything here may wait for a disk.
+/// A decider, and verifications on the same store. Every method may wait for a disk.
 pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
@@ -19,7 +20,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// A services for work in these languages.
+    /// Services that verify work in these languages.
     #[must_use]
     pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Services {
         Services { decider, verifications, languages }
@@ -40,22 +41,22 @@ impl Services {
         &self,
         caller: &Caller,
         begun_by: Option<&str>,
-        sent: &AttemptBody,
+        body: &AttemptBody,
         stop: &AtomicBool,
     ) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {
-            workflow: &sent.workflow,
+            workflow: &body.workflow,
             policy: None,
-            step: &sent.step,
+            step: &body.step,
             sender: caller.sender(),
-            run: sent.run.as_deref(),
+            run: body.run.as_deref(),
             begun_by,
-            number: sent.number,
-            response: sent.response.as_bytes(),
-            trace: sent.trace.as_deref().map(str::as_bytes),
-            context: sent.context.as_ref(),
+            number: body.number,
+            response: body.response.as_bytes(),
+            trace: body.trace.as_deref().map(str::as_bytes),
+            context: body.context.as_ref(),
             receipts: None,
-            presented: &sent.receipts,
+            presented: &body.receipts,
             trusted: self.decider.trusted(),
             stop,
         };
@@ -72,21 +73,22 @@ impl Services {
         Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
     }
 
-    /// Checks a receipt of either kind. `trust` names the signers to trust, in place of those trusted here.
-    pub(crate) fn check(&self, receipt: &str, trust: Option<&[SignerId]>) -> Checked {
-        check_document(receipt.as_bytes(), Profile::Vrf, trust.unwrap_or_else(|| self.decider.trusted()))
+    /// Checks a receipt of either kind.
+    pub(crate) fn check(&self, body: &ReceiptBody) -> Checked {
+        let trusted = body.trust.as_deref().unwrap_or_else(|| self.decider.trusted());
+        check_document(body.receipt.as_bytes(), Profile::Vrf, trusted)
     }
 
     /// A tenant's receipt.
     pub(crate) fn receipt(&self, tenant: &Tenant, id: &str) -> Result<Option<Json>, StoreError> {
         let Ok(id) = id.parse() else { return Ok(None) };
-        let kept = self.decider.store().of(tenant).receipt(&id)?;
-        Ok(kept.map(|kept| kept.receipt.document().clone()))
+        let stored = self.decider.store().of(tenant).receipt(&id)?;
+        Ok(stored.map(|stored| stored.receipt.document().clone()))
     }
 
     /// The text of a tenant's decision receipt.
     pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
-        let kept = self.decider.store().of(tenant).decision(id)?;
-        Ok(kept.map(|kept| kept.document))
+        let stored = self.decider.store().of(tenant).decision(id)?;
+        Ok(stored.map(|stored| stored.document))
     }
 }

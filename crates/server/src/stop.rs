@@ -2,8 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::watch;
+
+/// How long an answer may take before the client is told to come back.
+pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// The flags of everything that is worked on, and whether the server stops.
 pub(crate) struct Stops {

@@ -1,42 +1,50 @@
-//! Verifications, for every door: submitted, followed while they run, and cancelled when nobody waits any more.
+//! Verifications for HTTP and MCP alike: submitted, followed while they run, and cancelled when nobody waits any more.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
+use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
 use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Tenant, Work};
 use tokio::sync::watch;
 
+use crate::body;
 use crate::problem::Problem;
 use crate::services::Services;
 
 /// How long a client waits for its receipt before it gets a job instead.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// A verification somebody asks for.
-#[derive(Clone, Debug)]
+/// A verification that a client asks for.
 pub(crate) struct Submission {
     pub(crate) tenant: Tenant,
-    /// The request as `docs/requests.md` has it, in JSON.
-    pub(crate) text: String,
+    pub(crate) request: Source,
     /// The chain its receipt continues, among the tenant's own.
     pub(crate) chain: Option<String>,
-    /// The receipt that its receipt takes the place of.
+    /// The receipt that its receipt supersedes.
     pub(crate) supersedes: Option<ReceiptId>,
-    /// How a repetition is known: the client's key, and the digest of what is asked.
+    /// By which a repetition is recognised: the client's key, and the digest of path and body.
     pub(crate) replayable: Option<(String, Sha256Digest)>,
-    /// Whether it is wanted as a job, and not waited for.
+    /// Whether the client wants a job, and does not wait.
     pub(crate) as_job: bool,
 }
 
-/// What came of it so far.
+/// A request as `docs/requests.md` has it.
+pub(crate) enum Source {
+    /// JSON as a client sent it; it is stored as it is.
+    Text(String),
+    /// JSON in another form, and what converts it.
+    Foreign(String, fn(Json) -> Result<Json, Problem>),
+    Document(Json),
+}
+
+/// The outcome so far.
 pub(crate) enum Answer {
     Receipt(Arc<Receipt>),
-    /// It goes on, also when the server is started anew.
+    /// It goes on, also after a restart.
     Job(JobView),
 }
 
-/// The chain verifications are on when nothing is said.
+/// The chain of verifications that name none.
 const CHAIN: &str = "verifications";
 /// The longest name of a chain, in bytes.
 const MAX_CHAIN: usize = 80;
@@ -46,18 +54,18 @@ pub(crate) struct Pending {
     pub(crate) id: ReceiptId,
     tenant: Tenant,
     views: Views,
-    abandoned: CancelOnDrop,
+    cancel: CancelOnDrop,
 }
 
-/// Submits a verification. When what is returned is dropped before the end, and the verification has no key under which it
-/// could be asked for again, it is cancelled.
-pub(crate) async fn begin(services: &Arc<Services>, wanted: Submission) -> Result<Pending, Problem> {
-    let of = Arc::clone(services);
-    // The guard is made where the work is submitted: a client may be gone before that is known here.
-    let abandoned = inside(services, move |_| submit(&of, wanted)).await??;
-    let (id, tenant) = (abandoned.id, abandoned.tenant.clone());
+/// Submits a verification. When the result is dropped before the end, and no idempotency key lets the client ask for the
+/// receipt again, the verification is cancelled.
+pub(crate) async fn begin(services: &Arc<Services>, submission: Submission) -> Result<Pending, Problem> {
+    let shared = Arc::clone(services);
+    // The guard is made where the work is submitted: a client may be gone before this future learns of it.
+    let cancel = blocking(services, move |_| submit(&shared, submission)).await??;
+    let (id, tenant) = (cancel.id, cancel.tenant.clone());
     let views = follow(services, &tenant, id).await?.ok_or_else(gone)?;
-    Ok(Pending { id, tenant, views, abandoned })
+    Ok(Pending { id, tenant, views, cancel })
 }
 
 impl Pending {
@@ -70,20 +78,20 @@ impl Pending {
     pub(crate) async fn receipt(&mut self) -> Result<Arc<Receipt>, Problem> {
         let ended = self.views.states.wait_for(|view| view.state.is_end()).await;
         let view = ended.map_err(|_| Problem::internal())?.clone();
-        self.abandoned.services = None;
+        self.cancel.services = None;
         match view.state {
             JobState::Done => view.receipt.ok_or_else(Problem::internal),
-            JobState::Failed(why) => Err(Problem::failed(&why)),
+            JobState::Failed(cause) => Err(Problem::not_stored(&cause)),
             JobState::Waiting | JobState::Running | JobState::Cancelled => Err(Problem::cancelled()),
         }
     }
 }
 
 /// Submits a verification and waits for it, at most [`MAX_WAIT`]; then it goes on as a job.
-pub(crate) async fn verify(services: &Arc<Services>, wanted: Submission) -> Result<Answer, Problem> {
-    let as_job = wanted.as_job;
-    let mut pending = begin(services, wanted).await?;
-    // Who asked for a job gets one, however soon it is over.
+pub(crate) async fn verify(services: &Arc<Services>, submission: Submission) -> Result<Answer, Problem> {
+    let as_job = submission.as_job;
+    let mut pending = begin(services, submission).await?;
+    // A client that asked for a job gets one, however soon it is over.
     let wait = if as_job { Duration::ZERO } else { MAX_WAIT };
     if let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
         && !as_job
@@ -91,15 +99,15 @@ pub(crate) async fn verify(services: &Arc<Services>, wanted: Submission) -> Resu
         return Ok(Answer::Receipt(receipt?));
     }
     let (tenant, id) = (pending.tenant.clone(), pending.id);
-    inside(services, move |services| services.verifications.keep(&tenant, &id)).await??;
-    pending.abandoned.services = None;
+    blocking(services, move |services| services.verifications.keep(&tenant, &id)).await??;
+    pending.cancel.services = None;
     Ok(Answer::Job(job(services, &pending.tenant, id).await?.ok_or_else(gone)?))
 }
 
 /// A job of this tenant.
 pub(crate) async fn job(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<JobView>, Problem> {
     let tenant = tenant.clone();
-    Ok(inside(services, move |services| services.verifications.job(&tenant, &id)).await??)
+    Ok(blocking(services, move |services| services.verifications.job(&tenant, &id)).await??)
 }
 
 /// A job's states, for as long as this lives.
@@ -115,12 +123,12 @@ pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: Receip
     let tenant = tenant.clone();
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
     let following =
-        inside(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
+        blocking(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
     Ok(following.map(|following| Views { states, _following: following }))
 }
 
-/// Does what may wait for the disk.
-pub(crate) async fn inside<T: Send + 'static>(
+/// Does work that may wait for the disk on a thread for that.
+pub(crate) async fn blocking<T: Send + 'static>(
     services: &Arc<Services>,
     work: impl FnOnce(&Services) -> T + Send + 'static,
 ) -> Result<T, Problem> {
@@ -133,37 +141,44 @@ pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
     let name = name.unwrap_or(CHAIN);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     if name.is_empty() || name.len() > MAX_CHAIN || !name.chars().all(plain) {
-        let message = format!("name a chain with 1 to {MAX_CHAIN} letters, digits, `-`, `_`, `.` and `:`");
-        return Err(Problem::bad("invalid_chain", message));
+        return Err(Problem::bad("invalid_chain", "invalid name of a chain")
+            .help(format!("write 1 to {MAX_CHAIN} letters, digits, `-`, `_`, `.` and `:`")));
     }
     Ok(name.to_owned())
 }
 
-fn submit(services: &Arc<Services>, wanted: Submission) -> Result<CancelOnDrop, Problem> {
-    let (tenant, kept) = (wanted.tenant.clone(), wanted.as_job || wanted.replayable.is_some());
-    let request = Request::read(wanted.text.as_bytes(), Format::Json, None)
-        .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDrop, Problem> {
+    let (tenant, stays) = (submission.tenant.clone(), submission.as_job || submission.replayable.is_some());
+    let (request, text) = match submission.request {
+        Source::Text(text) => (Request::read(text.as_bytes(), Format::Json, None), text),
+        Source::Foreign(text, convert) => {
+            let document = convert(body::json(text.as_bytes())?)?;
+            (Request::from_json(&document), document.to_text())
+        }
+        Source::Document(document) => (Request::from_json(&document), document.to_text()),
+    };
+    let request = request.map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let work = Work {
-        chain: chain_name(wanted.chain.as_deref())?,
-        tenant: wanted.tenant,
+        chain: chain_name(submission.chain.as_deref())?,
+        tenant: submission.tenant,
         request,
-        text: wanted.text,
-        supersedes: wanted.supersedes,
-        replayable: wanted.replayable,
-        durable: wanted.as_job,
+        text,
+        supersedes: submission.supersedes,
+        replayable: submission.replayable,
+        durable: submission.as_job,
     };
     Ok(match services.verifications.submit(work)? {
-        Submitted::New(id) => CancelOnDrop { services: (!kept).then(|| Arc::clone(services)), tenant, id },
+        Submitted::New(id) => CancelOnDrop { services: (!stays).then(|| Arc::clone(services)), tenant, id },
         Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
     })
 }
 
-/// A job was there and is not any more: it was cancelled, or another server's store was put in its place.
+/// The job was there before: it was cancelled meanwhile, or the store was replaced.
 fn gone() -> Problem {
-    Problem::not_found("such job")
+    Problem::not_found("job")
 }
 
-/// Cancels a verification nobody waits for, when it is dropped.
+/// Cancels a verification that nobody waits for.
 struct CancelOnDrop {
     services: Option<Arc<Services>>,
     tenant: Tenant,

@@ -12,20 +12,21 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-use super::{DECIDE, Handler, hold, raw, resource};
-use crate::attempt_body;
+use super::{DECIDE, Handler, hold, resource};
+use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
 use crate::problem::Problem;
-use crate::router::MAX_ANSWER_TIME;
+use crate::receipt_body::ReceiptBody;
 use crate::services::Services;
-use crate::submit::{self, Submission};
+use crate::stop::MAX_ANSWER_TIME;
+use crate::submit::{self, Source, Submission};
 
 /// What a tool answers with.
 struct Answer {
     /// The document, byte for byte.
     text: String,
-    /// Where it is kept.
-    kept: Option<Resource>,
+    /// Where it is stored.
+    stored: Option<Resource>,
 }
 
 /// Why a tool has no answer, completing "failed to …", with the mend.
@@ -44,18 +45,15 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let arguments = super::arguments(&request, &context)?;
     let name = request.name;
     if !super::tools()?.iter().any(|tool| tool.name == name) {
-        let name: String = name.chars().take(60).collect();
-        return Err(ErrorData::invalid_params(
-            format!("there is no tool `{name}`; `tools/list` says what there is"),
-            None,
-        ));
+        let message = format!("unknown tool `{}`; `tools/list` names the tools", document::shown(&name));
+        return Err(ErrorData::invalid_params(message, None));
     }
-    let answered = match raw::arguments(request.arguments.as_ref()) {
-        Err(message) => Err(Failure(message)),
-        Ok(arguments) if name == "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
-        Ok(arguments) => worked(handler, caller, name.to_string(), arguments, &context).await,
+    let answered = match &*name {
+        "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
+        _ => in_thread(handler, caller, name.to_string(), arguments, &context).await,
     };
     let answered = answered.and_then(|answer| match hold(&context, answer.text.len()) {
         Ok(()) => Ok(answer),
@@ -65,11 +63,11 @@ pub(super) async fn call(
 }
 
 /// Works in a thread of its own, which is told when nobody waits for it any more.
-async fn worked(
+async fn in_thread(
     handler: &Handler,
     caller: Caller,
     name: String,
-    arguments: Json,
+    arguments: Arc<Json>,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
     let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
@@ -84,7 +82,7 @@ async fn worked(
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
         answered = tokio::time::timeout(MAX_ANSWER_TIME, work) => match answered {
             Ok(answered) => answered.unwrap_or_else(|error| Err(error.into())),
-            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().message()))),
+            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().text()))),
         },
     }
 }
@@ -92,11 +90,11 @@ async fn worked(
 fn result(answered: Result<Answer, Failure>) -> CallToolResult {
     let structured = |text: &str| serde_json::from_str(text).ok();
     match answered {
-        Ok(Answer { text, kept }) => {
+        Ok(Answer { text, stored }) => {
             let mut result = CallToolResult::success(Vec::new());
             result.structured_content = structured(&text);
             result.content.push(ContentBlock::text(text));
-            result.content.extend(kept.map(ContentBlock::ResourceLink));
+            result.content.extend(stored.map(ContentBlock::ResourceLink));
             result
         }
         Err(Failure(message)) => CallToolResult::error(vec![ContentBlock::text(format!("failed to {message}"))]),
@@ -104,7 +102,7 @@ fn result(answered: Result<Answer, Failure>) -> CallToolResult {
 }
 
 fn busy(problem: Problem) -> Failure {
-    Failure(format!("take the call: {}", problem.message()))
+    Failure(format!("take the call: {}", problem.text()))
 }
 
 /// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
@@ -115,17 +113,28 @@ async fn verify(
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
     let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
-    let failed = |problem: Problem| Failure(format!("verify the work: {}", problem.message()));
-    let text = arguments.to_text();
-    let wanted = Submission { tenant, text, chain: None, supersedes: None, replayable: None, as_job: false };
-    let mut begun = submit::begin(&handler.services, wanted).await.map_err(failed)?;
+    let failed = |problem: Problem| {
+        if let Some(cause) = problem.log_cause() {
+            tracing::error!(code = problem.code(), cause, tool = "cb_verify_work", "failed");
+        }
+        Failure(format!("verify the work: {}", problem.text()))
+    };
+    let submission = Submission {
+        tenant,
+        request: Source::Document(arguments.clone()),
+        chain: None,
+        supersedes: None,
+        replayable: None,
+        as_job: false,
+    };
+    let mut begun = submit::begin(&handler.services, submission).await.map_err(failed)?;
     let told = tell(begun.views(), context);
     let receipt = tokio::select! {
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
         // Every step is told before the answer.
         receipt = async { tokio::join!(told, begun.receipt()).1 } => receipt.map_err(failed)?,
     };
-    Ok(Answer { text: receipt.to_text(), kept: Some(link(&receipt)) })
+    Ok(Answer { text: receipt.to_text(), stored: Some(link(&receipt)) })
 }
 
 /// Tells the client of every step, until there are no more.
@@ -161,24 +170,24 @@ fn answer(
     let tenant = &caller.tenant;
     match name {
         "accept_step" => {
-            let accepted = services.accept(caller, None, &attempt_body::attempt(arguments)?, stop)?;
-            Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
+            let accepted = services.accept(caller, None, &AttemptBody::read(arguments)?, stop)?;
+            Ok(Answer { text: accepted.to_json().to_text(), stored: Some(link(&accepted.receipt)) })
         }
         DECIDE => {
             let request = boundary::Request::read(arguments);
             let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
-            Ok(Answer { text: services.decide(tenant, &request, stop)?, kept: None })
+            Ok(Answer { text: services.decide(tenant, &request, stop)?, stored: None })
         }
         "verify_receipt" => {
-            let (text, trust) = attempt_body::presented(arguments)?;
-            Ok(Answer { text: services.check(&text, trust.as_deref()).to_json("receipt").to_text(), kept: None })
+            let body = ReceiptBody::read(arguments)?;
+            Ok(Answer { text: services.check(&body).to_json("receipt").to_text(), stored: None })
         }
         _ => {
             let id = id(arguments).map_err(|error| Failure(format!("read the arguments: {error}")))?;
             let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
             let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
-            let none = || Failure(format!("find `{}`: no receipt with that id is kept here", document::shown(&id)));
-            Ok(Answer { text: found.ok_or_else(none)?, kept: None })
+            let none = || Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)));
+            Ok(Answer { text: found.ok_or_else(none)?, stored: None })
         }
     }
 }

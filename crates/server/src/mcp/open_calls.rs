@@ -8,49 +8,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proofmark_receipt::Json;
 
-use super::raw;
+use super::message;
 
 /// JSON-RPC 2.0, section 5.1.
 pub(super) const INVALID_REQUEST: i64 = -32_600;
 
 /// The calls that are worked on, of all sessions.
 #[derive(Default)]
-pub(super) struct Calls {
-    begun: Mutex<HashSet<Name>>,
+pub(super) struct OpenCalls {
+    open: Mutex<HashSet<Name>>,
 }
 
 /// The session, and the id as its client wrote it.
 type Name = (String, String);
 
 /// A call that is worked on. When this is dropped its id may be used again.
-pub(super) struct Begun {
-    calls: Arc<Calls>,
+pub(super) struct OpenCall {
+    calls: Arc<OpenCalls>,
     name: Name,
 }
 
-impl Calls {
+impl OpenCalls {
     /// Begins the call that a message is; none where it is something else.
     ///
     /// # Errors
     /// The answer to a call that has the id of another of this session that is still worked on.
-    pub(super) fn begin(self: &Arc<Self>, session: &str, message: &Json) -> Result<Option<Begun>, String> {
+    pub(super) fn begin(self: &Arc<Self>, session: &str, message: &Json) -> Result<Option<OpenCall>, String> {
         let Some(call) = message.as_object().filter(|message| message.contains("method")) else { return Ok(None) };
         let Some(id) = call.get("id").filter(|id| !id.is_null()) else { return Ok(None) };
         let name = (session.to_owned(), id.to_text());
-        if !self.begun().insert(name.clone()) {
-            let message = "a call with this id is still worked on; give each call of a session an id of its own";
-            return Err(raw::refusal(INVALID_REQUEST, message, Some(id)));
+        if !self.open().insert(name.clone()) {
+            let why = "a call with this id is open; give each call of a session its own id";
+            return Err(message::refusal(INVALID_REQUEST, why, Some(id)));
         }
-        Ok(Some(Begun { calls: Arc::clone(self), name }))
+        Ok(Some(OpenCall { calls: Arc::clone(self), name }))
     }
 
-    fn begun(&self) -> MutexGuard<'_, HashSet<Name>> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, HashSet<Name>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Begun {
+impl Drop for OpenCall {
     fn drop(&mut self) {
-        self.calls.begun().remove(&self.name);
+        self.calls.open().remove(&self.name);
     }
 }

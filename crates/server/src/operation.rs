@@ -96,9 +96,8 @@ impl Answer {
             Self::Named(name) => object! { "$ref": format!("#/components/responses/{name}") },
             Self::Json { description, schema } => object! { "description": *description, "content": json(*schema) },
             Self::Text { description, media_type } => {
-                let schema = object! { "schema": object! { "type": "string" } };
                 let mut content = Object::new();
-                content.insert(*media_type, schema);
+                content.insert(*media_type, Object::new());
                 object! { "description": *description, "content": content }
             }
         }

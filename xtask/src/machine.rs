@@ -1,4 +1,4 @@
-//! What the machine must have for the tests, and how it is got where that is allowed.
+//! What the machine must have for the tests, and how it is installed where that is allowed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::bail;
 
-use crate::step::{cargo, run, succeeds};
+use crate::step::{cargo, run, run_quietly, succeeds};
 
 /// Makes sure the toolchain component behind `cargo <subcommand>` is there.
-pub(crate) fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()> {
+pub fn require_component(subcommand: &str, component: &str) -> anyhow::Result<()> {
     let present = || succeeds(&mut cargo(&[subcommand, "--version"]));
     if present() {
         return Ok(());
@@ -21,9 +21,9 @@ pub(crate) fn require_component(subcommand: &str, component: &str) -> anyhow::Re
     Ok(())
 }
 
-/// Installs the runtimes that submissions are run with, what fetches the clients of tests, and the browser whose pages ask the
-/// server; says so where it may not or cannot.
-pub(crate) fn provide_runtimes() {
+/// Installs the runtimes that submissions are run with, what fetches the clients of tests, and the browser whose pages ask
+/// the server; says so where it may not or cannot.
+pub fn provide_runtimes() {
     provide("python3", &["python3", "python3-venv"]);
     provide("node", &["nodejs"]);
     provide("npx", &["npm"]);
@@ -43,8 +43,8 @@ const PACKAGES: [(&str, &str); 7] = [
 
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
-/// `None`, with a message, where it cannot be had: the tests that need it skip, as do those of a package that is missing.
-pub(crate) fn python_with_packages(target: &Path) -> Option<PathBuf> {
+/// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
+pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     let environment = target.join("python");
     let python = environment.join("bin/python3");
     let missing = || PACKAGES.iter().filter(|(module, _)| !imports(&python, module)).map(|(_, package)| *package);
@@ -55,9 +55,10 @@ pub(crate) fn python_with_packages(target: &Path) -> Option<PathBuf> {
         eprintln!("xtask: no Python environment could be made, tests that need one will skip");
         return None;
     }
-    let install = |packages: &[&str]| run(Command::new(&python).args(["-m", "pip", "install"]).args(packages));
+    let install =
+        |packages: &[&str]| run_quietly(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages));
     if install(&missing().collect::<Vec<_>>()).is_err() {
-        // One that cannot be had must not keep the others away.
+        // One that cannot be installed must not keep the others away.
         missing().for_each(|package| drop(install(&[package])));
     }
     for package in missing() {
@@ -71,13 +72,23 @@ fn imports(python: &Path, module: &str) -> bool {
 }
 
 fn create_environment(environment: &Path) -> bool {
-    let create = || run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment)).is_ok();
+    let create = || run_quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment)).is_ok();
     // Debian ships `venv` apart from Python.
     create() || (install(&["python3-venv"]) && create())
 }
 
+/// Whether nextest runs, after installing it.
+pub fn provide_nextest() -> bool {
+    let present = || succeeds(&mut cargo(&["nextest", "--version"]));
+    if present() || (run_quietly(&mut cargo(&["install", "cargo-nextest", "--locked"])).is_ok() && present()) {
+        return true;
+    }
+    eprintln!("xtask: cargo-nextest could not be installed, the tests run under `cargo test`");
+    false
+}
+
 /// Whether a program is there, after installing its Debian package where that is allowed.
-pub(crate) fn provide_program(program: &str, package: &str) -> bool {
+pub fn provide_program(program: &str, package: &str) -> bool {
     let present = || succeeds(Command::new(program).arg("--version"));
     present() || (install(&[package]) && present())
 }
@@ -96,11 +107,13 @@ fn install(packages: &[&str]) -> bool {
     if !is_root() || !succeeds(Command::new("apt-get").arg("--version")) {
         return false;
     }
-    run(Command::new("apt-get").arg("update")).is_ok()
-        && run(Command::new("apt-get")
-            .args(["install", "--yes", "--no-install-recommends"])
-            .args(packages)
-            .env("DEBIAN_FRONTEND", "noninteractive"))
+    run_quietly(Command::new("apt-get").arg("update")).is_ok()
+        && run_quietly(
+            Command::new("apt-get")
+                .args(["install", "--yes", "--no-install-recommends"])
+                .args(packages)
+                .env("DEBIAN_FRONTEND", "noninteractive"),
+        )
         .is_ok()
 }
 

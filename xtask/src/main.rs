@@ -1,11 +1,12 @@
 //! Tests, benchmarks and checks of the tree: `cargo xtask <command>`.
 
-mod bench;
-mod machine;
-mod step;
+mod skips;
 mod test;
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
+use xtask::step::{cargo, run};
 
 /// Tests, benchmarks and checks of the tree.
 #[derive(Parser)]
@@ -17,16 +18,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run everything a change must pass: format, lints, tests, documentation, tree checks
+    /// Run everything a change must pass: format, rules of the tree, lints, documentation, tests
     Test,
     /// Measure, beside rivals, in one run
-    #[command(subcommand)]
-    Bench(bench::Bench),
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// The benchmark, or `--help` for a list
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test => test::run_all(),
-        Command::Bench(what) => bench::run(&what),
+        Command::Bench { arguments } => {
+            run(cargo(&["run", "--release", "--package", "xtask-bench", "--"]).args(arguments))
+        }
     }
 }

@@ -1,25 +1,62 @@
 //! Running other programs.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-/// Runs `command` with its output shown, under a heading that says what runs and how long it took.
-pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+/// The steps of one run, each announced with its number, and what it and the run took so far.
+pub struct Steps {
+    total: usize,
+    done: usize,
+    started: Instant,
+}
+
+impl Steps {
+    /// A run of so many steps, which starts now.
+    pub fn new(total: usize) -> Self {
+        Self { total, done: 0, started: Instant::now() }
+    }
+
+    /// Runs `command` with its output shown, as the next step.
+    pub fn run(&mut self, title: &str, command: &mut Command) -> anyhow::Result<()> {
+        self.done += 1;
+        let step = format!("{}/{} {title}", self.done, self.total);
+        eprintln!("xtask: {step}: {}", shown(command));
+        let started = Instant::now();
+        check(command)?;
+        let (took, all) = (started.elapsed().as_secs_f64(), self.started.elapsed().as_secs_f64());
+        eprintln!("xtask: {step}: done in {took:.1} s, {all:.0} s in all");
+        Ok(())
+    }
+}
+
+/// Runs `command` with its output shown, after a line that says what runs.
+pub fn run(command: &mut Command) -> anyhow::Result<()> {
+    eprintln!("xtask: {}", shown(command));
+    check(command)
+}
+
+/// Runs `command` and shows its output only where it fails.
+///
+/// For work beside a step, whose output the command's own would interrupt.
+pub fn run_quietly(command: &mut Command) -> anyhow::Result<()> {
     let shown = shown(command);
-    eprintln!("xtask: {shown}");
     let started = Instant::now();
-    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
-    if !status.success() {
+    eprintln!("xtask: in the background: {shown}");
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("failed to start `{shown}`"))?;
+    if !output.status.success() {
+        let Output { status, stdout, stderr } = output;
+        eprint!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        eprintln!("xtask: in the background: `{shown}` ended with {status}");
         bail!("`{shown}` ended with {status}");
     }
-    eprintln!("xtask: done in {:.1} s", started.elapsed().as_secs_f64());
+    eprintln!("xtask: in the background: done in {:.1} s: {shown}", started.elapsed().as_secs_f64());
     Ok(())
 }
 
 /// Whether `command` runs and succeeds; shows nothing of it.
-pub(crate) fn succeeds(command: &mut Command) -> bool {
+pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -29,10 +66,19 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 }
 
 /// A command for the cargo that runs this program.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
+pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
     command
+}
+
+fn check(command: &mut Command) -> anyhow::Result<()> {
+    let shown = shown(command);
+    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
 }
 
 fn shown(command: &Command) -> String {

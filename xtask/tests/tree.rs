@@ -1,4 +1,4 @@
-//! The rules of the tree that no compiler checks: arrows between rooms, and where things may be.
+//! The rules of the tree that no compiler checks: which crate may use which, and where things may be.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::collections::BTreeSet;
@@ -8,55 +8,71 @@ use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
-/// Which rooms each room may depend on: the table of ARCHITECTURE.md.
+/// Which crates each crate may depend on and name in its source: the table of ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("testing", &[]),
     ("receipt", &[]),
     ("predicate", &[]),
     ("checks", &["receipt", "predicate"]),
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
+    ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "sandbox", "store"]),
-    ("server", &["verifier", "receipt"]),
-    ("cli", &["verifier", "server", "receipt"]),
-    ("xtask", &["verifier", "receipt"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "interop", "sandbox", "store"]),
+    ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
+    ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
+    ("xtask", &[]),
+    ("xtask-bench", &["verifier", "boundary", "receipt"]),
 ];
 
-/// Rooms that decide from values alone: time, randomness and keys are their arguments.
-const PURE_ROOMS: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary"];
+/// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
+const REEXPORTS: &[(&str, &str)] = &[
+    ("boundary", "approvals, calls and facts are arguments of `decide`"),
+    ("checks", "`RequestError` is the document reader's error"),
+    ("verifier", "the command line and the server still take their types from here"),
+];
+
+/// Crates that decide from values alone: time, randomness and keys are their arguments.
+const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];
 
-/// What a pure room reaches all the same, because it does not reach its answers: `jsonschema` seeds hash tables.
+/// What a pure crate reaches all the same, because it does not reach its answers: `jsonschema` seeds hash tables.
 const HARMLESS: &[(&str, &str)] = &[("checks", "getrandom")];
 
-/// The one room that may use each of these crates, with `xtask` where it says so.
+/// The crates that may use each of these; all others go through them.
 const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("libsqlite3-sys", &["store"]),
-    ("anyhow", &["cli", "xtask"]),
+    ("anyhow", &["cli", "xtask", "xtask-bench"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("rmcp", &["server"]),
     ("tokio", &["server"]),
 ];
 
+/// Crates that only tests use.
+const DEVELOPMENT_CRATES: &[&str] = &["testing"];
+
+/// What `public_functions_and_types_are_documented` looks for.
+const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
+
 const LONGEST_FILE: usize = 600;
 
 #[test]
 fn arrows_point_only_where_the_architecture_lets_them() {
-    for package in rooms() {
-        let allowed = allowed_rooms(&package);
+    for package in crates() {
+        let allowed = allowed_crates(&package);
         for dependency in shipped_dependencies(&package) {
-            let Some(room) = dependency.strip_prefix("proofmark-") else {
+            let Some(used) = dependency.strip_prefix("proofmark-") else {
                 continue;
             };
             assert!(
-                allowed.contains(&room),
-                "`{}` may not depend on `{room}`: it may depend on {allowed:?}",
+                allowed.contains(&used),
+                "`{}` may not depend on `{used}`: it may depend on {allowed:?}",
                 package.name
             );
         }
@@ -64,13 +80,67 @@ fn arrows_point_only_where_the_architecture_lets_them() {
 }
 
 #[test]
-fn pure_rooms_reach_no_clock_randomness_or_io() {
-    for room in PURE_ROOMS {
-        let reached = reached_crates(&format!("proofmark-{room}"));
+fn crates_name_only_what_they_may_use_and_use_what_they_depend_on() {
+    for package in crates() {
+        let allowed = allowed_crates(&package);
+        let mut used = BTreeSet::new();
+        for (file, text) in product_sources(&package) {
+            for name in named_crates(&text) {
+                let development = DEVELOPMENT_CRATES.contains(&name.as_str());
+                assert!(
+                    development || allowed.contains(&name.as_str()),
+                    "{} names `proofmark_{name}`; `{}` may use {allowed:?}",
+                    file.display(),
+                    package.name
+                );
+                used.insert(name);
+            }
+        }
+        for dependency in shipped_dependencies(&package).filter_map(|name| name.strip_prefix("proofmark-")) {
+            assert!(used.contains(dependency), "`{}` depends on `{dependency}` and does not use it", package.name);
+        }
+    }
+}
+
+#[test]
+fn no_crate_is_reached_through_another() {
+    for package in crates() {
+        for (file, text) in product_sources(&package) {
+            let line = text.lines().position(|line| code_of(line).trim_start().starts_with("pub use proofmark_"));
+            let Some(line) = line else { continue };
+            assert!(
+                REEXPORTS.iter().any(|(name, _)| *name == crate_name(&package)),
+                "{}:{} re-exports another crate; import it where it is used",
+                file.display(),
+                line + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn public_functions_and_types_are_documented() {
+    for package in crates() {
+        for (file, text) in product_sources(&package) {
+            let undocumented = undocumented(&text);
+            assert!(
+                undocumented.is_empty(),
+                "{}: say what these are, on lines that begin with `///`:\n{}",
+                file.display(),
+                undocumented.join("\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_reach_no_clock_randomness_or_io() {
+    for name in PURE_CRATES {
+        let reached = reached_crates(&format!("proofmark-{name}"));
         for impure in IMPURE_CRATES {
             assert!(
-                !reached.contains(*impure) || HARMLESS.contains(&(*room, *impure)),
-                "`{room}` reaches `{impure}`: see `cargo tree -p proofmark-{room} -e normal -i {impure}`"
+                !reached.contains(*impure) || HARMLESS.contains(&(*name, *impure)),
+                "`{name}` reaches `{impure}`: see `cargo tree -p proofmark-{name} -e normal -i {impure}`"
             );
         }
     }
@@ -78,13 +148,13 @@ fn pure_rooms_reach_no_clock_randomness_or_io() {
 
 #[test]
 fn crates_with_a_home_stay_there() {
-    for package in rooms() {
+    for package in crates() {
         for dependency in &package.dependencies {
             let Some((_, homes)) = HOMES.iter().find(|(name, _)| *name == dependency.name) else {
                 continue;
             };
             assert!(
-                homes.contains(&room_of(&package)),
+                homes.contains(&crate_name(&package)),
                 "`{}` depends on `{}`, which only {homes:?} may",
                 package.name,
                 dependency.name
@@ -95,8 +165,8 @@ fn crates_with_a_home_stay_there() {
 
 #[test]
 fn unsafe_code_is_only_in_the_sandbox() {
-    for package in rooms() {
-        if room_of(&package) == "sandbox" {
+    for package in crates() {
+        if crate_name(&package) == "sandbox" {
             continue;
         }
         for file in rust_files(&folder_of(&package)) {
@@ -113,7 +183,7 @@ fn unsafe_code_is_only_in_the_sandbox() {
 
 #[test]
 fn no_source_file_is_too_long() {
-    for package in rooms() {
+    for package in crates() {
         for file in rust_files(&folder_of(&package).join("src")) {
             let lines = fs::read_to_string(&file).unwrap().lines().count();
             assert!(
@@ -127,7 +197,7 @@ fn no_source_file_is_too_long() {
 
 #[test]
 fn no_module_is_a_mod_rs() {
-    for package in rooms() {
+    for package in crates() {
         for file in rust_files(&folder_of(&package).join("src")) {
             assert!(!file.ends_with("mod.rs"), "{} should be named after its module", file.display());
         }
@@ -136,7 +206,7 @@ fn no_module_is_a_mod_rs() {
 
 #[test]
 fn every_crate_inherits_lints_and_versions() {
-    for package in rooms() {
+    for package in crates() {
         let manifest = fs::read_to_string(&package.manifest_path).unwrap();
         assert_eq!(
             section(&manifest, "lints"),
@@ -167,29 +237,29 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
-fn receipt_builds_for_wasm32() {
+fn receipt_and_interop_build_for_wasm32() {
     const TARGET: &str = "wasm32-unknown-unknown";
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
     let library = String::from_utf8(printed.stdout).unwrap();
     if !printed.status.success() || !Path::new(library.trim()).exists() {
-        eprintln!("skipped: `rustup target add {TARGET}` to build `receipt` for it");
-        return;
+        let help = format!("`rustup target add {TARGET}` builds `receipt` and `interop` for it");
+        return proofmark_testing::skip("wasm32", &help);
     }
     let built = Command::new(env!("CARGO"))
-        .args(["check", "--package", "proofmark-receipt", "--target", TARGET])
+        .args(["check", "--package", "proofmark-receipt", "--package", "proofmark-interop", "--target", TARGET])
         .current_dir(root())
         .status()
         .unwrap();
-    assert!(built.success(), "`receipt` does not build for {TARGET}");
+    assert!(built.success(), "`receipt` or `interop` does not build for {TARGET}");
 }
 
 fn metadata() -> Metadata {
     MetadataCommand::new().current_dir(root()).no_deps().exec().unwrap()
 }
 
-fn rooms() -> Vec<Package> {
+fn crates() -> Vec<Package> {
     let packages = metadata().packages;
-    assert!(packages.len() > 1, "cargo metadata found no rooms");
+    assert!(packages.len() > 1, "cargo metadata found no crates");
     packages
 }
 
@@ -197,7 +267,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn room_of(package: &Package) -> &str {
+fn crate_name(package: &Package) -> &str {
     package.name.strip_prefix("proofmark-").unwrap_or(&package.name)
 }
 
@@ -205,11 +275,11 @@ fn folder_of(package: &Package) -> PathBuf {
     package.manifest_path.parent().unwrap().into()
 }
 
-fn allowed_rooms(package: &Package) -> &'static [&'static str] {
-    let room = room_of(package);
-    match ARROWS.iter().find(|(name, _)| *name == room) {
+fn allowed_crates(package: &Package) -> &'static [&'static str] {
+    let own = crate_name(package);
+    match ARROWS.iter().find(|(name, _)| *name == own) {
         Some((_, allowed)) => allowed,
-        None => panic!("`{room}` is a new room: add its arrows to ARROWS and ARCHITECTURE.md"),
+        None => panic!("`{own}` is a new crate: add its row to ARROWS and ARCHITECTURE.md"),
     }
 }
 
@@ -250,6 +320,57 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+/// The files of `src` with their text, without the crate's own tests folder.
+fn product_sources(package: &Package) -> Vec<(PathBuf, String)> {
+    let files = rust_files(&folder_of(package).join("src"));
+    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+}
+
+/// The line without its comment.
+fn code_of(line: &str) -> &str {
+    line.split("//").next().unwrap_or(line)
+}
+
+/// The crates of the project that this source names, as `receipt` for `proofmark_receipt::…`.
+fn named_crates(text: &str) -> BTreeSet<String> {
+    let ends = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let of_line = |line| code_of(line).split("proofmark_").skip(1).collect::<Vec<_>>();
+    let paths = text.lines().flat_map(of_line).filter(|rest| {
+        let path = rest.trim_start_matches(|letter| !ends(letter));
+        path.starts_with("::") || path.starts_with(" as ") || path.starts_with("};")
+    });
+    paths.map(|rest| rest.split(ends).next().unwrap_or(rest).to_owned()).collect()
+}
+
+/// Public items without a doc comment, with their line numbers; fields and variants need none.
+fn undocumented(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut documented, mut in_attribute) = (false, false);
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let begins_attribute = line.starts_with("#[");
+        if in_attribute || begins_attribute {
+            in_attribute = !line.ends_with(']');
+            continue;
+        }
+        if is_public_item(line) && !documented {
+            found.push(format!("{}: {line}", number + 1));
+        }
+        documented = line.starts_with("///");
+    }
+    found
+}
+
+/// `pub mod name;` is documented in its own file.
+fn is_public_item(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("pub ") else { return false };
+    let modifiers = ["async", "const", "extern", "unsafe", "\"C\""];
+    let mut words = rest.split_whitespace().skip_while(|word| modifiers.contains(word)).peekable();
+    let is_constant = rest.starts_with("const ") && !rest.starts_with("const fn");
+    let is_item = words.peek().is_some_and(|word| DOCUMENTED.contains(word));
+    (is_constant || is_item) && !(rest.starts_with("mod ") && rest.ends_with(';'))
 }
 
 /// Whether code on this line uses `unsafe`, or lifts the lint that denies it.

@@ -39,6 +39,7 @@ mod policy;
 mod receipt;
 mod replay;
 mod request;
+pub mod taint;
 
 pub use cases::{Case, CaseResult, Cases};
 pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};

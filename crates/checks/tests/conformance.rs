@@ -6,21 +6,8 @@ use std::path::{Path, PathBuf};
 
 use proofmark_checks::{Format, Request, RequestError};
 use proofmark_receipt::Status;
+use proofmark_testing::conformance;
 use serde_json::{Value, json};
-
-/// The official data, `None` where it is not there.
-fn conformance(name: &str) -> Option<PathBuf> {
-    let folder = match std::env::var_os("PROOFMARK_CONFORMANCE") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
-    };
-    let path = folder.join(name);
-    if !path.exists() {
-        println!("skipped: no conformance data");
-        return None;
-    }
-    Some(path)
-}
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::acp::{Evaluation, evaluation, evaluation_request};
-use proofmark_verifier::{Caps, Format, Host, Request, Sealer, Store, Subject, Worth, verify_all};
+use proofmark_verifier::{
+    Caps, Evaluation, Format, Host, Request, Sealer, Store, Subject, Worth, evaluation, verify_all,
+};
 
 use crate::config::Config;
 use crate::exit::Exit;

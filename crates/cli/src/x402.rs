@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use proofmark_interop::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 use proofmark_receipt::{Profile, verify};
-use proofmark_verifier::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 
 use crate::config::Config;
 use crate::exit::Exit;

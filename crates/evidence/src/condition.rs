@@ -47,6 +47,17 @@ pub enum ConditionError {
     },
 }
 
+impl ConditionError {
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Document(_) => None,
+            Self::Predicate { error, .. } => error.help(),
+        }
+    }
+}
+
 impl PartialEq for Condition {
     fn eq(&self, other: &Self) -> bool {
         self.source == other.source

@@ -5,6 +5,7 @@ mod claude_code;
 mod collect;
 mod detect;
 mod error;
+mod gemini;
 mod mcp;
 mod openai_chat;
 mod openai_responses;
@@ -16,7 +17,9 @@ mod records;
 pub use detect::detect;
 pub use error::{TraceError, TraceFault, TracePlace};
 
-use proofmark_receipt::Sha256Digest;
+use std::fmt;
+
+use proofmark_receipt::{Object, Sha256Digest};
 
 use crate::call::Call;
 use records::Record;
@@ -30,30 +33,37 @@ pub const MAX_RECORDS: usize = 200_000;
 /// The most calls a trace may have.
 pub const MAX_CALLS: usize = 20_000;
 
-/// The form of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Messages of OpenAI's chat completions.
-    OpenAiChat,
-    /// Items of OpenAI's responses.
-    OpenAiResponses,
-    /// Messages of Anthropic.
-    Anthropic,
-    /// OpenTelemetry spans with GenAI attributes.
-    OpenTelemetry,
-    /// JSON-RPC messages of MCP.
-    Mcp,
-    /// Transcripts of Claude Code.
-    ClaudeCode,
-    /// One call per record.
-    Plain,
+/// A form in which orchestrators record tool calls: a row of [`FORMS`].
+pub struct Form {
+    name: &'static str,
+    /// Where a document of this form holds its records. Each name belongs to one form.
+    lists: &'static [&'static str],
+    /// Whether its records may be messages without calls, which several forms write alike.
+    has_messages: bool,
+    /// Whether a record is of this form.
+    recognizes: fn(&Object) -> bool,
+    /// The calls that were recorded, in the order they were made.
+    calls: fn(&[Record]) -> Result<Vec<Call>, TraceError>,
 }
+
+/// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another stands
+/// before it.
+pub static FORMS: [&Form; 8] = [
+    &mcp::FORM,
+    &otel::FORM,
+    &claude_code::FORM,
+    &gemini::FORM,
+    &openai_chat::FORM,
+    &anthropic::FORM,
+    &openai_responses::FORM,
+    &plain::FORM,
+];
 
 /// What was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The form it was read in.
-    pub form: Form,
+    pub form: &'static Form,
     /// The calls, in the order they were made.
     pub calls: Vec<Call>,
     /// How many records there were.
@@ -63,28 +73,21 @@ pub struct Trace {
 }
 
 impl Form {
-    /// All forms.
-    pub const ALL: [Self; 7] = [
-        Self::OpenAiChat,
-        Self::OpenAiResponses,
-        Self::Anthropic,
-        Self::OpenTelemetry,
-        Self::Mcp,
-        Self::ClaudeCode,
-        Self::Plain,
-    ];
+    /// Its name, as in `trace_form` of a judgment.
+    pub fn as_str(&self) -> &'static str {
+        self.name
+    }
+}
 
-    /// The word: `openai_chat`, `openai_responses`, `anthropic`, `otel`, `mcp`, `claude_code` or `plain`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai_chat",
-            Self::OpenAiResponses => "openai_responses",
-            Self::Anthropic => "anthropic",
-            Self::OpenTelemetry => "otel",
-            Self::Mcp => "mcp",
-            Self::ClaudeCode => "claude_code",
-            Self::Plain => "plain",
-        }
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
@@ -98,8 +101,8 @@ impl Trace {
 /// Reads a trace: one JSON document, or one record per line.
 ///
 /// # Errors
-/// [`TraceError`] when it is damaged, cut off, too large, or of no known form. Half a trace is no trace: what is
-/// missing could be the call that matters.
+/// [`TraceError`] when it is damaged, cut off, too large, or of no known form. Half a trace is refused: what is missing
+/// could be the call that matters.
 pub fn read(bytes: &[u8]) -> Result<Trace, TraceError> {
     let records = records::split(bytes)?;
     let form = detect::of_records(&records)?;
@@ -110,20 +113,27 @@ pub fn read(bytes: &[u8]) -> Result<Trace, TraceError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_as(bytes: &[u8], form: Form) -> Result<Trace, TraceError> {
+pub fn read_as(bytes: &[u8], form: &'static Form) -> Result<Trace, TraceError> {
     let records = records::split(bytes)?;
     read_records(bytes, records, form)
 }
 
-fn read_records(bytes: &[u8], records: Vec<Record>, form: Form) -> Result<Trace, TraceError> {
-    let calls = match form {
-        Form::OpenAiChat => openai_chat::calls(&records)?,
-        Form::OpenAiResponses => openai_responses::calls(&records)?,
-        Form::Anthropic => anthropic::calls(&records)?,
-        Form::OpenTelemetry => otel::calls(&records)?,
-        Form::Mcp => mcp::calls(&records)?,
-        Form::ClaudeCode => claude_code::calls(&records)?,
-        Form::Plain => plain::calls(&records)?,
-    };
+fn read_records(bytes: &[u8], records: Vec<Record>, form: &'static Form) -> Result<Trace, TraceError> {
+    let calls = (form.calls)(&records)?;
     Ok(Trace { form, calls, records: records.len(), digest: Sha256Digest::of(bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_name_and_a_list_belong_to_one_form() {
+        let mut names = HashSet::new();
+        assert!(FORMS.iter().all(|form| names.insert(form.name)));
+        let mut lists = HashSet::new();
+        assert!(FORMS.iter().flat_map(|form| form.lists).all(|list| lists.insert(list)));
+    }
 }

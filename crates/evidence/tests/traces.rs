@@ -1,27 +1,29 @@
 //! Every form of a trace is told apart and read alike; damaged ones are refused by name.
 
 use proofmark_evidence::CallStatus;
-use proofmark_evidence::trace::{self, Form};
+use proofmark_evidence::trace::{self, FORMS};
 use proptest::prelude::*;
 
-const SAMPLES: [(&str, Form, &[u8]); 8] = [
-    ("openai_chat", Form::OpenAiChat, include_bytes!("traces/openai_chat.json")),
-    ("openai_responses", Form::OpenAiResponses, include_bytes!("traces/openai_responses.json")),
-    ("anthropic", Form::Anthropic, include_bytes!("traces/anthropic.json")),
-    ("otlp", Form::OpenTelemetry, include_bytes!("traces/otel.json")),
-    ("otel sdk", Form::OpenTelemetry, include_bytes!("traces/otel.jsonl")),
-    ("mcp", Form::Mcp, include_bytes!("traces/mcp.jsonl")),
-    ("claude_code", Form::ClaudeCode, include_bytes!("traces/claude_code.jsonl")),
-    ("plain", Form::Plain, include_bytes!("traces/plain.jsonl")),
+const SAMPLES: [(&str, &str, &[u8]); 10] = [
+    ("openai_chat", "openai_chat", include_bytes!("traces/openai_chat.json")),
+    ("openai_responses", "openai_responses", include_bytes!("traces/openai_responses.json")),
+    ("anthropic", "anthropic", include_bytes!("traces/anthropic.json")),
+    ("otlp", "otel", include_bytes!("traces/otel.json")),
+    ("otel sdk", "otel", include_bytes!("traces/otel.jsonl")),
+    ("mcp", "mcp", include_bytes!("traces/mcp.jsonl")),
+    ("claude_code", "claude_code", include_bytes!("traces/claude_code.jsonl")),
+    ("gemini", "gemini", include_bytes!("traces/gemini.json")),
+    ("gemini sdk", "gemini", include_bytes!("traces/gemini_sdk.jsonl")),
+    ("plain", "plain", include_bytes!("traces/plain.jsonl")),
 ];
 
 #[test]
 fn every_form_is_detected_and_says_the_same() {
     for (name, form, bytes) in SAMPLES {
         let read = trace::read(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(read.form, form, "{name}");
-        assert_eq!(trace::detect(bytes).unwrap(), form, "{name}");
-        assert_eq!(trace::read_as(bytes, form).unwrap(), read, "{name}");
+        assert_eq!(read.form.as_str(), form, "{name}");
+        assert_eq!(trace::detect(bytes).unwrap(), read.form, "{name}");
+        assert_eq!(trace::read_as(bytes, read.form).unwrap(), read, "{name}");
         let calls: Vec<_> = read.calls.iter().map(|call| (call.tool.as_str(), call.status)).collect();
         let expected = [
             ("get_order", CallStatus::Succeeded),
@@ -32,8 +34,8 @@ fn every_form_is_detected_and_says_the_same() {
         assert!(read.calls.iter().enumerate().all(|(index, call)| call.index == index), "{name}");
         assert_eq!(read.calls[2].arguments.to_text(), r#"{"order_id":"o-17","amount":25}"#, "{name}");
         assert_eq!(read.calls[2].result.as_ref().unwrap().to_text(), r#"{"refund_id":"r-9"}"#, "{name}");
-        assert!(read.calls[0].ended.unwrap() < read.calls[1].began || form == Form::Plain, "{name}");
-        assert!(read.summary().contains(form.as_str()), "{name}");
+        assert!(read.calls[0].ended.unwrap() < read.calls[1].began || form == "plain", "{name}");
+        assert!(read.summary().contains(form), "{name}");
     }
 }
 
@@ -60,7 +62,7 @@ fn a_trace_cut_off_anywhere_is_refused_or_has_fewer_calls() {
 
 #[test]
 fn damaged_traces_are_refused_by_name() {
-    let table: [(&str, &str, &str); 27] = [
+    let table: [(&str, &str, &str); 35] = [
         ("nothing", "", "trace_empty"),
         ("white space", " \n\n", "trace_empty"),
         ("no JSON", "calls: none", "trace_not_json"),
@@ -139,6 +141,42 @@ fn damaged_traces_are_refused_by_name() {
         ("mcp: no name", r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}]"#, "trace_malformed"),
         ("mcp: old version", r#"[{"jsonrpc": "1.0", "id": 1, "method": "tools/call"}]"#, "trace_malformed"),
         ("claude code: no message", r#"[{"type": "user", "uuid": "1"}]"#, "trace_malformed"),
+        (
+            "gemini: response without call",
+            r#"[{"role": "user", "parts": [{"functionResponse": {"name": "a", "response": {}}}]}]"#,
+            "trace_result_without_call",
+        ),
+        (
+            "gemini: response of another function",
+            r#"[{"parts": [{"functionCall": {"id": "1", "name": "a"}}]}, {"parts": [{"functionResponse": {"id": "1", "name": "b", "response": {}}}]}]"#,
+            "trace_result_without_call",
+        ),
+        (
+            "gemini: second response",
+            r#"[{"parts": [{"functionCall": {"id": "1", "name": "a"}}]}, {"parts": [{"functionResponse": {"name": "a", "response": {}}}]}, {"parts": [{"functionResponse": {"id": "1", "name": "a", "response": {}}}]}]"#,
+            "trace_result_without_call",
+        ),
+        (
+            "gemini: calls of one id",
+            r#"[{"parts": [{"functionCall": {"id": "1", "name": "a"}}, {"functionCall": {"id": "1", "name": "b"}}]}]"#,
+            "trace_duplicate_call",
+        ),
+        ("gemini: no name", r#"[{"parts": [{"functionCall": {"args": {}}}]}]"#, "trace_malformed"),
+        (
+            "gemini: no response",
+            r#"[{"parts": [{"functionCall": {"name": "a"}}, {"functionResponse": {"name": "a"}}]}]"#,
+            "trace_malformed",
+        ),
+        (
+            "gemini: a message of another form",
+            r#"[{"parts": [{"functionCall": {"name": "a"}}]}, {"role": "tool", "tool_call_id": "1", "content": "x"}]"#,
+            "trace_mixed_forms",
+        ),
+        (
+            "parts of another protocol",
+            r#"[{"role": "user", "parts": [{"kind": "text", "text": "x"}]}]"#,
+            "trace_unknown_form",
+        ),
         ("plain: strange status", r#"[{"name": "a", "status": "maybe"}]"#, "trace_malformed"),
     ];
     for (name, text, code) in table {
@@ -171,6 +209,20 @@ fn an_id_may_be_used_again_once_its_result_came() {
 }
 
 #[test]
+fn responses_without_ids_are_of_the_oldest_call_of_the_function() {
+    let text = concat!(
+        r#"{"parts": [{"functionCall": {"name": "a"}}, {"functionCall": {"name": "b"}}, {"functionCall": {"name": "a"}}]}"#,
+        "\n",
+        r#"{"parts": [{"functionResponse": {"name": "a", "response": {"error": "no"}}}, {"functionResponse": {"name": "b", "response": {}}}]}"#,
+        "\n",
+        r#"{"parts": [{"functionResponse": {"name": "a", "response": {"output": "yes"}}}]}"#,
+    );
+    let calls = trace::read(text.as_bytes()).unwrap().calls;
+    let statuses: Vec<_> = calls.iter().map(|call| call.status).collect();
+    assert_eq!(statuses, [CallStatus::Failed, CallStatus::Succeeded, CallStatus::Succeeded]);
+}
+
+#[test]
 fn calls_end_as_their_form_says() {
     let table = [
         (
@@ -197,6 +249,36 @@ fn calls_end_as_their_form_says() {
         (r#"[{"type": "web_search_call", "id": "1", "status": "completed"}]"#, CallStatus::Succeeded),
         (
             r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}]"#,
+            CallStatus::Failed,
+        ),
+        (r#"[{"parts": [{"functionCall": {"name": "a"}}]}]"#, CallStatus::Pending),
+        (
+            r#"[{"parts": [{"functionCall": {"name": "a"}}]}, {"parts": [{"functionResponse": {"name": "a", "response": {"error": "no"}}}]}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"parts": [{"functionCall": {"name": "a"}}]}, {"parts": [{"functionResponse": {"name": "a", "response": {"output": "Error: no"}}}]}]"#,
+            CallStatus::Doubtful,
+        ),
+        // Without `output` and `error` the text is all there is to go by.
+        (
+            r#"[{"parts": [{"functionCall": {"name": "a"}}]}, {"parts": [{"functionResponse": {"name": "a", "response": {"result": "Error: no"}}}]}]"#,
+            CallStatus::Failed,
+        ),
+        (
+            r#"[{"parts": [{"functionCall": {"name": "a"}}]}, {"parts": [{"functionResponse": {"name": "a", "response": {"output": "x", "error": "no"}}}]}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"parts": [{"functionCall": {"id": "1", "name": "a"}}]}, {"parts": [{"functionResponse": {"id": "1", "name": "a", "response": {}, "willContinue": true}}]}]"#,
+            CallStatus::Pending,
+        ),
+        (
+            r#"[{"author": "agent", "content": {"parts": [{"function_call": {"name": "a"}}, {"function_response": {"name": "a", "response": {}}}]}}]"#,
+            CallStatus::Succeeded,
+        ),
+        (
+            r#"[{"parts": [{"executableCode": {"code": "1"}}, {"codeExecutionResult": {"outcome": "OUTCOME_FAILED"}}]}]"#,
             CallStatus::Failed,
         ),
         (r#"[{"name": "a"}]"#, CallStatus::Pending),
@@ -252,7 +334,7 @@ proptest! {
         let place = at.index(bytes.len());
         bytes[place] = byte;
         bytes.drain(..cut.index(place + 1));
-        for form in Form::ALL {
+        for form in FORMS {
             if let Err(error) = trace::read_as(&bytes, form) {
                 prop_assert!(!error.code().is_empty() && !error.to_string().is_empty());
             }

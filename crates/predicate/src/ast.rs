@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::Span;
+use crate::functions::Function;
 use crate::path::Query;
 use crate::pattern::Pattern;
-use crate::time::Field;
 use crate::value::Value;
 
 #[derive(Debug)]
@@ -173,125 +173,6 @@ impl Operator {
             Self::Divide => "/",
             Self::Remainder => "%",
         }
-    }
-}
-
-/// The functions and methods, but for `has`, `path`, `matches` and the macros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    /// `size`
-    Size,
-    /// `startsWith`
-    StartsWith,
-    /// `endsWith`
-    EndsWith,
-    /// `contains`
-    Contains,
-    /// `int`
-    Int,
-    /// `uint`
-    UInt,
-    /// `double`
-    Decimal,
-    /// `string`
-    String,
-    /// `bool`
-    Bool,
-    /// `bytes`
-    Bytes,
-    /// `type`
-    Type,
-    /// `dyn`
-    Dyn,
-    /// `sha256`
-    Sha256,
-    /// `timestamp`
-    Timestamp,
-    /// `duration`
-    Duration,
-    /// `getFullYear` and its relatives.
-    Time(Field),
-}
-
-impl Function {
-    /// Names of what is called as `name(x)`.
-    pub(crate) const GLOBAL_NAMES: [&str; 16] = [
-        "size",
-        "int",
-        "uint",
-        "double",
-        "decimal",
-        "string",
-        "bool",
-        "bytes",
-        "type",
-        "dyn",
-        "sha256",
-        "timestamp",
-        "duration",
-        "has",
-        "path",
-        "matches",
-    ];
-
-    /// Names of what is called as `x.name()`.
-    pub(crate) const METHOD_NAMES: [&str; 16] = [
-        "size",
-        "startsWith",
-        "endsWith",
-        "contains",
-        "matches",
-        "path",
-        "getFullYear",
-        "getMonth",
-        "getDate",
-        "getDayOfMonth",
-        "getDayOfWeek",
-        "getDayOfYear",
-        "getHours",
-        "getMinutes",
-        "getSeconds",
-        "getMilliseconds",
-    ];
-
-    /// The function `name(x)` calls. Each takes one argument.
-    pub(crate) fn global(name: &str) -> Option<Self> {
-        Some(match name {
-            "size" => Self::Size,
-            "int" => Self::Int,
-            "uint" => Self::UInt,
-            "double" | "decimal" => Self::Decimal,
-            "string" => Self::String,
-            "bool" => Self::Bool,
-            "bytes" => Self::Bytes,
-            "type" => Self::Type,
-            "dyn" => Self::Dyn,
-            "sha256" => Self::Sha256,
-            "timestamp" => Self::Timestamp,
-            "duration" => Self::Duration,
-            _ => return None,
-        })
-    }
-
-    /// The function `x.name(…)` calls, and how few and how many arguments it takes besides `x`.
-    pub(crate) fn method(name: &str) -> Option<(Self, usize, usize)> {
-        Some(match name {
-            "size" => (Self::Size, 0, 0),
-            "startsWith" => (Self::StartsWith, 1, 1),
-            "endsWith" => (Self::EndsWith, 1, 1),
-            "contains" => (Self::Contains, 1, 1),
-            "getFullYear" => (Self::Time(Field::FullYear), 0, 1),
-            "getMonth" => (Self::Time(Field::Month), 0, 1),
-            "getDate" => (Self::Time(Field::Date), 0, 1),
-            "getDayOfMonth" => (Self::Time(Field::DayOfMonth), 0, 1),
-            "getDayOfWeek" => (Self::Time(Field::DayOfWeek), 0, 1),
-            "getDayOfYear" => (Self::Time(Field::DayOfYear), 0, 1),
-            "getHours" => (Self::Time(Field::Hours), 0, 1),
-            "getMinutes" => (Self::Time(Field::Minutes), 0, 1),
-            "getSeconds" => (Self::Time(Field::Seconds), 0, 1),
-            "getMilliseconds" => (Self::Time(Field::Milliseconds), 0, 1),
-            _ => return None,
-        })
     }
 }
 

@@ -112,8 +112,16 @@ impl fmt::Debug for Budget<'_> {
 
 /// Work was stopped before it had an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the evaluation was stopped before it had an answer; ask again")]
+#[error("the evaluation was stopped before it had an answer")]
 pub struct StoppedError;
+
+impl StoppedError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some("try again")
+    }
+}
 
 /// Counts the steps of one evaluation. Once they are gone they stay gone.
 #[derive(Debug)]

@@ -1,16 +1,12 @@
-//! What can be wrong with a predicate when it is loaded, and what can be missing when it is asked.
+//! What can be wrong with a predicate when it is loaded, and what can be missing when it is evaluated.
 
 use std::fmt;
 
-use crate::limits::{
-    MAX_DEPTH, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_REASON_BYTES, MAX_SOURCE_BYTES,
-    MAX_STEPS,
-};
+use crate::limits::{MAX_DEPTH, MAX_PATTERNS, MAX_REASON_BYTES, MAX_SOURCE_BYTES, MAX_STEPS};
 
 /// A range of bytes in the source of a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// The first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -21,54 +17,47 @@ pub struct Span {
 pub enum Fault {
     /// The text is not an expression.
     #[error("expected {expected}, found {found}")]
-    Syntax {
-        /// What may stand here.
-        expected: String,
-        /// What does stand here.
-        found: String,
-    },
-    /// A literal that has no value, such as an unknown escape or a number out of range.
+    Syntax { expected: String, found: String },
+    /// A literal that has no value, such as a number out of range.
     #[error("{0}")]
     Literal(String),
-    /// The source is longer than [`MAX_SOURCE_BYTES`].
-    #[error("the predicate is longer than {MAX_SOURCE_BYTES} bytes; split it into several")]
+    #[error("the string has an unknown escape")]
+    UnknownEscape,
+    #[error("the predicate is longer than {MAX_SOURCE_BYTES} bytes")]
     TooLong,
-    /// The expression nests deeper than [`MAX_DEPTH`].
-    #[error("the expression is nested deeper than {MAX_DEPTH} levels; split it into several")]
+    #[error("the expression is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// The predicate has more than [`MAX_PATTERNS`] patterns and paths.
-    #[error("the predicate has more than {MAX_PATTERNS} patterns and paths; split it into several")]
+    #[error("the predicate has more than {MAX_PATTERNS} patterns and paths")]
     TooMany,
     /// A name the schema does not have, or a function that does not exist.
-    #[error("unknown {what} `{name}`{}", suggestion(.nearest))]
+    #[error("unknown {what} `{}`", shown(.name))]
     UnknownName {
-        /// `fact`, `field`, `function` or `method`.
+        /// `fact`, `field`, `value`, `function` or `method`.
         what: &'static str,
-        /// The name as written.
         name: String,
         /// The known name nearest to it.
         nearest: Option<String>,
     },
-    /// The whole expression comes to another type than the one it is for.
-    #[error("the expression comes to {found}, and a {wanted} is needed here")]
-    Result {
-        /// What it comes to.
-        found: String,
-        /// The name of the type that is needed.
-        wanted: &'static str,
-    },
+    /// The whole expression has another type than the one it is for.
+    #[error("the expression is {found}, and a {wanted} is needed here")]
+    Result { found: String, wanted: &'static str },
     /// An operation that cannot succeed whatever the facts are.
     #[error("{0}")]
     Type(String),
+    /// A comparison with the name of a type, which is probably meant to be a fact.
+    #[error("{0}")]
+    TypeAsValue(String),
     /// A function called with the wrong number of arguments, or arguments of the wrong shape.
     #[error("{0}")]
     Arguments(String),
     /// A `matches` pattern that is not a regular expression, or too large a one.
-    #[error("the pattern cannot be used: {0}; it may have {MAX_PATTERN_BYTES} bytes")]
+    #[error("invalid pattern: {0}")]
     Pattern(String),
     /// A JSONPath query that is malformed or too large.
-    #[error("the path cannot be used: {0}; it may have {MAX_PATH_BYTES} bytes and {MAX_PATH_NESTING} open brackets")]
+    #[error("invalid path: {0}")]
     Path(String),
+    #[error("invalid path: `match` and `search` are not supported")]
+    PathFunction,
 }
 
 impl Fault {
@@ -77,27 +66,40 @@ impl Fault {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Syntax { .. } => "syntax",
-            Self::Literal(_) => "literal",
+            Self::Literal(_) | Self::UnknownEscape => "literal",
             Self::TooLong => "too_long",
             Self::TooDeep => "too_deep",
             Self::TooMany => "too_many",
             Self::UnknownName { .. } => "unknown_name",
-            Self::Type(_) | Self::Result { .. } => "type",
+            Self::Type(_) | Self::TypeAsValue(_) | Self::Result { .. } => "type",
             Self::Arguments(_) => "arguments",
             Self::Pattern(_) => "pattern",
-            Self::Path(_) => "path",
+            Self::Path(_) | Self::PathFunction => "path",
         }
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::UnknownName { nearest, .. } => return nearest.as_ref().map(|name| format!("did you mean `{name}`?")),
+            Self::UnknownEscape => r"write `\\` for a backslash",
+            Self::TooLong | Self::TooDeep | Self::TooMany => "split it into several conditions",
+            Self::TypeAsValue(_) => "write `` `type` `` for a fact of that name",
+            Self::PathFunction => "filter with `matches`",
+            Self::Syntax { .. }
+            | Self::Literal(_)
+            | Self::Result { .. }
+            | Self::Type(_)
+            | Self::Arguments(_)
+            | Self::Pattern(_)
+            | Self::Path(_) => return None,
+        };
+        Some(help.to_owned())
     }
 
     pub(crate) fn at(self, span: Span) -> Located {
         Located { fault: self, span }
-    }
-}
-
-fn suggestion(name: &Option<String>) -> String {
-    match name {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => String::new(),
     }
 }
 
@@ -110,15 +112,13 @@ pub(crate) struct Located {
 
 /// Why a predicate could not be loaded, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("failed to read the predicate at line {line}, column {column}: {fault}")]
+#[error("{fault} at line {line}, column {column}")]
 pub struct CompileError {
-    /// What is wrong.
     pub fault: Fault,
-    /// The bytes it is about.
     pub span: Span,
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// The column, from 1, in characters.
+    /// In characters, from 1.
     pub column: usize,
     text: String,
 }
@@ -144,6 +144,12 @@ impl CompileError {
         self.fault.code()
     }
 
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        self.fault.help()
+    }
+
     /// The line the fault is on, and under it carets at the place.
     #[must_use]
     pub fn caret(&self) -> String {
@@ -155,56 +161,45 @@ impl CompileError {
     }
 }
 
-/// A fact an answer would have needed, and what is the matter with it.
+/// A fact that an answer would have needed, and why it cannot be used.
+///
+/// Receipts of decisions quote its text, and the texts of [`Why`] and [`Failure`]: a decision that is replayed compares
+/// them, so they do not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// Where the fact should be, such as `order.items[2].price`.
     pub path: String,
-    /// What is the matter with it.
     pub why: Why,
 }
 
-/// What is the matter with a fact.
+/// Why a fact cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// It is not there.
     #[error("is absent")]
     Absent,
-    /// It is of a type the operation does not take.
     #[error("is of type {found}, expected {expected}")]
-    WrongType {
-        /// What the operation takes.
-        expected: &'static str,
-        /// The type of the fact.
-        found: &'static str,
-    },
-    /// It cannot be computed.
+    WrongType { expected: &'static str, found: &'static str },
     #[error("cannot be computed: {0}")]
     Failed(Failure),
 }
 
-/// Why a value cannot be computed from facts that are there.
+/// Why a value cannot be computed from the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Integer arithmetic left 64 bits, or a conversion does not fit.
     #[error("the number does not fit 64 bits")]
     Overflow,
-    /// A division or remainder by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A decimal cannot be held exactly.
     #[error("the decimal is too precise or out of range")]
     Inexact,
     /// A text does not have the form a conversion needs.
     #[error("the text does not have the form the conversion needs")]
     Conversion,
-    /// A time is out of range.
     #[error("the time is out of range")]
     Time,
-    /// A map literal has the same key twice.
     #[error("a key is there twice")]
     DuplicateKey,
-    /// The evaluation took more than [`MAX_STEPS`] steps.
     #[error("the evaluation takes more than {MAX_STEPS} steps")]
     StepLimit,
     /// The evaluations of the request took more steps than its [`crate::Budget`] has, which is this many.
@@ -269,11 +264,35 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Cuts a text at [`MAX_REASON_BYTES`], so that hostile facts cannot swell a reason.
-pub(crate) fn shorten(mut text: String) -> String {
-    if text.len() > MAX_REASON_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_REASON_BYTES));
-        text.push('…');
+/// How many characters of a name a message shows.
+const MAX_NAME_CHARS: usize = 64;
+
+/// A name as a message shows it: without control characters, cut at [`MAX_NAME_CHARS`].
+pub(crate) fn shown(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => escaped(name.get(..end).unwrap_or_default()) + "…",
+        None => escaped(name),
     }
-    text
+}
+
+/// A path as a reason names it: without control characters, cut at [`MAX_REASON_BYTES`], so that hostile facts cannot swell
+/// a reason.
+pub(crate) fn shorten(path: String) -> String {
+    let mut path = if path.contains(char::is_control) { escaped(&path) } else { path };
+    if path.len() > MAX_REASON_BYTES {
+        path.truncate(path.floor_char_boundary(MAX_REASON_BYTES));
+        path.push('…');
+    }
+    path
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => escaped.extend(letter.escape_default()),
+            false => escaped.push(letter),
+        }
+    }
+    escaped
 }

@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 mod arithmetic;
+mod calls;
 mod compare;
-mod functions;
 mod macros;
 mod places;
 mod quick;
@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
             Kind::Constant(value) | Kind::List { value: Some(value), .. } => Ok(Operand::Shared(value)),
             Kind::Fact(name) => match self.facts.get(name) {
                 Some(value) => Ok(Operand::Shared(value)),
-                None => Err(missing(name.to_string(), Why::Absent)),
+                None => Err(self.absent(node)),
             },
             Kind::Local(slot) => match self.locals.get(*slot) {
                 Some(local) => Ok(local.value.clone()),

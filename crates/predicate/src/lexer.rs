@@ -5,7 +5,7 @@ use std::sync::Arc;
 mod literal;
 
 use crate::decimal::Decimal;
-use crate::error::{Fault, Located, Span};
+use crate::error::{Fault, Located, Span, shown};
 
 /// Words that stand for themselves and cannot name a fact.
 const RESERVED: [&str; 17] = [
@@ -53,7 +53,7 @@ impl Token {
     /// The token as an error message shows it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Word(name) | Self::Quoted(name) => format!("`{name}`"),
+            Self::Word(name) | Self::Quoted(name) => format!("`{}`", shown(name)),
             Self::Int(_) | Self::UInt(_) | Self::Decimal(_) => "a number".to_owned(),
             Self::String(_) => "a string".to_owned(),
             Self::Bytes(_) => "bytes".to_owned(),
@@ -153,7 +153,7 @@ impl<'a> Lexer<'a> {
         self.no_word_follows(start)?;
         text.parse()
             .map(Token::Decimal)
-            .map_err(|error| Fault::Literal(format!("the number `{text}` cannot be used: {error}")).at(span))
+            .map_err(|error| Fault::Literal(format!("invalid number `{}`: {error}", shown(text))).at(span))
     }
 
     fn finish_integer(&mut self, start: usize, value: Option<u64>) -> Result<Token, Located> {

@@ -27,6 +27,7 @@ mod budget;
 mod decimal;
 mod error;
 mod evaluate;
+mod functions;
 mod lexer;
 pub mod limits;
 mod nearest;
@@ -38,6 +39,7 @@ mod schema;
 mod time;
 pub mod tree;
 mod typecheck;
+mod types;
 mod value;
 
 pub use budget::{Budget, StoppedError};

@@ -74,8 +74,7 @@ impl Query {
             return Ok(Self { text: text.to_owned(), strict, general: None });
         }
         if ["match", "search"].iter().any(|name| text.contains(name)) {
-            let message = "`match` and `search` are not part of it; filter with `matches`";
-            return Err(Fault::Path(message.to_owned()));
+            return Err(Fault::PathFunction);
         }
         let plain = strict.iter().position(|step| matches!(step, Step::Wildcard));
         strict.truncate(plain.unwrap_or(strict.len()));
@@ -267,7 +266,7 @@ impl<'a> Walk<'a, '_, '_> {
 /// Refuses what the parser of the standard would recurse too deeply on.
 fn check_size(text: &str) -> Result<(), Fault> {
     if text.len() > MAX_PATH_BYTES {
-        return Err(Fault::Path("it is too long".to_owned()));
+        return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));
     }
     let mut open = 0usize;
     for byte in text.bytes() {
@@ -277,7 +276,7 @@ fn check_size(text: &str) -> Result<(), Fault> {
             _ => {}
         }
         if open > MAX_PATH_NESTING {
-            return Err(Fault::Path("it has too many open brackets".to_owned()));
+            return Err(Fault::Path(format!("it has more than {MAX_PATH_NESTING} open brackets")));
         }
     }
     Ok(())

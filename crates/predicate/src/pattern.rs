@@ -18,18 +18,15 @@ pub(crate) struct Pattern {
 impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, Fault> {
         if text.len() > MAX_PATTERN_BYTES {
-            return Err(Fault::Pattern("it is too long".to_owned()));
+            return Err(Fault::Pattern(format!("it has more than {MAX_PATTERN_BYTES} bytes")));
         }
-        let mut error = None;
         for size in SIZES {
             match compile(text, size) {
                 Ok(regex) => {
                     let steps_per_block = u64::try_from(size >> 12).unwrap_or(u64::MAX);
                     return Ok(Self { regex, steps_per_block });
                 }
-                Err(regex::Error::CompiledTooBig(_)) => {
-                    error = Some("it is too large once compiled".to_owned());
-                }
+                Err(regex::Error::CompiledTooBig(_)) => {}
                 Err(other) => {
                     let message = other.to_string();
                     let last = message.lines().last().unwrap_or_default();
@@ -37,7 +34,7 @@ impl Pattern {
                 }
             }
         }
-        Err(Fault::Pattern(error.unwrap_or_default()))
+        Err(Fault::Pattern("it is too large once compiled".to_owned()))
     }
 
     /// The pattern as written.

@@ -46,26 +46,16 @@ pub enum TimeError {
 
 /// The calendar fields `getFullYear()` and its relatives choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// `getFullYear`
+pub(crate) enum Field {
     FullYear,
-    /// `getMonth`
     Month,
-    /// `getDate`
     Date,
-    /// `getDayOfMonth`
     DayOfMonth,
-    /// `getDayOfWeek`
     DayOfWeek,
-    /// `getDayOfYear`
     DayOfYear,
-    /// `getHours`
     Hours,
-    /// `getMinutes`
     Minutes,
-    /// `getSeconds`
     Seconds,
-    /// `getMilliseconds`
     Milliseconds,
 }
 

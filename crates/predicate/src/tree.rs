@@ -1,8 +1,8 @@
 //! A read-only view of a parsed expression, for code that reasons about predicates without evaluating them.
 
-pub use crate::ast::{Function, MacroKind, Operator};
 use crate::ast::{Kind, Node};
-pub use crate::time::Field;
+pub use crate::ast::{MacroKind, Operator};
+pub use crate::functions::{Function, names};
 use crate::value::Value;
 
 /// An expression of a predicate. Two are equal when they are written alike, space, comments and redundant brackets aside.

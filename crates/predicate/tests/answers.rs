@@ -87,6 +87,7 @@ fn unknown_names_the_fact_and_what_is_the_matter_with_it() {
         ("path('$.order.items[*].price').size() == 3", "`order.items[2].price` is absent"),
         ("order.path('$.discount')[0] == 1", "`order.discount` is absent"),
         ("path('$.gone[?@.x > 1]').size() == 0", "`gone` is absent"),
+        ("lower(limit) == 'a'", "`limit` is of type int, expected string"),
         ("limit in ['a']", "`limit` is of type int, expected string"),
         ("limit % 1.5 == 0.0", "`1.5` is of type decimal, expected int"),
         (

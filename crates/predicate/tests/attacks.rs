@@ -118,6 +118,9 @@ fn strings_can_not_be_grown_without_bound() {
     );
     let list = one("l", numbers(60_000));
     assert_eq!(answer("(l + l).size() > 0", &list), "size_limit");
+    // The lower case of `İ` has three bytes, not two.
+    let growing = one("s", Value::from("İ".repeat(1 << 19)));
+    assert_eq!(answer("lower(s) == ''", &growing), "size_limit");
 }
 
 #[test]

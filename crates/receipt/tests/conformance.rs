@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::{Json, Profile};
+use proofmark_testing::conformance;
 
 /// Documents JSONTestSuite lets a parser accept, and that this one refuses, by what they break: duplicate keys have
 /// two readings.
@@ -49,18 +50,6 @@ fn rfc_8785() {
     }
     println!("jcs: {} documents", inputs.len());
     assert!(inputs.len() >= 6, "files are missing");
-}
-
-/// The folder of this data, or none and a line saying so.
-fn conformance(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let root = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from);
-    let folder = root.join(name);
-    if !folder.is_dir() {
-        println!("skipped: no conformance data");
-        return None;
-    }
-    Some(folder)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

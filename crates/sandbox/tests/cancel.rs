@@ -4,6 +4,8 @@
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
+#[path = "support/levels.rs"]
+mod levels;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -41,16 +43,11 @@ fn endless() -> Vec<(&'static str, Job)> {
     ]
 }
 
-/// The levels this host has.
-fn levels() -> Vec<Level> {
-    Host::survey().into_iter().filter(|(_, lacking)| lacking.is_none()).map(|(level, _)| level).collect()
-}
-
 #[test]
 fn a_cancelled_job_ends_and_leaves_nothing() {
     leftovers::adopt_orphans();
     let folder = leftovers::own_temporary_folder();
-    for level in levels() {
+    for level in levels::available() {
         let host = Host::probe(Some(level));
         let mut worker = host.worker();
         let quick =

@@ -7,6 +7,8 @@
 mod corpus;
 #[path = "support/leftovers.rs"]
 mod leftovers;
+#[path = "support/levels.rs"]
+mod levels;
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
@@ -45,9 +47,7 @@ fn level_c_holds_every_hostile_program_and_nothing_of_it_is_left() {
 
 fn hold(level: Level) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let lacking = Host::survey().into_iter().find(|(surveyed, _)| *surveyed == level).and_then(|(_, lacking)| lacking);
-    if let Some(why) = lacking {
-        println!("skipped: level {level} is not to be had here: {why}");
+    if !levels::has(level) {
         return;
     }
     leftovers::adopt_orphans();

@@ -4,6 +4,8 @@
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
+#[path = "support/levels.rs"]
+mod levels;
 
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -44,11 +46,7 @@ fn value(end: &End) -> String {
 
 /// The levels with namespaces that this host has.
 fn walled() -> Vec<Level> {
-    Host::survey()
-        .into_iter()
-        .filter(|(level, lacking)| lacking.is_none() && *level != Level::C)
-        .map(|(level, _)| level)
-        .collect()
+    levels::available().into_iter().filter(|level| *level != Level::C).collect()
 }
 
 /// Runs the two programs at the same time, each in a worker of its own, several
@@ -237,7 +235,7 @@ fn a_level_that_is_not_there_runs_nothing() {
 fn memory_of_the_supervisor_does_not_count_as_memory_of_a_case() {
     let _turn = TURN.lock();
     let ballast: Vec<u8> = (0..400 << 20).map(|at| at as u8).collect();
-    for (level, _) in Host::survey().into_iter().filter(|(_, lacking)| lacking.is_none()) {
+    for level in levels::available() {
         let mut worker = Host::probe(Some(level)).worker();
         let job = python("import time\ndef f():\n    time.sleep(0.2)\n    return 1", "[]", 0);
         let outcome = worker.run(&job);

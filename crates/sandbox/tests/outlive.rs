@@ -6,6 +6,8 @@
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
+#[path = "support/levels.rs"]
+mod levels;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -77,11 +79,6 @@ fn job(mode: &str) -> Job {
     Job { language: Language::Python, runtime: None, program, cases, limits }
 }
 
-/// The levels this host has.
-fn levels() -> Vec<Level> {
-    Host::survey().into_iter().filter(|(_, lacking)| lacking.is_none()).map(|(level, _)| level).collect()
-}
-
 const ROLE: &str = "PROOFMARK_TEST_SUPERVISOR";
 
 /// Not a test: the supervisor that another one starts and ends.
@@ -112,7 +109,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
     leftovers::adopt_orphans();
     let folder = leftovers::own_temporary_folder();
     let before = HostState::now(&folder);
-    for level in levels() {
+    for level in levels::available() {
         for mode in ["stdio", "call", "call with disk", "command"] {
             if level == Level::C && job(mode).limits.disk_mb > 0 {
                 continue;
@@ -163,7 +160,7 @@ fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
     let secret: Vec<u8> = (0..32_u32).map(|at| b'a' + ((at * 7 + std::process::id()) % 26) as u8).collect();
     assert!(holds(std::process::id(), &secret), "the test cannot see memory");
     leftovers::adopt_orphans();
-    for level in levels() {
+    for level in levels::available() {
         for mode in ["stdio", "call", "call with disk", "command"] {
             if level == Level::C && job(mode).limits.disk_mb > 0 {
                 continue;

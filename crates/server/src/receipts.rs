@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderName, header};
+use proofmark_interop::x402;
 use proofmark_receipt::{Json, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences, x402};
+use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,9 +1,10 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
+use proofmark_boundary::taint;
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
-use proofmark_verifier::{Asked, Report, taint_labels};
+use proofmark_verifier::{Asked, Report};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -118,7 +119,7 @@ pub(crate) fn taint(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         let message = format!("`excerpt` is longer than {MAX_EXCERPT} bytes");
         return Err(Problem::bad("too_large", message).help("probe it in parts"));
     }
-    let hits = taint_labels(excerpt);
+    let hits = taint::labels(excerpt);
     let mut rules = Object::new();
     for (label, rule) in &hits {
         rules.insert(*label, *rule);

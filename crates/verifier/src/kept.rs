@@ -3,9 +3,9 @@
 use proofmark_receipt::{Receipt, ReceiptId};
 use proofmark_store::{Spent, StoreError, StoredReceipt, Tenant};
 
-use crate::acp::{self, Evaluation};
 use crate::clock;
 use crate::decider::Decider;
+use crate::evaluation::{Evaluation, evaluation};
 use crate::worth::{Subject, Terms, Worth, WorthError};
 
 /// A receipt that was used up, and what it was.
@@ -61,7 +61,7 @@ impl Decider {
         let Some(kept) = kept else { return Ok(None) };
         let request = store.request(id)?;
         let worth = Worth::of(&kept, &self.trusted);
-        let evaluation = acp::evaluation(&kept.receipt, &worth, request.as_deref(), about);
+        let evaluation = evaluation(&kept.receipt, &worth, request.as_deref(), about);
         Ok(Some((kept.receipt, evaluation)))
     }
 

@@ -11,14 +11,13 @@
 //! - [`Sealer`] turns them into receipts: signed, chained and on disk.
 //! - [`Keyring`] keeps keys in files.
 
-pub mod a2a;
 mod accept;
-pub mod acp;
 mod checked;
 mod clock;
 mod compare;
 mod decide;
 mod decider;
+mod evaluation;
 mod jobs;
 mod kept;
 mod keyfile;
@@ -30,10 +29,8 @@ mod reconcile;
 mod review;
 mod run;
 mod seal;
-mod taint;
 mod trust;
 mod worth;
-pub mod x402;
 
 // What the doors need of the rooms behind this one, so that they know this one alone.
 pub use proofmark_boundary as boundary;
@@ -55,6 +52,7 @@ pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, decide, replay, resume};
 pub use decider::{Asked, Decider, Replayable};
+pub use evaluation::{Evaluation, evaluation};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
@@ -69,6 +67,5 @@ pub use reconcile::{Report, Reported};
 pub use review::{NewReview, ReviewError, approve};
 pub use run::{Judged, RunError, verify_all};
 pub use seal::{SealError, Sealer, chain_head, decisions_head};
-pub use taint::{TAINT_RULES, TaintRule, taint_labels};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use worth::{Subject, Terms, Worth, WorthError};

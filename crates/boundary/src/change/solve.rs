@@ -115,7 +115,7 @@ impl Solver<'_> {
     /// The list or text in `size(x)`.
     fn sized(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
         match expression.view() {
-            View::Call { function: Function::Size, arguments } => self.way(*arguments.first()?),
+            View::Call { function, arguments } if function.name() == "size" => self.way(*arguments.first()?),
             _ => None,
         }
     }
@@ -158,9 +158,9 @@ impl Solver<'_> {
     }
 
     fn call(&mut self, function: Function, arguments: &[Expression<'_>], truth: bool) -> Option<()> {
-        match (function, arguments) {
-            (Function::Dyn, [inner]) => self.make(*inner, truth),
-            (Function::StartsWith | Function::EndsWith | Function::Contains, [text, part]) => {
+        match (function.name(), arguments) {
+            ("dyn", [inner]) => self.make(*inner, truth),
+            ("startsWith" | "endsWith" | "contains", [text, part]) => {
                 let (way, Json::String(part)) = (self.way(*text)?, literal(*part)?) else { return None };
                 let value = if truth {
                     part.as_str()
@@ -171,6 +171,7 @@ impl Solver<'_> {
                 };
                 self.assign(&way, Json::from(value))
             }
+            // Of a function that is not named here no facts are guessed: its answer may be assumed, never derived.
             _ => None,
         }
     }

@@ -39,6 +39,15 @@ impl PolicyError {
         }
     }
 
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Document(_) => None,
+            Self::Predicate { error, .. } => error.help(),
+        }
+    }
+
     /// The place in the policy, as in `` `boundaries[0].when` ``.
     #[must_use]
     pub fn at(&self) -> String {

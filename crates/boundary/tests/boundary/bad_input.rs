@@ -7,7 +7,7 @@ use crate::support::yaml;
 
 fn refused(text: &str) -> (String, String, String) {
     let error = Policy::read(&yaml(text)).expect_err(text);
-    (error.code().to_owned(), error.at(), error.to_string())
+    (error.code().to_owned(), error.at(), format!("{error}; {}", error.help().unwrap_or_default()))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::support::{approval, decided, moment, policy, receipt, request};
 
 /// Predicates over three facts of a few values each, so that all worlds can be gone through.
-const CONDITIONS: [&str; 14] = [
+const CONDITIONS: [&str; 15] = [
     "memory[0] == \"a\"",
     "memory[0] != \"a\"",
     "memory[0] == \"b\" || memory[1] == \"b\"",
@@ -23,6 +23,7 @@ const CONDITIONS: [&str; 14] = [
     "upstream.level + 0 > 1",
     "memory[1].matches(\"^[ab]$\")",
     "!memory[1].matches(\"^[ab]$\")",
+    "lower(memory[0]) == \"b\"",
     "memory[0] == \"a\" ? upstream.level > 0 : upstream.level > 2",
 ];
 const TEXTS: [&str; 3] = ["a", "b", "c"];

@@ -171,7 +171,10 @@ impl Rule {
 
 /// A predicate over `output` and `text`.
 pub(super) fn predicate(source: &str) -> Result<Rule, ConstraintError> {
-    let compiled = Predicate::compile(source).map_err(|error| bad(format!("{error}\n{}", error.caret())))?;
+    let compiled = Predicate::compile(source).map_err(|error| {
+        let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+        bad(format!("{error}{help}\n{}", error.caret()))
+    })?;
     match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
         None => Ok(Rule::Predicate(compiled)),
         Some(name) => {

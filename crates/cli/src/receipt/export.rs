@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use proofmark_interop::a2a;
 use proofmark_receipt::{ChainHead, Receipt};
-use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, a2a, chain_head, decisions_head};
+use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, chain_head, decisions_head};
 
 use super::read;
 use crate::config::Config;

@@ -68,7 +68,7 @@ fn keys_of_openssl_and_openssh_are_imported() {
     let by_openssh = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&openssh).output();
     for (made, path, name) in [(by_openssl, &openssl, "openssl"), (by_openssh, &openssh, "openssh")] {
         if !made.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: {name} is not installed");
+            proofmark_testing::skip(name, &format!("{name} is not installed"));
             continue;
         }
         let done = place.run(&["key", "import", path.to_str().unwrap(), "--name", name, "--json"]);

@@ -86,16 +86,12 @@ fn a_project_of_node_passes_until_a_bug_is_planted() {
 
 /// The folder of a Python that has pytest, as `cargo xtask test` provides it.
 fn pytest() -> Option<String> {
-    let python = std::env::var("PROOFMARK_PYTHON").ok();
-    let has = |python: &String| {
-        let import = std::process::Command::new(python).args(["-c", "import pytest"]).output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    let Some(python) = python.filter(has) else {
-        println!("skipped: no Python with pytest in PROOFMARK_PYTHON");
+    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+        proofmark_testing::skip("python", "PROOFMARK_PYTHON names no Python with pytest");
         return None;
-    };
-    let folder = Path::new(&python).parent().unwrap().to_str().unwrap();
+    }
+    let python = proofmark_testing::python_with("pytest", "pytest")?;
+    let folder = python.parent().unwrap().to_str().unwrap();
     Some(format!("{folder}:{}", std::env::var("PATH").unwrap_or_default()))
 }
 
@@ -414,8 +410,7 @@ fn the_fault_is_of_the_side_that_made_it() {
     let done = place.run(&["verify", &lacking, "--json"]);
     let receipt = parsed(&done);
     if only(&receipt).message.as_deref().unwrap().contains("no tests") {
-        println!("skipped: pytest is installed beside this host's interpreter");
-        return;
+        return proofmark_testing::skip("no-pytest", "pytest is installed beside this host's interpreter");
     }
     assert_eq!((done.code, receipt.verdict()), (2, Verdict::Error), "{done:?}");
     assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("verifier")));

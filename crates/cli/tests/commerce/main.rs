@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use proofmark_receipt::{Json, Object};
+use proofmark_testing::python_with;
 use tempfile::TempDir;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commerce");
@@ -35,17 +36,6 @@ fn object(bytes: &[u8]) -> Object {
 
 fn python() -> PathBuf {
     std::env::var_os("PROOFMARK_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from)
-}
-
-/// The python that has this module; where it has not, the test says so and is skipped.
-fn python_with(module: &str, package: &str) -> Option<PathBuf> {
-    let python = python();
-    let found = Command::new(&python).args(["-c", &format!("import {module}")]).stderr(Stdio::null()).status();
-    let found = found.is_ok_and(|status| status.success());
-    if !found {
-        eprintln!("skipped: `pip install {package}` for the python that PROOFMARK_PYTHON names");
-    }
-    found.then_some(python)
 }
 
 fn example(name: &str) -> String {

@@ -45,15 +45,9 @@ fn served(home: &Path, more: &[&str]) -> (Running, String) {
     (Running(child), address)
 }
 
-/// The python with the official client; without it the test says so and is skipped.
+/// The Python with the official client.
 fn python() -> Option<PathBuf> {
-    let python = std::env::var_os("PROOFMARK_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
-    let found = Command::new(&python).args(["-c", "from mcp import Client"]).stderr(Stdio::null()).status();
-    let found = found.is_ok_and(|status| status.success());
-    if !found {
-        eprintln!("skipped: `pip install mcp==2.3.0` for the python that PROOFMARK_PYTHON names");
-    }
-    found.then_some(python)
+    proofmark_testing::python_with("mcp.client.client", "mcp==2.3.0")
 }
 
 fn tell(python: &Path, home: &Path, arguments: &[&str]) {
@@ -91,11 +85,11 @@ fn inspected(home: &Path, target: &[&str], method: &[&str]) -> Option<Object> {
         Some(done) if done.status.success() => Some(Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()),
         Some(done) => {
             assert!(!fetched().is_ok_and(|help| help.status.success()), "{}", said(&done));
-            eprintln!("skipped: npx cannot fetch or run {INSPECTOR}");
+            proofmark_testing::skip("npx", &format!("npx cannot fetch or run {INSPECTOR}"));
             None
         }
         None => {
-            eprintln!("skipped: there is no npx");
+            proofmark_testing::skip("npx", "npx is missing; `apt-get install npm`");
             None
         }
     }

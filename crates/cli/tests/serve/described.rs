@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use proofmark_testing::python_with;
 use tempfile::TempDir;
 
-use crate::server::{Server, keys_file, listed, new_key, python_with, text};
+use crate::server::{Server, keys_file, listed, new_key, text};
 
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
                       response_schema_conformance";

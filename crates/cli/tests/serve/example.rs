@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
+use proofmark_testing::python_with;
 use tempfile::TempDir;
 
-use crate::server::{PROOFMARK, python_with};
+use crate::server::PROOFMARK;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent");
 

@@ -79,8 +79,7 @@ fn a_body_says_that_it_is_json() {
 #[test]
 fn a_page_from_another_port_approves_nothing() {
     if !Command::new("chromium").arg("--version").stdout(Stdio::null()).status().is_ok_and(|found| found.success()) {
-        eprintln!("skipped: there is no chromium; `apt-get install chromium`");
-        return;
+        return proofmark_testing::skip("chromium", "chromium is missing; `apt-get install chromium`");
     }
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path(), &[]);

@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use proofmark_testing::python_with;
 use tempfile::TempDir;
 
-use crate::server::{Server, python_with};
+use crate::server::Server;
 
 const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/story.py");
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -196,18 +196,6 @@ pub(crate) fn listed(json: &Json, name: &str) -> Vec<Json> {
 /// `error.code` of a problem.
 pub(crate) fn code(problem: &Json) -> String {
     text(problem.as_object().unwrap().get("error").unwrap(), "code")
-}
-
-/// The Python that `PROOFMARK_PYTHON` names, where it has this module; else says how to get it.
-pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("PROOFMARK_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
-    let import = format!("import {module}");
-    let found = Command::new(&python).args(["-c", &import]).stderr(Stdio::null()).status();
-    if found.is_ok_and(|status| status.success()) {
-        return Some(python);
-    }
-    eprintln!("skipped: `pip install {package}` for the python that PROOFMARK_PYTHON names");
-    None
 }
 
 /// Runs SQL on a store, as another process would.

@@ -86,7 +86,9 @@ fn parts_of(parts: &[Part], at: &str, note: &mut impl FnMut(String, Option<&Comp
 
 fn unreadable(path: String, fault: &CompileError) -> Finding {
     let message = format!("the condition cannot be read at its column {}", fault.column);
-    Finding::error("invalid-condition", path, message, fault.fault.to_string())
+    let cause = &fault.fault;
+    let mend = fault.help().map_or_else(|| cause.to_string(), |help| format!("{cause}; {help}"));
+    Finding::error("invalid-condition", path, message, mend)
 }
 
 fn retry_findings(workflow: &Workflow, step: &Step, verification: &Verification, at: &str) -> Vec<Finding> {

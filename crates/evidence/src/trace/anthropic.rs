@@ -2,13 +2,27 @@
 
 use proofmark_receipt::{Json, Object};
 
+use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::Call;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form = Form { name: "anthropic", lists: &[], has_messages: true, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    has_block(record, |kind| kind.ends_with("tool_use") || kind.ends_with("tool_result"))
+}
+
+/// Whether a record is a message with a content block of such a type.
+pub(super) fn has_block(record: &Object, is_wanted: fn(&str) -> bool) -> bool {
+    let blocks = record.get("content").and_then(Json::as_array).unwrap_or_default();
+    let mut kinds = blocks.iter().filter_map(|block| block.as_object()?.get("type")?.as_str());
+    record.get("role").and_then(Json::as_str).is_some() && kinds.any(is_wanted)
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     for (position, record) in records.iter().enumerate() {
         message(&mut calls, record, position, record.object()?, None)?;

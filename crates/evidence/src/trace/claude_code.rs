@@ -2,15 +2,31 @@
 
 use std::collections::HashSet;
 
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, Object};
 
-use super::anthropic;
 use super::collect::Calls;
 use super::error::TraceError;
 use super::records::Record;
+use super::{Form, anthropic};
 use crate::call::Call;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form = Form { name: "claude_code", lists: &[], has_messages: false, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    let identified = ["sessionId", "session_id", "uuid", "leafUuid"].iter().any(|name| record.contains(name));
+    match record.get("type").and_then(Json::as_str) {
+        Some("user" | "assistant") => {
+            identified || record.get("message").is_some_and(|message| message.as_object().is_some())
+        }
+        Some(
+            "summary" | "system" | "result" | "progress" | "attachment" | "file-history-snapshot" | "queue-operation",
+        ) => identified || record.contains("summary") || record.contains("snapshot") || record.contains("operation"),
+        Some(_) => identified,
+        None => false,
+    }
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     let mut seen = HashSet::new();
     for (position, record) in records.iter().enumerate() {

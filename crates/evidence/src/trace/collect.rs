@@ -87,6 +87,11 @@ impl Calls {
         self.open.contains_key(id)
     }
 
+    /// The call at a known place, if it has no result yet.
+    pub(super) fn waiting(&self, index: usize) -> Option<&Call> {
+        self.calls.get(index).filter(|call| call.ended.is_none())
+    }
+
     pub(super) fn finish(self) -> Vec<Call> {
         self.calls
     }

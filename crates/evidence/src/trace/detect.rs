@@ -1,30 +1,29 @@
 //! Tells which form a trace has.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::Json;
 
 use super::error::{TraceError, TraceFault};
 use super::records::{self, Record};
-use super::{Form, mcp};
+use super::{FORMS, Form, openai_chat, plain};
 
 /// The form of a trace.
 ///
 /// # Errors
 /// [`TraceError`] when it is damaged, of no known form, or of two at once.
-pub fn detect(bytes: &[u8]) -> Result<Form, TraceError> {
+pub fn detect(bytes: &[u8]) -> Result<&'static Form, TraceError> {
     of_records(&records::split(bytes)?)
 }
 
 /// What a record says about the form of its trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     /// It is of this form.
-    Of(Form),
+    Of(&'static Form),
     /// It is a message without calls, which several forms write alike.
     Message,
 }
 
-pub(super) fn of_records(records: &[Record]) -> Result<Form, TraceError> {
-    let mut form = None;
+pub(super) fn of_records(records: &[Record]) -> Result<&'static Form, TraceError> {
+    let mut form: Option<&'static Form> = None;
     let mut messages = false;
     for record in records {
         match (sign(record)?, form) {
@@ -32,83 +31,27 @@ pub(super) fn of_records(records: &[Record]) -> Result<Form, TraceError> {
             (Sign::Of(found), None) => form = Some(found),
             (Sign::Of(found), Some(form)) if found == form => {}
             (Sign::Of(found), Some(form)) => {
-                return Err(record.error(TraceFault::MixedForms { form: form.as_str(), found: found.as_str() }));
+                return Err(record.error(TraceFault::MixedForms { form: form.name, found: found.name }));
             }
         }
     }
-    let fits = |form: &Form| !messages || matches!(form, Form::OpenAiChat | Form::OpenAiResponses | Form::Anthropic);
     match form {
-        Some(form) if fits(&form) => Ok(form),
-        Some(form) => Err(TraceError::whole(TraceFault::MixedForms { form: form.as_str(), found: "messages" })),
-        None if messages => Ok(Form::OpenAiChat),
-        None => Ok(Form::Plain),
+        Some(form) if messages && !form.has_messages => {
+            Err(TraceError::whole(TraceFault::MixedForms { form: form.name, found: "messages" }))
+        }
+        Some(form) => Ok(form),
+        // No calls were made, so the forms of messages read it alike.
+        None if messages => Ok(&openai_chat::FORM),
+        None => Ok(&plain::FORM),
     }
 }
 
 fn sign(record: &Record) -> Result<Sign, TraceError> {
     let object = record.object()?;
-    let text = |name: &str| object.get(name).and_then(Json::as_str);
-    if mcp::rpc(object).contains("jsonrpc") {
-        return Ok(Sign::Of(Form::Mcp));
+    match FORMS.iter().find(|form| (form.recognizes)(object)) {
+        Some(form) => Ok(Sign::Of(form)),
+        // A message with `parts` that no form recognizes may hold calls that would be missed.
+        None if object.get("role").and_then(Json::as_str).is_some() && !object.contains("parts") => Ok(Sign::Message),
+        None => Err(record.error(TraceFault::UnknownForm)),
     }
-    if is_span(object) {
-        return Ok(Sign::Of(Form::OpenTelemetry));
-    }
-    if is_transcript_entry(object) {
-        return Ok(Sign::Of(Form::ClaudeCode));
-    }
-    if text("role").is_some() {
-        return Ok(message(object));
-    }
-    if text("type").is_some_and(is_response_item) {
-        return Ok(Sign::Of(Form::OpenAiResponses));
-    }
-    if text("name").or_else(|| text("tool")).is_some() {
-        return Ok(Sign::Of(Form::Plain));
-    }
-    Err(record.error(TraceFault::UnknownForm))
-}
-
-fn is_span(object: &Object) -> bool {
-    let identified = ["spanId", "span_id", "traceId", "trace_id", "context"].iter().any(|name| object.contains(name));
-    object.contains("resourceSpans") || (identified && (object.contains("attributes") || object.contains("kind")))
-}
-
-fn is_transcript_entry(object: &Object) -> bool {
-    let kind = object.get("type").and_then(Json::as_str);
-    let identified = ["sessionId", "session_id", "uuid", "leafUuid"].iter().any(|name| object.contains(name));
-    match kind {
-        Some("user" | "assistant") => {
-            identified || object.get("message").is_some_and(|message| message.as_object().is_some())
-        }
-        Some(
-            "summary" | "system" | "result" | "progress" | "attachment" | "file-history-snapshot" | "queue-operation",
-        ) => identified || object.contains("summary") || object.contains("snapshot") || object.contains("operation"),
-        Some(_) => identified,
-        None => false,
-    }
-}
-
-fn is_response_item(kind: &str) -> bool {
-    kind.ends_with("_call")
-        || kind.ends_with("_call_output")
-        || matches!(kind, "message" | "reasoning" | "item_reference")
-}
-
-fn message(object: &Object) -> Sign {
-    let role = object.get("role").and_then(Json::as_str);
-    if matches!(role, Some("tool" | "function")) || object.contains("tool_calls") || object.contains("function_call") {
-        return Sign::Of(Form::OpenAiChat);
-    }
-    let kinds = object.get("content").and_then(Json::as_array).unwrap_or_default().iter();
-    let kinds = kinds.filter_map(|block| block.as_object()?.get("type")?.as_str());
-    for kind in kinds {
-        if kind.ends_with("tool_use") || kind.ends_with("tool_result") {
-            return Sign::Of(Form::Anthropic);
-        }
-        if matches!(kind, "input_text" | "output_text" | "input_image") {
-            return Sign::Of(Form::OpenAiResponses);
-        }
-    }
-    Sign::Message
 }

@@ -4,13 +4,20 @@ use std::collections::HashSet;
 
 use proofmark_receipt::{Json, Object};
 
+use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::{TraceError, TraceFault};
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::Call;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form = Form { name: "mcp", lists: &[], has_messages: false, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    rpc(record).contains("jsonrpc")
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut session = Session::default();
     for (position, record) in records.iter().enumerate() {
         let entry = record.object()?;

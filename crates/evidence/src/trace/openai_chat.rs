@@ -2,13 +2,23 @@
 
 use proofmark_receipt::{Json, Object};
 
+use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::Call;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form =
+    Form { name: "openai_chat", lists: &["messages"], has_messages: true, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    record.get("role").and_then(Json::as_str).is_some_and(|role| {
+        matches!(role, "tool" | "function") || record.contains("tool_calls") || record.contains("function_call")
+    })
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     for (position, record) in records.iter().enumerate() {
         message(&mut calls, record, position, record.object()?)?;

@@ -6,9 +6,25 @@ use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
+use super::{Form, anthropic};
 use crate::call::Call;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form =
+    Form { name: "openai_responses", lists: &["input", "output", "items"], has_messages: true, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    let text = |name: &str| record.get(name).and_then(Json::as_str);
+    match text("role") {
+        Some(_) => anthropic::has_block(record, |kind| matches!(kind, "input_text" | "output_text" | "input_image")),
+        None => text("type").is_some_and(|kind| {
+            kind.ends_with("_call")
+                || kind.ends_with("_call_output")
+                || matches!(kind, "message" | "reasoning" | "item_reference")
+        }),
+    }
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     for (position, record) in records.iter().enumerate() {
         item(&mut calls, record, position, record.object()?)?;

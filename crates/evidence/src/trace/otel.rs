@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use proofmark_predicate::Timestamp;
 use proofmark_receipt::{Json, Object};
 
+use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
@@ -14,7 +15,14 @@ use crate::call::Call;
 /// How deep the values of attributes are unwrapped.
 const MAX_VALUE_DEPTH: usize = 32;
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form = Form { name: "otel", lists: &["spans"], has_messages: false, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    let identified = ["spanId", "span_id", "traceId", "trace_id", "context"].iter().any(|name| record.contains(name));
+    record.contains("resourceSpans") || (identified && (record.contains("attributes") || record.contains("kind")))
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut spans = Vec::new();
     for record in records {
         for span in spans_of(record)? {

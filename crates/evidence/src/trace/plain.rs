@@ -2,13 +2,21 @@
 
 use proofmark_receipt::{Json, Object};
 
+use super::Form;
 use super::collect::{Answer, Calls, Made};
 use super::error::TraceError;
 use super::outcome::{self, Mark};
 use super::records::Record;
 use crate::call::{Call, CallStatus};
 
-pub(super) fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
+pub(super) static FORM: Form = Form { name: "plain", lists: &["calls"], has_messages: false, recognizes, calls };
+
+fn recognizes(record: &Object) -> bool {
+    let is_text = |name: &str| record.get(name).and_then(Json::as_str).is_some();
+    !is_text("role") && (is_text("name") || is_text("tool"))
+}
+
+fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     let mut said = Vec::new();
     for (position, record) in records.iter().enumerate() {

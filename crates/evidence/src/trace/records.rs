@@ -4,7 +4,7 @@ use proofmark_receipt::json::{JsonError, JsonErrorKind, Limits};
 use proofmark_receipt::{Json, Object};
 
 use super::error::{TraceError, TraceFault, TracePlace};
-use super::{MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
+use super::{FORMS, MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
 
 /// One record and where it stands.
 #[derive(Debug)]
@@ -29,9 +29,6 @@ impl Record {
         TraceError { place: self.place.clone(), fault }
     }
 }
-
-/// The lists a document can hold its records in.
-const LISTS: [&str; 6] = ["messages", "input", "output", "items", "spans", "calls"];
 
 /// The records of a trace: the items of a list, the lists of an object, or one per line.
 pub(super) fn split(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
@@ -99,16 +96,13 @@ fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
 
 /// The records inside an object that holds a list of them, or the object itself.
 fn from_object(object: Object) -> Vec<Record> {
-    let mut lists: Vec<Json> = Vec::new();
     // One call written as a document has `name` beside its `output`.
     let is_call = object.contains("name") || object.contains("tool") || object.contains("jsonrpc");
     if !is_call {
-        for name in LISTS {
-            lists.extend(object.get(name).and_then(Json::as_array).unwrap_or_default().iter().cloned());
-        }
-        let listed = LISTS.iter().any(|name| object.get(name).is_some_and(|list| list.as_array().is_some()));
-        if listed {
-            return flat(lists);
+        let names = FORMS.iter().flat_map(|form| form.lists);
+        let found: Vec<&[Json]> = names.filter_map(|name| object.get(name)?.as_array()).collect();
+        if !found.is_empty() {
+            return flat(found.concat());
         }
     }
     vec![Record { json: Json::Object(object), place: TracePlace::Whole }]

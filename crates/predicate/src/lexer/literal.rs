@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Lexer, Token};
-use crate::error::Located;
+use crate::error::{Fault, Located};
 
 impl Lexer<'_> {
     /// The literal that starts here, if one does.
@@ -74,7 +74,7 @@ impl Lexer<'_> {
 
     fn unknown_escape(&mut self, start: usize, letter: char) -> Located {
         self.at = start + 1 + letter.len_utf8();
-        self.literal_fault(start, "the string has an unknown escape; write `\\\\` for a backslash")
+        Fault::UnknownEscape.at(self.span_from(start))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{Parser, node};
-use crate::ast::{Function, Kind, Macro, MacroKind, Node};
+use crate::ast::{Kind, Macro, MacroKind, Node};
 use crate::error::{Fault, Located, Span};
+use crate::functions::{Function, Run, function_names, method_names};
 use crate::lexer::Token;
 use crate::limits::MAX_PATTERNS;
 use crate::nearest::nearest;
@@ -18,26 +19,24 @@ impl Parser {
         match name {
             "has" => return self.has(span),
             "path" => return self.path(None, span.start),
+            "matches" => return self.matches_function(span),
             _ => {}
         }
-        if name != "matches" && Function::global(name).is_none() {
-            let nearest = nearest(name, Function::GLOBAL_NAMES.iter().copied());
-            return Err(unknown("function", name, nearest).at(span));
-        }
-        self.expect("(")?;
-        let mut arguments = self.comma_separated(")", Self::expression)?;
-        let whole = self.span_since(span.start);
-        let Some(function) = Function::global(name) else {
-            let pattern = arguments.pop();
-            return match (arguments.pop(), pattern, arguments.pop()) {
-                (Some(text), Some(pattern), None) => self.matches(text, &pattern, span.start),
-                _ => Err(arity(name, "a text and a pattern").at(whole)),
-            };
+        let Some(function) = Function::named(name) else {
+            return Err(unknown("function", name, nearest(name, function_names())).at(span));
         };
-        if arguments.len() != 1 {
-            return Err(arity(name, "one argument").at(whole));
+        self.expect("(")?;
+        let arguments = self.comma_separated(")", Self::expression)?;
+        let (whole, run) = (self.span_since(span.start), function.signature().run);
+        if run.takes(arguments.len()) {
+            return node(Kind::Call { function, arguments }, whole);
         }
-        node(Kind::Call { function, arguments }, whole)
+        let takes = match run {
+            Run::One(_) => "one argument",
+            Run::Two(_) => "two arguments",
+            Run::OneOrTwo(_) => "one or two arguments",
+        };
+        Err(arity(name, takes).at(whole))
     }
 
     /// A call `base.name(…)`; the name has been taken.
@@ -46,30 +45,27 @@ impl Parser {
             return self.expand(kind, base, name);
         }
         let start = base.span.start;
-        if name == "path" {
-            return self.path(Some(Box::new(base)), start);
+        match name {
+            "path" => return self.path(Some(Box::new(base)), start),
+            "matches" => return self.matches_method(base),
+            _ => {}
         }
-        let method = Function::method(name);
-        if name != "matches" && method.is_none() {
-            let known = Function::METHOD_NAMES.into_iter().chain(MacroKind::NAMES);
-            return Err(unknown("method", name, nearest(name, known)).at(span));
-        }
+        let Some(function) = Function::method(name) else {
+            return Err(unknown("method", name, nearest(name, method_names())).at(span));
+        };
         self.expect("(")?;
-        let arguments = self.comma_separated(")", Self::expression)?;
-        let whole = self.span_since(start);
-        match method {
-            None => match arguments.as_slice() {
-                [pattern] => self.matches(base, pattern, start),
-                _ => Err(arity(name, "one pattern").at(whole)),
-            },
-            Some((function, least, most)) if (least..=most).contains(&arguments.len()) => {
-                let arguments = std::iter::once(base).chain(arguments).collect();
-                node(Kind::Call { function, arguments }, whole)
-            }
-            Some((_, 1, _)) => Err(arity(name, "one argument").at(whole)),
-            Some((_, _, 1)) => Err(arity(name, "at most one argument").at(whole)),
-            Some(_) => Err(arity(name, "no argument").at(whole)),
+        let mut arguments = vec![base];
+        arguments.extend(self.comma_separated(")", Self::expression)?);
+        let (whole, run) = (self.span_since(start), function.signature().run);
+        if run.takes(arguments.len()) {
+            return node(Kind::Call { function, arguments }, whole);
         }
+        let takes = match run {
+            Run::One(_) => "no argument",
+            Run::Two(_) => "one argument",
+            Run::OneOrTwo(_) => "at most one argument",
+        };
+        Err(arity(name, takes).at(whole))
     }
 
     fn has(&mut self, span: Span) -> Result<Node, Located> {
@@ -99,6 +95,26 @@ impl Parser {
         self.count_pattern(span)?;
         let query = Box::new(Query::new(&text).map_err(|fault| fault.at(span))?);
         node(Kind::Path { base, query }, self.span_since(start))
+    }
+
+    fn matches_function(&mut self, span: Span) -> Result<Node, Located> {
+        self.expect("(")?;
+        let mut arguments = self.comma_separated(")", Self::expression)?;
+        let pattern = arguments.pop();
+        match (arguments.pop(), pattern, arguments.pop()) {
+            (Some(text), Some(pattern), None) => self.matches(text, &pattern, span.start),
+            _ => Err(arity("matches", "a text and a pattern").at(self.span_since(span.start))),
+        }
+    }
+
+    fn matches_method(&mut self, base: Node) -> Result<Node, Located> {
+        let start = base.span.start;
+        self.expect("(")?;
+        let arguments = self.comma_separated(")", Self::expression)?;
+        match arguments.as_slice() {
+            [pattern] => self.matches(base, pattern, start),
+            _ => Err(arity("matches", "one pattern").at(self.span_since(start))),
+        }
     }
 
     fn matches(&mut self, text: Node, pattern: &Node, start: usize) -> Result<Node, Located> {

@@ -1,58 +1,21 @@
 //! Which arguments functions and macros can take.
 
-use super::{Checker, Class, Type};
-use crate::ast::{Function, Macro, MacroKind, Node};
+use super::Checker;
+use crate::ast::{Macro, MacroKind, Node};
 use crate::error::Located;
-
-const SIZED: [Class; 4] = [Class::String, Class::Bytes, Class::List, Class::Map];
-const NUMERIC_TEXT: [Class; 2] = [Class::Number, Class::String];
+use crate::functions::Function;
+use crate::types::{Class, Type};
 
 impl<'s> Checker<'s> {
     pub(super) fn call(&mut self, function: Function, arguments: &[Node]) -> Result<Type<'s>, Located> {
-        let (takes, name, result): (&[Class], _, _) = match function {
-            Function::Dyn | Function::Type => {
-                for argument in arguments {
-                    self.infer(argument)?;
-                }
-                return Ok(if function == Function::Dyn { Type::Any } else { Type::Denotation });
-            }
-            Function::Size => (&SIZED, "`size`", Type::Number),
-            Function::StartsWith => (&[Class::String], "`startsWith`", Type::Bool),
-            Function::EndsWith => (&[Class::String], "`endsWith`", Type::Bool),
-            Function::Contains => (&[Class::String], "`contains`", Type::Bool),
-            Function::Int => {
-                (&[Class::Number, Class::String, Class::Timestamp, Class::Duration], "`int`", Type::Number)
-            }
-            Function::UInt => (&NUMERIC_TEXT, "`uint`", Type::Number),
-            Function::Decimal => (&NUMERIC_TEXT, "`double`", Type::Number),
-            Function::String => (
-                &[Class::String, Class::Number, Class::Bool, Class::Bytes, Class::Timestamp, Class::Duration],
-                "`string`",
-                Type::String,
-            ),
-            Function::Bool => (&[Class::Bool, Class::String], "`bool`", Type::Bool),
-            Function::Bytes => (&[Class::Bytes, Class::String], "`bytes`", Type::Bytes),
-            Function::Sha256 => (&[Class::Bytes, Class::String], "`sha256`", Type::String),
-            Function::Timestamp => (&[Class::Timestamp, Class::String, Class::Number], "`timestamp`", Type::Timestamp),
-            Function::Duration => (&[Class::Duration, Class::String], "`duration`", Type::Duration),
-            Function::Time(_) => {
-                return self.time_field(arguments);
-            }
-        };
-        for argument in arguments {
-            self.expect(argument, takes, name)?;
+        let signature = function.signature();
+        for (argument, parameter) in arguments.iter().zip(signature.takes) {
+            match parameter.classes {
+                [] => self.infer(argument)?,
+                classes => self.expect(argument, classes, &format!("`{}`", function.name()))?,
+            };
         }
-        Ok(result)
-    }
-
-    fn time_field(&mut self, arguments: &[Node]) -> Result<Type<'s>, Located> {
-        if let Some((time, offset)) = arguments.split_first() {
-            self.expect(time, &[Class::Timestamp, Class::Duration], "a time field")?;
-            for offset in offset {
-                self.expect(offset, &[Class::String], "the offset of a time")?;
-            }
-        }
-        Ok(Type::Number)
+        Ok(signature.gives)
     }
 
     pub(super) fn expand(&mut self, expanded: &Macro) -> Result<Type<'s>, Located> {

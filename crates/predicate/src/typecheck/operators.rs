@@ -1,10 +1,11 @@
 //! Which operands the operators can take.
 
-use super::{Checker, Class, Type};
+use super::Checker;
 use crate::ast::{Kind, Node, Operator};
 use crate::error::{Fault, Located, Span};
 use crate::nearest::nearest;
 use crate::schema::FieldType;
+use crate::types::{Class, Type};
 use crate::value::Value;
 
 impl<'s> Checker<'s> {
@@ -58,9 +59,9 @@ fn comparable(operator: Operator, left: Type<'_>, right: Type<'_>, span: Span) -
     match (left.class(), right.class()) {
         (Some(left), Some(right)) if left != right && left != Class::Null && right != Class::Null => {
             let text = operator.text();
+            let message = format!("`{text}` cannot compare {left} with {right}");
             let of_type = left == Class::Type || right == Class::Type;
-            let hint = if of_type { "; write `` `type` `` for a fact of that name" } else { "" };
-            Err(Fault::Type(format!("`{text}` cannot compare {left} with {right}{hint}")).at(span))
+            Err(if of_type { Fault::TypeAsValue(message) } else { Fault::Type(message) }.at(span))
         }
         _ => Ok(()),
     }

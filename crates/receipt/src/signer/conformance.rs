@@ -1,7 +1,5 @@
 //! Other projects' Ed25519 vectors, where they are present: what verifies here is what verifies strictly, nothing else.
 
-use std::path::{Path, PathBuf};
-
 use super::SignerId;
 use crate::hex;
 use crate::json::{Json, Limits, Object};
@@ -63,12 +61,7 @@ fn verifies(key: &str, message: &[u8], signature: &str) -> bool {
 }
 
 fn vectors(name: &str) -> Option<Json> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let root = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from);
-    let Ok(bytes) = std::fs::read(root.join("ed25519").join(name)) else {
-        println!("skipped: no conformance data");
-        return None;
-    };
+    let bytes = std::fs::read(proofmark_testing::conformance("ed25519")?.join(name)).unwrap();
     let limits = Limits { max_bytes: 16 << 20, ..Limits::default() };
     Some(Json::parse_with(&bytes, limits).unwrap())
 }

@@ -152,18 +152,9 @@ fn vectors() -> Vec<Vec<u8>> {
 
 struct Python(PathBuf);
 
-/// `$PROOFMARK_PYTHON`, else `python3` when it has `cryptography`; or none and a line saying so.
+/// A Python with `cryptography`.
 fn python() -> Option<Python> {
-    let named = std::env::var_os("PROOFMARK_PYTHON").map(PathBuf::from);
-    let found = named.or_else(|| {
-        let mut probe = Command::new("python3");
-        let output = probe.args(["-c", "import cryptography"]).output().ok()?;
-        output.status.success().then(|| PathBuf::from("python3"))
-    });
-    if found.is_none() {
-        println!("skipped: no Python with cryptography");
-    }
-    found.map(Python)
+    proofmark_testing::python_with("cryptography", "cryptography").map(Python)
 }
 
 impl Python {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench <what>`: figures side by side in one run. They gate nothing: machines are noisy.
+//! `cargo xtask bench <name>`: figures side by side in one run. They gate nothing, because machines are noisy.
 
 mod accept;
 mod agentdojo;
@@ -13,13 +13,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use clap::Subcommand;
+use clap::Parser;
+use xtask::step::succeeds;
 
-use crate::step::succeeds;
-
-/// What is measured.
-#[derive(Subcommand)]
-pub(crate) enum Bench {
+/// Measure, beside rivals, in one run.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+enum Bench {
     /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
     Tier0,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
@@ -43,9 +43,8 @@ pub(crate) enum Bench {
 /// Set in the process that runs on one core alone.
 const PINNED: &str = "PROOFMARK_BENCH_PINNED";
 
-/// Runs a benchmark, optimised and on one core.
-pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
-    match bench {
+fn main() -> anyhow::Result<()> {
+    match Bench::parse() {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),
@@ -66,7 +65,7 @@ fn on_one_core(name: &str, work: fn() -> anyhow::Result<()>) -> anyhow::Result<(
 }
 
 fn run_pinned(name: &str) -> anyhow::Result<()> {
-    let status = pinned("cargo", &["run", "--quiet", "--release", "--package", "xtask", "--", "bench", name])
+    let status = pinned("cargo", &["run", "--quiet", "--release", "--package", "xtask-bench", "--", name])
         .env(PINNED, "1")
         .status()
         .context("failed to start the benchmark")?;
@@ -91,7 +90,7 @@ fn pinned(program: &str, arguments: &[&str]) -> Command {
 
 /// The folder of conformance data: `$PROOFMARK_CONFORMANCE`, else beside the project.
 fn conformance() -> anyhow::Result<PathBuf> {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance");
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let folder = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from);
     match folder.is_dir() {
         true => Ok(folder),

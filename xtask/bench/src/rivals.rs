@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::{conformance, pinned};
-use crate::step::{cargo, run as run_step};
+use xtask::step::{cargo, run as run_step};
 
 /// Builds the benchmark on every core, and runs it on one.
 pub(crate) fn run(name: &str) -> anyhow::Result<()> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/Cargo.toml");
     let manifest = manifest.to_string_lossy();
     let arguments = |verb| [verb, "--quiet", "--release", "--locked", "--manifest-path", &manifest, "--bin", name];
     run_step(&mut cargo(&arguments("build")))?;
@@ -22,7 +22,7 @@ pub(crate) fn run_server(what: &str) -> anyhow::Result<()> {
     let own = std::env::current_exe().context("failed to find the target folder")?;
     let target = own.parent().and_then(Path::parent).context("failed to find the target folder")?;
     let binary = target.join("release/proofmark");
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/Cargo.toml");
     let manifest = manifest.to_string_lossy();
     let mut bench = cargo(&["run", "--quiet", "--release", "--locked", "--manifest-path", &manifest, "--bin", "serve"]);
     run_step(bench.args(["--", what]).env("PROOFMARK_BIN", binary))

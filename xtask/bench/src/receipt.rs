@@ -13,8 +13,8 @@ use proofmark_receipt::{
 };
 
 use super::rate;
-use crate::machine;
-use crate::step::{cargo, run as run_step};
+use xtask::machine;
+use xtask::step::{cargo, run as run_step};
 
 /// How long each rival is measured.
 const LEAST: Duration = Duration::from_secs(3);
@@ -106,7 +106,7 @@ fn bare_rates(receipt: &Receipt, key: &SigningKey) -> anyhow::Result<(f64, f64)>
 }
 
 fn python_rate(text: &str, whole: f64) -> anyhow::Result<()> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let Some(python) = machine::python_with_packages(&target) else {
         println!("Python's cryptography    not measured: it cannot be installed here");
         return Ok(());

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use proofmark_boundary::taint;
 use proofmark_receipt::Json;
-use proofmark_verifier::taint_labels;
 
 use super::agentdojo::recorded::{self, Kind};
 
@@ -42,7 +42,7 @@ fn probe(name: &str, texts: &BTreeSet<String>, injected: bool) {
     let mut hits: BTreeMap<String, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     for text in texts {
-        let labels = taint_labels(text);
+        let labels = taint::labels(text);
         for (label, rule) in &labels {
             *hits.entry(format!("{label} (first by `{rule}`)")).or_default() += 1;
         }

@@ -1,15 +1,12 @@
-//! Jobs of the Agent Commerce Protocol (Virtuals): the request a job stands for, and what a receipt answers its evaluator.
+//! The Agent Commerce Protocol (Virtuals): a job becomes a verification request, a receipt becomes an evaluation.
 //!
-//! Nothing runs here, and nothing is signed on a chain: a job becomes a request, a receipt becomes an evaluation. The
-//! mapping is that of VRF 1.0, "Interoperability".
+//! The mapping is that of VRF 1.0, "Interoperability". Nothing is verified here, and nothing is signed on a chain.
 
 use std::borrow::Cow;
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
 use proofmark_receipt::json::{Limits, Number};
-use proofmark_receipt::{Json, Object, Receipt, Verdict};
-
-use crate::worth::{Subject, Worth, WorthError};
+use proofmark_receipt::{Json, Object, Receipt, Verdict, object};
 
 /// Where buyers put tests in a job's requirements, beside our own `verification`.
 const CLAWBIZARRE: &str = "clawbizarre_verification";
@@ -37,75 +34,58 @@ pub fn evaluation_request(job: &Json) -> Result<Json, DocumentError> {
     let asked = object_in(&requirements, "write an object, or a string that holds one")?;
     let asked_field = Field { at: requirements.at.clone(), json: &asked };
     let (tier, verification) = checks(&asked_field)?;
-    let mut request = Object::new();
-    if let Some(id) = job_id(&root)? {
-        request.insert("task_id", id);
-    }
-    if let Some(tier) = tier {
-        request.insert("tier", tier);
-    }
-    request.insert("specification", asked.clone().into_owned());
-    request.insert("output", output(&root.need("deliverable", "write what the provider delivered")?)?);
+    let mut request = object! {
+        "task_id"?: job_id(&root)?,
+        "tier"?: tier,
+        "specification": asked.clone().into_owned(),
+        "output": output(&root.need("deliverable", "write what the provider delivered")?)?,
+    };
     request.insert(VERIFICATION, verification);
     Ok(request.into())
 }
 
-/// What a receipt answers an evaluator.
+/// What an evaluator is answered about a receipt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Whether to approve; none when nothing may be signed.
+    /// Whether to approve; `None` when nothing may be signed.
     pub approved: Option<bool>,
-    /// Why the receipt proves nothing about the job, if so.
-    pub rejected: Option<WorthError>,
     /// The answer (`docs/commerce.md`).
     pub document: Json,
 }
 
-/// What a receipt answers the evaluator of a job.
+/// What an evaluator is answered about a receipt over the request of a job.
 ///
-/// Only a receipt counts that was issued here for the job's own request, is signed by somebody trusted, stands for itself
-/// and is about what the evaluator names. Of any other receipt, and of the verdict `error`, which says nothing about the
-/// work, `approved`, `score` and `reason` are null: neither an approval nor a refusal may be signed. `request` is the
-/// request kept under the receipt's id. `score` is rounded down to four decimals.
+/// `rejected` says why the receipt proves nothing about the job, if so, and `standing` holds the members of the answer
+/// that say what the receipt is worth. For a rejected receipt, and for the verdict `error`, which says nothing about the
+/// work, `approved`, `score` and `reason` are null: neither an approval nor a refusal may be signed. `score` is rounded
+/// down to four decimals.
 #[must_use]
-pub fn evaluation(receipt: &Receipt, worth: &Worth, request: Option<&str>, about: &Subject) -> Evaluation {
-    let rejected = proves(receipt, worth, request, about).err();
+pub fn evaluation(receipt: &Receipt, rejected: Option<&str>, standing: &Object) -> Evaluation {
     let results = receipt.results();
     let judged = rejected.is_none() && receipt.verdict() != Verdict::Error;
     let approved = judged.then(|| receipt.verdict() == Verdict::Pass);
-    let hash = content_hash(receipt);
-    let mut document = Object::new();
-    document.insert("approved", approved.map_or(Json::Null, Json::from));
-    document.insert("score", if judged { score(results.passed, results.total) } else { Json::Null });
-    if judged {
-        document.insert("reason", reason(receipt, &hash));
-        document.insert("reason_bytes32", format!("0x{hash}"));
-    } else {
-        document.insert("reason", Json::Null);
-        document.insert("reason_bytes32", Json::Null);
-        document.insert("why", why(receipt, rejected.as_ref()));
+    let hash = judged.then(|| content_hash(receipt));
+    let mut document = object! {
+        "approved": approved.map_or(Json::Null, Json::from),
+        "score": if judged { score(results.passed, results.total) } else { Json::Null },
+        "reason": hash.as_deref().map_or(Json::Null, |hash| reason(receipt, hash).into()),
+        "reason_bytes32": hash.as_deref().map_or(Json::Null, |hash| format!("0x{hash}").into()),
+        "why"?: (!judged).then(|| why(receipt, rejected)),
+    };
+    for (name, value) in standing.iter() {
+        document.insert(name, value.clone());
     }
-    worth.describe(&mut document);
     document.insert("feedback", feedback(receipt));
     document.insert("metadata", metadata(receipt));
     document.insert("receipt", receipt.document().clone());
-    Evaluation { approved, rejected, document: document.into() }
-}
-
-/// Whether a receipt says something about a job.
-fn proves(receipt: &Receipt, worth: &Worth, request: Option<&str>, about: &Subject) -> Result<(), WorthError> {
-    let request = worth.answers(receipt, request)?;
-    worth.vouched()?;
-    if !Json::parse(request.as_bytes()).is_ok_and(|request| is_of_job(&request)) {
-        return Err(WorthError::NotAJob);
-    }
-    about.matches(receipt)
+    Evaluation { approved, document: document.into() }
 }
 
 /// Whether a request is what [`evaluation_request`] makes of a job: judged by the very checks its specification holds.
 ///
 /// Else a receipt over the buyer's requirements could have been given by tests that somebody else chose.
-fn is_of_job(request: &Json) -> bool {
+#[must_use]
+pub fn is_of_job(request: &Json) -> bool {
     let Some(request) = request.as_object() else { return false };
     let Some(specification) = request.get("specification") else { return false };
     checks(&Field::root(specification)).is_ok_and(|(tier, verification)| {
@@ -140,7 +120,7 @@ fn reason(receipt: &Receipt, hash: &str) -> String {
     text.chars().take(MAX_REASON_CHARS).collect()
 }
 
-fn why(receipt: &Receipt, rejected: Option<&WorthError>) -> String {
+fn why(receipt: &Receipt, rejected: Option<&str>) -> String {
     const MEND: &str = "nothing was judged, so neither approve nor reject; supply what is missing, and evaluate again";
     if let Some(error) = rejected {
         let id = receipt.receipt_id();
@@ -159,11 +139,11 @@ fn feedback(receipt: &Receipt) -> String {
 
 fn metadata(receipt: &Receipt) -> Object {
     let signature = receipt.document().as_object().and_then(|document| document.get("signature"));
-    let mut metadata = Object::new();
-    metadata.insert("vrf_receipt_id", receipt.receipt_id().to_string());
-    metadata.insert("vrf_signature", signature.cloned().unwrap_or(Json::Null));
-    metadata.insert("structural", true);
-    metadata
+    object! {
+        "vrf_receipt_id": receipt.receipt_id().to_string(),
+        "vrf_signature": signature.cloned().unwrap_or(Json::Null),
+        "structural": true,
+    }
 }
 
 /// The id of a job is a number on the chain and a text elsewhere.
@@ -267,10 +247,8 @@ fn is_elsewhere(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proofmark_checks::{Format, Request};
-    use proofmark_receipt::{SignatureStatus, Trust};
-
     use super::*;
+    use proofmark_checks::{Format, Request};
 
     fn job(text: &str) -> Result<Json, DocumentError> {
         evaluation_request(&Json::parse(text.as_bytes()).unwrap())
@@ -359,9 +337,8 @@ mod tests {
             hashes.tests.unwrap()
         );
         let receipt = Receipt::parse(text.as_bytes()).unwrap();
-        let (answer, trust) = (SignatureStatus::Valid, Trust::Trusted);
-        let worth = Worth { answer, trust, verdict: receipt.verdict(), issued_here: true, superseded_by: None };
-        let evaluation = evaluation(&receipt, &worth, Some(&request), &Subject::default());
+        assert!(is_of_job(&Json::parse(request.as_bytes()).unwrap()));
+        let evaluation = evaluation(&receipt, None, &Object::new());
         evaluation.document.as_object().unwrap().clone()
     }
 

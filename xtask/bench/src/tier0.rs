@@ -11,7 +11,7 @@ use proofmark_verifier::{Caps, Format, Host, Language, Request, Sealer, verify_a
 
 use super::mbpp::{self, Task};
 use super::rate;
-use crate::machine;
+use xtask::machine;
 
 /// How long each rival is measured.
 const LEAST: Duration = Duration::from_secs(5);

@@ -10,34 +10,34 @@ use proofmark_receipt::{Json, Object};
 const SHOWN: usize = 150;
 
 /// One task and the calls it took.
-pub(in crate::bench) struct Task {
-    pub(in crate::bench) suite: String,
-    pub(in crate::bench) kind: Kind,
-    pub(in crate::bench) name: String,
-    pub(in crate::bench) goal: String,
-    pub(in crate::bench) calls: Vec<Call>,
+pub(crate) struct Task {
+    pub(crate) suite: String,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) goal: String,
+    pub(crate) calls: Vec<Call>,
 }
 
 /// Whose task it is.
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::bench) enum Kind {
+pub(crate) enum Kind {
     User,
     Injection,
 }
 
 /// One call and what came of it.
 #[derive(Clone)]
-pub(in crate::bench) struct Call {
-    pub(in crate::bench) step: String,
-    pub(in crate::bench) tool: String,
-    pub(in crate::bench) args: Json,
-    pub(in crate::bench) result: String,
-    pub(in crate::bench) failed: bool,
+pub(crate) struct Call {
+    pub(crate) step: String,
+    pub(crate) tool: String,
+    pub(crate) args: Json,
+    pub(crate) result: String,
+    pub(crate) failed: bool,
 }
 
 impl Call {
     /// The call on one line, shortened.
-    pub(in crate::bench) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let text = format!("{} {}", self.tool, self.args.to_text());
         match text.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -47,7 +47,7 @@ impl Call {
 }
 
 /// The tasks in the order of the file.
-pub(in crate::bench) fn read(path: &Path) -> anyhow::Result<Vec<Task>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Task>> {
     let text = fs::read_to_string(path).with_context(|| format!("failed to read `{}`", path.display()))?;
     let mut tasks: Vec<Task> = Vec::new();
     for (index, line) in text.lines().enumerate() {

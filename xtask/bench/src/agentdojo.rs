@@ -1,7 +1,7 @@
 //! Recorded calls of AgentDojo, benign and attacking, asked of the example policies for its tools.
 
 mod ask;
-pub(in crate::bench) mod recorded;
+pub(crate) mod recorded;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         suites.entry(task.suite.as_str()).or_insert_with(Vec::new).push(task);
         suites
     });
-    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/policies");
+    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies");
     for (suite, tasks) in suites {
         let asker = Asker::read(&policies.join(format!("{suite}.yaml")))?;
         let of = |kind| tasks.iter().copied().filter(move |task| task.kind == kind);

@@ -1,0 +1,79 @@
+//! What tests share: how a test is skipped, and where data and programs are that not every machine has.
+//!
+//! A dev-dependency only. A skip has a name, such as `conformance`, `python` or `level-a`. It is written to the file that
+//! `PROOFMARK_SKIPS` names, which `cargo xtask test` lists at its end, and fails the test where `PROOFMARK_REQUIRE` has that
+//! name, or `all`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The file to which skips are appended, one line each: need, test and reason, separated by tabs.
+const SKIPS: &str = "PROOFMARK_SKIPS";
+
+/// The needs, separated by commas, that must be met.
+const REQUIRE: &str = "PROOFMARK_REQUIRE";
+
+/// Records that the calling test does not run, because `need` is not met; the caller returns.
+///
+/// # Panics
+///
+/// Where `PROOFMARK_REQUIRE` names `need`, or `all`.
+pub fn skip(need: &str, reason: &str) {
+    let required = std::env::var(REQUIRE).unwrap_or_default();
+    assert!(!is_required(need, &required), "`{need}` is required by {REQUIRE}, but {reason}");
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a thread of a test");
+    println!("skipped: {reason}");
+    let Some(file) = std::env::var_os(SKIPS) else { return };
+    // One write, so that the lines of tests that run at the same time do not mix.
+    let line = format!("{need}\t{test}\t{}\n", reason.replace(['\n', '\t'], " "));
+    let written =
+        OpenOptions::new().create(true).append(true).open(file).and_then(|mut to| to.write_all(line.as_bytes()));
+    assert!(written.is_ok(), "failed to write to the file of {SKIPS}: {written:?}");
+}
+
+/// The path of conformance data below `$PROOFMARK_CONFORMANCE` or, beside the repository, `../shared/conformance`;
+/// `None` after a skip.
+pub fn conformance(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let path = std::env::var_os("PROOFMARK_CONFORMANCE").map_or_else(beside, PathBuf::from).join(name);
+    if !path.exists() {
+        skip(
+            "conformance",
+            &format!("there is no `{}`; name the folder of the data in PROOFMARK_CONFORMANCE", path.display()),
+        );
+        return None;
+    }
+    Some(path)
+}
+
+/// A Python that imports `module`: the one that `PROOFMARK_PYTHON` names, or else `python3`; `None` after a skip.
+pub fn python_with(module: &str, package: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("PROOFMARK_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    let import = format!("import {module}");
+    let imported = Command::new(&python).args(["-c", &import]).stderr(Stdio::null()).status();
+    if imported.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    skip("python", &format!("`{}` cannot import `{module}`; `pip install {package}` for it", python.display()));
+    None
+}
+
+fn is_required(need: &str, required: &str) -> bool {
+    required.split(',').map(str::trim).any(|name| name == need || name == "all")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_required;
+
+    #[test]
+    fn a_need_is_required_by_its_whole_name_or_by_all() {
+        assert!(is_required("level-a", "python, level-a"));
+        assert!(is_required("level-a", "all"));
+        assert!(!is_required("level-a", "level-b,level"));
+        assert!(!is_required("level-a", ""));
+    }
+}

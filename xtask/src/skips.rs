@@ -1,0 +1,50 @@
+//! The tests that were skipped, and what they need.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The file to which tests append a line for each skip: need, test and reason, separated by tabs.
+pub(crate) struct Skips(PathBuf);
+
+impl Skips {
+    /// An empty list below `target`.
+    pub(crate) fn new(target: &Path) -> Self {
+        let file = target.join("skips.txt");
+        // A missing file is an empty list.
+        drop(std::fs::remove_file(&file));
+        Self(file)
+    }
+
+    /// Where the tests find the file's name.
+    pub(crate) fn variable(&self) -> (&'static str, &Path) {
+        ("PROOFMARK_SKIPS", &self.0)
+    }
+
+    /// Prints each need once, with the tests that were skipped for it.
+    pub(crate) fn print(&self) {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        let skips = grouped(&text);
+        if skips.is_empty() {
+            eprintln!("xtask: no test was skipped");
+            return;
+        }
+        let names = skips.keys().map(|(need, _)| *need).collect::<BTreeSet<_>>();
+        let names = names.into_iter().collect::<Vec<_>>().join(",");
+        eprintln!("xtask: skipped, because something is missing (PROOFMARK_REQUIRE={names} makes that a failure):");
+        for ((need, reason), tests) in skips {
+            eprintln!("  {need}: {reason}");
+            tests.iter().for_each(|test| eprintln!("      {test}"));
+        }
+    }
+}
+
+/// Tests by need and reason.
+fn grouped(text: &str) -> BTreeMap<(&str, &str), BTreeSet<&str>> {
+    let mut skips = BTreeMap::<_, BTreeSet<_>>::new();
+    for line in text.lines() {
+        if let [need, test, reason] = line.split('\t').collect::<Vec<_>>()[..] {
+            skips.entry((need, reason)).or_default().insert(test);
+        }
+    }
+    skips
+}

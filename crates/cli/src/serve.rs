@@ -9,9 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_server::{
-    ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log,
-};
+use proofmark_server::{ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log};
 use proofmark_verifier::{Decider, Host, Language, Store, Verifications, allow_many_files};
 
 use crate::config::{self, Config};

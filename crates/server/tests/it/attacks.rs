@@ -1,22 +1,20 @@
 //! What a tenant, or an agent of one, tries against others, and what a request tries against everybody.
 
-use std::process::Command;
-
 use proofmark_receipt::{
     Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict,
 };
 use tempfile::TempDir;
 
-use crate::receipts::{RESPONSE, step, verified};
-use crate::server::{MAIL, NOTE, POLICY, PROOFMARK, Server, code, keys_file, listed, new_key, serve, sql, text};
-use crate::verifications::suite;
+use crate::client::{code, listed, suite, text, verified};
+use crate::receipts::{RESPONSE, step};
+use crate::server::{Server, new_key};
 
 /// A server for keys of the given ids, roles and tenants.
 fn served<const N: usize>(home: &TempDir, keys: [(&str, &str, &str); N]) -> (Server, [String; N]) {
     let made = keys.map(|(id, role, tenant)| new_key(id, role, tenant));
     let entries: Vec<&str> = made.iter().map(|(_, entry)| entry.as_str()).collect();
-    let file = keys_file(home.path(), &entries);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = crate::server::keys(&entries);
+    let server = Server::with_keys(home.path(), &file);
     (server, made.map(|(key, _)| key))
 }
 
@@ -34,21 +32,6 @@ fn forged(id: &str) -> String {
         metadata: Object::new(),
     };
     draft.sign(&SigningKey::from_seed([66; 32])).unwrap().to_text()
-}
-
-#[test]
-fn keys_name_tenants_that_are_nobody_elses() {
-    let home = TempDir::new().unwrap();
-    let (_, entry) = new_key("bot", "agent", "acme");
-    for tenant in ["", "local", "Local", "run/acme", "..", "a b"] {
-        let made = Command::new(PROOFMARK).args(["api-key", "bot", "--role", "agent", "--tenant", tenant]).output();
-        let made = made.unwrap();
-        assert_eq!((made.status.code(), made.stdout.len()), (Some(2), 0), "{tenant:?}");
-        let file = keys_file(home.path(), &[&entry.replace("\"acme\"", &Json::from(tenant).to_text())]);
-        let refused = serve(home.path(), &["--api-keys", &file]).output().unwrap();
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(refused.status.code() == Some(2) && said.contains("tenant"), "{tenant:?}: {said}");
-    }
 }
 
 #[test]
@@ -178,69 +161,4 @@ fn an_mcp_session_is_of_the_key_that_began_it() {
     }
     assert_eq!(say(&server, "POST", &bot, &session, PING).0, 200, "nobody else has ended it");
     assert!(say(&server, "DELETE", &bot, &session, "").0 < 300);
-}
-
-#[test]
-fn chains_of_steps_are_not_to_be_named() {
-    let home = TempDir::new().unwrap();
-    let request = home.path().join("request.json");
-    std::fs::write(&request, suite("def f(x): return x")).unwrap();
-    let done = Command::new(PROOFMARK)
-        .args(["verify", "--chain", "run/acme/deploy"])
-        .arg(&request)
-        .env("PROOFMARK_HOME", home.path())
-        .output()
-        .unwrap();
-    assert_eq!(done.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&done.stderr).contains("are of workflow steps"));
-    let (server, [agent]) = served(&home, [("a", "agent", "one")]);
-    let (status, refused) = server.post("/v1/verifications?chain=run%2Fr1%2Fbuild", &agent, &suite("x"));
-    assert_eq!((status, code(&refused).as_str()), (400, "invalid_chain"));
-}
-
-#[test]
-fn a_decision_no_reader_would_read_is_not_made() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
-    // What says where the workflow goes on stands in the receipt as it was sent.
-    let upstream = format!("{{\"upstream\": {{\"workflow_id\": \"{}\"}}, ", "x".repeat(1_100_000));
-    let long = NOTE.replacen('{', &upstream, 1);
-    let (status, refused) = server.post("/v1/decisions", "", &long);
-    assert_eq!((status, code(&refused).as_str()), (422, "too_large"), "{}", refused.to_text());
-    assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
-    drop(server);
-    // One that an older version has kept stops nothing but itself.
-    let store = home.path().join("proofmark.db");
-    sql(&store, "UPDATE decisions SET document = '{\"a\": \"' || printf('%.*c', 1100000, 'x') || '\"}'");
-    let server = Server::start(home.path(), &[]);
-    assert_eq!(server.post("/v1/decisions", "", NOTE).0, 200);
-    assert_eq!(listed(&server.get("/v1/decisions", "").1, "decisions").len(), 2);
-    let note = home.path().join("note.json");
-    std::fs::write(&note, NOTE).unwrap();
-    let done = Command::new(PROOFMARK)
-        .args(["decide", "--policy", POLICY])
-        .arg(&note)
-        .env("PROOFMARK_HOME", home.path())
-        .output()
-        .unwrap();
-    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
-#[test]
-fn what_had_expired_stays_expired_when_the_clock_is_set_back() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
-    let decided = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
-    let word = r#"{"verdict": "approve", "note": "read it", "expires_in": 1800}"#;
-    assert_eq!(server.post(&format!("/v1/reviews/{decided}"), "", word).0, 200);
-    assert_eq!(server.get("/readyz", "").1.to_text(), r#"{"status":"ready"}"#);
-    // An hour passes, and the clock is set back by it.
-    sql(&home.path().join("proofmark.db"), "UPDATE clock SET latest = latest + 3600000");
-    let (_, late) = server.post("/v1/decisions", "", MAIL);
-    assert_eq!(text(&late, "outcome"), "replan_required", "{}", late.to_text());
-    server.said("behind what the store has recorded");
-    assert!(server.get("/readyz", "").1.as_object().unwrap().contains("clock_behind_ms"));
-    let doctor =
-        Command::new(PROOFMARK).args(["doctor", "--json"]).env("PROOFMARK_HOME", home.path()).output().unwrap();
-    assert!(String::from_utf8_lossy(&doctor.stdout).contains("clock_behind_ms"));
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 
-use crate::server::{MAIL, NOTE, Server, answer, text};
+use crate::client::{MAIL, NOTE, answer, text};
+use crate::server::Server;
 
 /// How long the browser may take, as `timeout` reads it.
 const BROWSER_TIME: &str = "60";
@@ -23,7 +24,7 @@ fn ask(server: &Server, request: &str, headers: &str, body: &str) -> u16 {
 #[test]
 fn without_keys_only_this_host_and_its_own_pages_may_ask() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let port = server.address.rsplit(':').next().unwrap();
     for request in ["GET /v1/reviews", "GET /metrics", "GET /v1/stats"] {
         let ask = |headers: &str| ask(&server, request, headers, "");
@@ -54,7 +55,7 @@ fn without_keys_only_this_host_and_its_own_pages_may_ask() {
 #[test]
 fn a_body_says_that_it_is_json() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let greeting = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",
         "capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let accept = "accept: application/json, text/event-stream";
@@ -82,7 +83,7 @@ fn a_page_from_another_port_approves_nothing() {
         return proofmark_testing::skip("chromium", "chromium is missing; `apt-get install chromium`");
     }
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let id = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
     let review = format!("{}/v1/reviews/{id}", server.base());
     let page = format!(

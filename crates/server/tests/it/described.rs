@@ -6,7 +6,8 @@ use std::process::Command;
 use proofmark_testing::python_with;
 use tempfile::TempDir;
 
-use crate::server::{Server, keys_file, listed, new_key, text};
+use crate::client::{listed, text};
+use crate::server::{Server, keys, new_key};
 
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
                       response_schema_conformance";
@@ -16,7 +17,7 @@ const EVERYTHING: [&str; 2] = ["--phases", "coverage,fuzzing"];
 #[test]
 fn the_description_is_of_version_3_1() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let (status, document) = server.get("/openapi.json", "");
     assert_eq!((status, text(&document, "openapi").as_str()), (200, "3.1.0"));
 }
@@ -25,7 +26,7 @@ fn the_description_is_of_version_3_1() {
 fn schemathesis_finds_nothing_without_keys() {
     let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     conforms(&python, &server, home.path(), &EVERYTHING);
     let (_, page) = server.get("/v1/decisions", "");
     assert!(!listed(&page, "decisions").is_empty(), "nothing it asked was decided on");
@@ -37,8 +38,8 @@ fn schemathesis_finds_nothing_with_keys() {
     let home = TempDir::new().unwrap();
     let (admin, one) = new_key("eve", "admin", "acme.shop");
     let (agent, two) = new_key("bot", "agent", "acme.shop");
-    let file = keys_file(home.path(), &[&one, &two]);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = keys(&[&one, &two]);
+    let server = Server::with_keys(home.path(), &file);
     let admin = format!("Authorization: Bearer {admin}");
     conforms(&python, &server, home.path(), &[&["-H", admin.as_str()], &EVERYTHING[..]].concat());
     // What a role may not do, and a stranger, is refused the same way whatever is asked.
@@ -64,7 +65,7 @@ fn conforms(python: &Path, server: &Server, home: &Path, more: &[&str]) {
 #[test]
 fn the_page_of_the_description_asks_nobody_else() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let page = |path: &str| server.send(&format!("GET {path} HTTP/1.1"), "");
     let (status, begin) = page("/docs/swagger-initializer.js");
     assert_eq!(status, 200);

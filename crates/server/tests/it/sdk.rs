@@ -7,13 +7,13 @@ use tempfile::TempDir;
 
 use crate::server::Server;
 
-const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/story.py");
+const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/story.py");
 
 #[test]
 fn the_unmodified_sdk_blocks_allows_and_derives_what_is_stored() {
     let Some(python) = python_with("verifiedx", "verifiedx==0.1.20") else { return };
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let base = server.base();
     let told = Command::new(python)
         .args([STORY, &base])

@@ -3,7 +3,8 @@
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use crate::server::{Server, listed, sql, text};
+use crate::client::{listed, sql, text};
+use crate::server::Server;
 
 const PREFLIGHT: &str = r#"{"envelope": {"run_id": "r", "step_id": "s", "policy_scope": {"action_class": "record_mutation"}},
     "decision_context": {"pending_action": {"raw_name": "add_note", "raw_args": {"text": "done"}}}}"#;
@@ -11,7 +12,7 @@ const PREFLIGHT: &str = r#"{"envelope": {"run_id": "r", "step_id": "s", "policy_
 #[test]
 fn an_execution_nobody_decided_on_is_found() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     for named in [r#""decision_id": "none", "#, r#""decision_id": null, "#, ""] {
         let report = format!(r#"{{"observed_execution": {{{named}"side_effect_executed": true}}}}"#);
         assert_eq!(reported(&server, &report), ["executed_undecided"], "{named}");
@@ -22,7 +23,7 @@ fn an_execution_nobody_decided_on_is_found() {
 #[test]
 fn what_was_not_executed_is_no_finding() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let id = decided(&server);
     assert!(reported(&server, &report(&id, false)).is_empty());
     end_all(home.path());
@@ -32,7 +33,7 @@ fn what_was_not_executed_is_no_finding() {
 #[test]
 fn an_execution_after_the_decision_ended_is_found() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let id = decided(&server);
     end_all(home.path());
     assert_eq!(reported(&server, &report(&id, true)), ["executed_after_expiry"]);
@@ -42,7 +43,7 @@ fn an_execution_after_the_decision_ended_is_found() {
 #[test]
 fn an_allowed_action_nobody_reported_is_found_once() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let id = decided(&server);
     assert!(found(&server).is_empty());
     end_all(home.path());

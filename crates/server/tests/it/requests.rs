@@ -3,7 +3,8 @@
 use proofmark_receipt::{Json, Timestamp};
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, NOTE, Server, code, listed, text};
+use crate::client::{DECISIONS, NOTE, code, listed, text};
+use crate::server::Server;
 
 const PREFLIGHT: &str = "/v4/runtime/boundaries/preflight";
 const REPORT: &str = "/v4/runtime/boundaries/executions/report";
@@ -11,7 +12,7 @@ const REPORT: &str = "/v4/runtime/boundaries/executions/report";
 #[test]
 fn what_is_of_the_wrong_type_is_a_problem() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     for path in [PREFLIGHT, REPORT, "/v4/runtime/taint/probe", "/v1/events/batch", "/v1/decisions"] {
         for body in
             ["", "{", "[]", "{}", "null", "1", "\"a\"", "{\"a\": 1, \"a\": 2}", "{\"a\": \"\\ud800\"}", "\u{feff}{}"]
@@ -56,7 +57,7 @@ fn what_is_of_the_wrong_type_is_a_problem() {
 #[test]
 fn what_is_not_there_is_a_problem_too() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     assert_eq!(server.get("/nowhere", "").0, 404);
     assert_eq!(server.get("/v1/decisions/none", "").0, 404);
     assert_eq!(server.post("/v1/reviews/none", "", r#"{"verdict": "deny", "note": "no"}"#).0, 404);
@@ -91,7 +92,7 @@ fn what_is_not_there_is_a_problem_too() {
 #[test]
 fn a_class_nobody_knows_is_never_allowed() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     for class in ["teleportation", "", "RECORD_MUTATION", "record_mutation ", "record\u{200b}_mutation"] {
         let (status, receipt) = server.post("/v1/decisions", "", &NOTE.replace("record_mutation", class));
         assert_eq!(status, 200);
@@ -104,7 +105,7 @@ fn a_class_nobody_knows_is_never_allowed() {
 #[test]
 fn a_clients_clock_decides_nothing() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let mut last = 0;
     for (number, clock) in
         ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "never", "2026-01-01T00:00:00Z"].iter().enumerate()

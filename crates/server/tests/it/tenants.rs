@@ -1,10 +1,10 @@
 //! Who may call, and what they see.
 
-use std::process::Command;
-
+use proofmark_server::{ServeError, Settings, serve};
 use tempfile::TempDir;
 
-use crate::server::{MAIL, POLICY, PROOFMARK, Server, keys_file, listed, new_key, text};
+use crate::client::{MAIL, listed, text};
+use crate::server::{Options, Server, keys, new_key, settings};
 
 #[test]
 fn tenants_do_not_see_each_other_and_roles_hold() {
@@ -12,8 +12,8 @@ fn tenants_do_not_see_each_other_and_roles_hold() {
     let (agent, one) = new_key("bot", "agent", "acme.shop");
     let (reviewer, two) = new_key("ann", "reviewer", "acme.shop");
     let (stranger, three) = new_key("eve", "admin", "other.shop");
-    let file = keys_file(home.path(), &[&one, &two, &three]);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = keys(&[&one, &two, &three]);
+    let server = Server::with_keys(home.path(), &file);
 
     assert_eq!(server.get("/v1/decisions", "wrong").0, 401);
     let (status, mail) = server.post("/v1/decisions", &agent, MAIL);
@@ -40,20 +40,17 @@ fn tenants_do_not_see_each_other_and_roles_hold() {
 #[test]
 fn without_keys_it_listens_on_the_loopback_only() {
     let home = TempDir::new().unwrap();
-    let done = Command::new(PROOFMARK)
-        .args(["serve", "--policy", POLICY, "--listen", "0.0.0.0:0"])
-        .env("PROOFMARK_HOME", home.path())
-        .output()
-        .unwrap();
-    assert_eq!(done.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&done.stderr).contains("--api-keys"));
+    let open = Settings { listen: "0.0.0.0:0".parse().unwrap(), ..settings(home.path(), &Options::default()) };
+    let refused = serve(open, |_| panic!("it listens")).unwrap_err();
+    assert!(matches!(refused, ServeError::Open(_)));
+    assert!(refused.help().unwrap().contains("--api-keys"));
 }
 
 #[test]
 fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
     let home = TempDir::new().unwrap();
     let (agent, entry) = new_key("bot", "agent", "acme.shop");
-    let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
+    let server = Server::with_keys(home.path(), &keys(&[&entry]));
     let ask = |headers: &str| server.send(&format!("GET /v1/decisions HTTP/1.1{headers}"), "").0;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         assert_eq!(ask(&format!("\r\nauthorization: {scheme} {agent}")), 200, "{scheme}");
@@ -70,7 +67,7 @@ fn a_key_is_given_once_in_a_scheme_of_any_letter_case() {
 fn everything_but_what_is_open_asks_who_calls() {
     let home = TempDir::new().unwrap();
     let (_, entry) = new_key("bot", "agent", "acme.shop");
-    let server = Server::start(home.path(), &["--api-keys", &keys_file(home.path(), &[&entry])]);
+    let server = Server::with_keys(home.path(), &keys(&[&entry]));
     let (_, document) = server.get("/openapi.json", "");
     let paths = document.as_object().unwrap().get("paths").unwrap().as_object().unwrap();
     let mut asked = 0;

@@ -3,7 +3,8 @@
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use crate::server::{MAIL, Server, code, keys_file, listed, new_key, new_reviewer, text};
+use crate::client::{MAIL, code, listed, text};
+use crate::server::{Server, keys, new_key, new_reviewer};
 
 const APPROVE: &str = r#"{"verdict": "approve", "note": "read it"}"#;
 
@@ -22,8 +23,8 @@ impl Office {
         let (ann, second) = new_key("ann", "reviewer", "acme.shop");
         let (bob, third) = new_key("bob", "reviewer", "acme.shop");
         let (cid, fourth) = new_reviewer("cid", "acme.shop", &["dba", "lead", "owner"]);
-        let file = keys_file(home.path(), &[&first, &second, &third, &fourth]);
-        let server = Server::start(home.path(), &["--api-keys", &file]);
+        let file = keys(&[&first, &second, &third, &fourth]);
+        let server = Server::with_keys(home.path(), &file);
         Self { server, agent, reviewers: [ann, bob, cid], _home: home }
     }
 

@@ -1,22 +1,14 @@
 //! Receipts over HTTP: listed, brought, checked, redeemed, run again and counted; and the other paths work comes by.
 
-use std::process::Command;
-
 use proofmark_receipt::{Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict};
 use tempfile::TempDir;
 
-use crate::server::{PROOFMARK, Server, code, keys_file, listed, new_key, text};
-use crate::verifications::{GOOD, suite};
+use crate::client::{code, listed, suite, text, verified};
+use crate::server::{Server, keys, new_key};
 
 const STEP: &str = include_str!("../../../../examples/accept/workflow.yaml");
 pub(crate) const RESPONSE: &str = include_str!("../../../../examples/accept/attempt2.md");
 const TRACE: &str = include_str!("../../../../examples/accept/trace2.json");
-
-pub(crate) fn verified(server: &Server, key: &str) -> Json {
-    let (status, receipt) = server.post("/v1/verifications", key, &suite(GOOD));
-    assert_eq!(status, 200, "{}", receipt.to_text());
-    receipt
-}
 
 fn number(json: &Json, name: &str) -> u64 {
     json.as_object().unwrap().get(name).unwrap().to_text().parse().unwrap()
@@ -25,45 +17,13 @@ fn number(json: &Json, name: &str) -> u64 {
 /// A receipt of another issuer.
 fn foreign() -> String {
     let home = TempDir::new().unwrap();
-    let request = home.path().join("request.json");
-    std::fs::write(&request, suite(GOOD)).unwrap();
-    let done = Command::new(PROOFMARK)
-        .args(["verify", "--json", "--no-store"])
-        .arg(&request)
-        .env("PROOFMARK_HOME", home.path())
-        .output()
-        .unwrap();
-    String::from_utf8(done.stdout).unwrap().trim().to_owned()
-}
-
-#[test]
-fn receipts_are_listed_and_their_chain_verifies_offline() {
-    let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
-    let receipts: Vec<Json> = (0..3).map(|_| verified(&server, "")).collect();
-    let (_, page) = server.get("/v1/receipts?verdict=pass&tier=0&task=t&limit=2", "");
-    assert_eq!(listed(&page, "receipts").len(), 2);
-    let (_, rest) = server.get(&format!("/v1/receipts?limit=2&after={}", text(&page, "next")), "");
-    assert_eq!(listed(&rest, "receipts").len(), 1);
-    assert!(listed(&server.get("/v1/receipts?verdict=fail", "").1, "receipts").is_empty());
-    assert_eq!(number(&server.get("/v1/stats?chain=verifications", "").1, "pass"), 3);
-
-    let id = text(&receipts[0], "receipt_id");
-    let (_, chain) = server.get(&format!("/v1/receipts/{id}/chain"), "");
-    let links: Vec<String> = listed(&chain, "receipts").iter().map(Json::to_text).collect();
-    let (file, head) = (home.path().join("chain.jsonl"), home.path().join("head.json"));
-    std::fs::write(&file, links.join("\n")).unwrap();
-    std::fs::write(&head, chain.as_object().unwrap().get("head").unwrap().to_text()).unwrap();
-    drop(server);
-    let checked =
-        Command::new(PROOFMARK).args(["receipt", "verify", "--chain", "--head"]).args([&head, &file]).output().unwrap();
-    assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+    verified(&Server::start(home.path()), "").to_text()
 }
 
 #[test]
 fn receipts_from_elsewhere_are_kept_when_they_verify() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let good = foreign();
     let bad = good.replace("\"task_id\":\"t\"", "\"task_id\":\"u\"");
     let (status, kept) = server.post("/v1/receipts", "", &good);
@@ -91,7 +51,7 @@ fn receipts_from_elsewhere_are_kept_when_they_verify() {
 #[test]
 fn a_receipt_is_redeemed_once_however_many_try() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let path = format!("/v1/receipts/{}/redeem", text(&verified(&server, ""), "receipt_id"));
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let tries: Vec<_> = (0..8).map(|_| scope.spawn(|| server.post(&path, "", "").0)).collect();
@@ -104,7 +64,7 @@ fn a_receipt_is_redeemed_once_however_many_try() {
 #[test]
 fn only_a_pass_by_a_trusted_signer_is_redeemed_unless_more_is_accepted() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let redeem = |id: &str, terms: &str| server.post(&format!("/v1/receipts/{id}/redeem"), "", terms);
     let refused = |id: &str, terms: &str| {
         let (status, problem) = redeem(id, terms);
@@ -143,7 +103,7 @@ fn only_a_pass_by_a_trusted_signer_is_redeemed_unless_more_is_accepted() {
 #[test]
 fn work_that_is_run_again_is_not_redeemed_again() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let ids: Vec<String> = (0..2).map(|_| text(&verified(&server, ""), "receipt_id")).collect();
     let redeem = |id: &str| server.post(&format!("/v1/receipts/{id}/redeem"), "", "");
     let recheck = |id: &str| {
@@ -165,7 +125,7 @@ fn work_that_is_run_again_is_not_redeemed_again() {
 #[test]
 fn work_is_run_again_and_the_newer_receipt_supersedes_the_older() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let old = text(&verified(&server, ""), "receipt_id");
     let (status, again) = server.post(&format!("/v1/receipts/{old}/recheck"), "", "");
     assert_eq!(status, 200, "{}", again.to_text());
@@ -185,8 +145,8 @@ fn a_copy_of_anothers_receipt_uses_up_nothing_of_it() {
     let home = TempDir::new().unwrap();
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
-    let file = keys_file(home.path(), &[&first, &second]);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = keys(&[&first, &second]);
+    let server = Server::with_keys(home.path(), &file);
     let receipt = verified(&server, &one);
     let id = text(&receipt, "receipt_id");
     let attempt = step(RESPONSE).replacen('{', &format!(r#"{{"receipts": [{}], "#, receipt.to_text()), 1);
@@ -201,8 +161,8 @@ fn names_of_runs_and_steps_do_not_reach_other_tenants() {
     let home = TempDir::new().unwrap();
     let (outer, first) = new_key("a", "agent", "acme");
     let (inner, second) = new_key("b", "agent", "acme.support");
-    let file = keys_file(home.path(), &[&first, &second]);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = keys(&[&first, &second]);
+    let server = Server::with_keys(home.path(), &file);
     assert_eq!(server.post("/v1/steps/x/implement/attempts", &inner, &step(RESPONSE)).0, 200);
     assert_eq!(server.get("/v1/steps/support%2Fx/implement", &outer).0, 422);
     assert_eq!(server.get("/v1/steps/support/x%2Fimplement", &outer).0, 400);
@@ -214,8 +174,8 @@ fn tenants_do_not_see_each_others_receipts_and_steps() {
     let home = TempDir::new().unwrap();
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
-    let file = keys_file(home.path(), &[&first, &second]);
-    let server = Server::start(home.path(), &["--api-keys", &file]);
+    let file = keys(&[&first, &second]);
+    let server = Server::with_keys(home.path(), &file);
     let id = text(&verified(&server, &one), "receipt_id");
     for path in [format!("/v1/receipts/{id}"), format!("/v1/receipts/{id}/chain"), format!("/v1/acp/evaluations/{id}")]
     {
@@ -239,7 +199,7 @@ pub(crate) fn step(response: &str) -> String {
 #[test]
 fn of_two_attempts_that_race_one_is_accepted() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let answers: Vec<(u16, Json)> = std::thread::scope(|scope| {
         let ask = || scope.spawn(|| server.post("/v1/steps/r1/implement/attempts", "", &step(RESPONSE)));
         let tries: Vec<_> = (0..6).map(|_| ask()).collect();
@@ -258,7 +218,7 @@ fn of_two_attempts_that_race_one_is_accepted() {
 #[test]
 fn clients_of_the_reference_server_are_understood() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let request = r#"{"task_id": "test-001", "task_type": "code_generation", "tier": 0, "specification": {"description": "Sort"},
         "output": {"content": "def sort_list(lst): return sorted(lst)"}, "verification": {"kind": "test_suite",
         "test_suite": {"tests": [{"name": "basic", "input": "sort_list([3,1,2])", "expected_output": "[1,2,3]"}]}}}"#;
@@ -285,7 +245,7 @@ fn clients_of_the_reference_server_are_understood() {
 #[test]
 fn a_job_of_agent_commerce_is_evaluated() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let job = r#"{"job_id": 7, "requirements": {"name": "sorting", "clawbizarre_verification": {"tier": 0, "language": "python",
         "tests": [{"name": "a", "input": "f(1)", "expected": "2"}, {"name": "b", "input": "f(2)", "expected": "9"}]}},
         "deliverable": "def f(x): return x + 1"}"#;
@@ -349,7 +309,7 @@ fn evaluated(server: &Server, path: &str) -> (Option<bool>, String, Json) {
 #[test]
 fn a_forged_pass_under_the_id_of_a_running_job_approves_nothing() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let slow = acp_job("import time\ntime.sleep(5)\ndef f(x): return x + 2\n");
     let (status, job) = server.send("POST /v1/acp/evaluations HTTP/1.1\r\nprefer: respond-async", &slow);
     assert_eq!(status, 202, "{job}");
@@ -371,7 +331,7 @@ fn a_forged_pass_under_the_id_of_a_running_job_approves_nothing() {
 #[test]
 fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     // The buyer's requirements, and tests that somebody else chose.
     let trivial = r#"{"specification": {"verification": {"kind": "test_suite", "language": "python", "tests":
         [{"name": "a", "input": "f(1)", "expected_output": "2"}]}}, "output": {"content": "x = 1"}, "verification":

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, NOTE, Server, answer};
+use crate::client::{DECISIONS, NOTE, answer};
+use crate::server::Server;
 
 #[test]
 fn slow_clients_keep_nobody_waiting() {
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     // More than the 256 requests that are worked on at once: one that is still arriving is not worked on.
     let mut slow: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
     for (number, stream) in slow.iter_mut().enumerate() {
@@ -59,7 +60,7 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
         return proofmark_testing::skip("open-files", &reason);
     }
     let home = TempDir::new().unwrap();
-    let server = Server::start(home.path(), &[]);
+    let server = Server::start(home.path());
     let idle: Vec<TcpStream> = (0..IDLE).map(|_| server.connect()).collect();
     for _ in 0..20 {
         assert_eq!(server.send(DECISIONS, NOTE).0, 200);

@@ -15,5 +15,6 @@ mod requests;
 mod reviews;
 mod sdk;
 mod server;
+mod snapshots;
 mod tenants;
 mod verifications;

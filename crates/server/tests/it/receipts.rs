@@ -3,7 +3,7 @@
 use proofmark_receipt::{Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Verdict};
 use tempfile::TempDir;
 
-use crate::client::{code, listed, suite, text, verified};
+use crate::client::{GOOD, code, listed, suite, text, verified};
 use crate::server::{Server, keys, new_key};
 
 const STEP: &str = include_str!("../../../../examples/accept/workflow.yaml");
@@ -363,4 +363,24 @@ fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
     assert!(approved.is_none() && why.contains(&newer), "{why}");
     assert_eq!(text(&evaluation, "superseded_by"), newer);
     assert_eq!(evaluated(&server, &newer).0, Some(true));
+}
+
+#[test]
+fn the_request_that_a_receipt_answers_is_shown_to_its_tenant_as_it_was_sent() {
+    let home = TempDir::new().unwrap();
+    let (one, first) = new_key("a", "agent", "one.x");
+    let (two, second) = new_key("b", "agent", "two.x");
+    let server = Server::with_keys(home.path(), &keys(&[&first, &second]));
+    let id = text(&verified(&server, &one), "receipt_id");
+    let request = |key: &str, id: &str| {
+        server.send(&format!("GET /v1/receipts/{id}/request HTTP/1.1\r\nauthorization: Bearer {key}"), "")
+    };
+    assert_eq!(request(&one, &id), (200, suite(GOOD)));
+    assert_eq!(request(&two, &id).0, 404);
+    assert_eq!(request("", &id).0, 401);
+    let brought = foreign();
+    assert_eq!(server.post("/v1/receipts", &one, &brought).0, 200);
+    let brought = text(&Json::parse(brought.as_bytes()).unwrap(), "receipt_id");
+    assert_eq!(request(&one, &brought).0, 404, "it came without a request");
+    assert_eq!(request(&one, "none").0, 404);
 }

@@ -36,10 +36,7 @@ impl Client {
 
     pub(crate) fn try_send(&self, head: &str, body: &[u8]) -> std::io::Result<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
-        let length = body.len();
-        let json = if head.contains("content-type:") { "" } else { "content-type: application/json\r\n" };
-        write!(stream, "{head}\r\nhost: localhost\r\nconnection: close\r\n{json}content-length: {length}\r\n\r\n")?;
-        stream.write_all(body)?;
+        write_request(&mut stream, head, body)?;
         answer(&mut stream)
     }
 
@@ -56,6 +53,14 @@ impl Client {
         let (status, body) = self.send(&format!("POST {path} HTTP/1.1\r\nauthorization: Bearer {key}"), body);
         (status, Json::parse(body.as_bytes()).unwrap_or_else(|_| panic!("no JSON: {body}")))
     }
+}
+
+/// Sends a request in JSON, after which the connection closes.
+pub(crate) fn write_request(stream: &mut TcpStream, head: &str, body: &[u8]) -> std::io::Result<()> {
+    let length = body.len();
+    let json = if head.contains("content-type:") { "" } else { "content-type: application/json\r\n" };
+    write!(stream, "{head}\r\nhost: localhost\r\nconnection: close\r\n{json}content-length: {length}\r\n\r\n")?;
+    stream.write_all(body)
 }
 
 /// Status and body of the answer to a request that was sent.

@@ -16,7 +16,7 @@ class Mailbox:
 
 
 def answer(mailbox, ticket, to, subject, body):
-    """Sends the mail, and mends it as the decisions say. True when it was sent."""
+    """Sends the e-mail, and corrects it as the decisions say. Returns True once it was sent."""
     for _ in range(MAX_ATTEMPTS):
         result = mailbox.send_email(to=to, subject=subject, body=body)
         if result["ok"]:

@@ -8,6 +8,6 @@ test('spaces become dashes', () => {
   assert.strictEqual(slug('Hello World'), 'hello-world')
 })
 
-test('what is no letter is left out at the ends', () => {
+test('characters other than letters are trimmed at the ends', () => {
   assert.strictEqual(slug('  What? '), 'what')
 })

@@ -80,7 +80,7 @@ fn create_environment(environment: &Path) -> bool {
 /// Whether nextest runs, after installing it.
 pub fn provide_nextest() -> bool {
     let present = || succeeds(&mut cargo(&["nextest", "--version"]));
-    if present() || (run_quietly(&mut cargo(&["install", "cargo-nextest", "--locked"])).is_ok() && present()) {
+    if present() || (run(&mut cargo(&["install", "cargo-nextest", "--locked"])).is_ok() && present()) {
         return true;
     }
     eprintln!("xtask: cargo-nextest could not be installed, the tests run under `cargo test`");

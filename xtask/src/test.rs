@@ -1,9 +1,9 @@
 //! `cargo xtask test`: everything a change must pass, on a machine with only the toolchain.
 //!
 //! Lints and documentation come first and share one build, in which dependencies are only checked; the tests share the
-//! other. What is installed is installed while the lints run.
+//! other. Programs and Python packages are installed meanwhile.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
@@ -25,23 +25,25 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     let skips = Skips::new(target);
     let mut steps = Steps::new(7);
     steps.run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
-    steps.run("rules of the tree", with_skips(&mut cargo(&["test", "--package", "xtask"]), &skips))?;
-    let installed = std::thread::scope(|scope| {
-        let installing = scope.spawn(|| Installed::on_this_machine(target));
+    steps.run("rules of the tree", with_skips(&mut cargo(&["test", "--package", "xtask", "--tests"]), &skips))?;
+    let nextest = machine::provide_nextest();
+    let python = std::thread::scope(|scope| {
+        let installing = scope.spawn(|| {
+            machine::provide_runtimes();
+            machine::python_with_packages(target)
+        });
         steps.run("lints", &mut clippy())?;
         steps.run("documentation", cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+        steps.run("build of the tests", tests(nextest).arg("--no-run"))?;
         installing.join().map_err(|_| anyhow::anyhow!("failed to install what the tests need"))
     })?;
-    let tested = test(&mut steps, &installed, &skips);
+    let run = |steps: &mut Steps, title: &str, mut command: Command| {
+        steps.run(title, with_skips(with_python(&mut command, python.as_deref()), &skips))
+    };
+    let tested = run(&mut steps, "tests", tests(nextest))
+        .and_then(|()| run(&mut steps, "examples in the documentation", cargo(&["test", "--workspace", "--doc"])));
     skips.print();
     tested
-}
-
-fn test(steps: &mut Steps, installed: &Installed, skips: &Skips) -> anyhow::Result<()> {
-    steps.run("build of the tests", installed.tests().arg("--no-run"))?;
-    steps.run("tests", with_skips(installed.with_python(&mut installed.tests()), skips))?;
-    let examples = &mut cargo(&["test", "--workspace", "--doc"]);
-    steps.run("examples in the documentation", with_skips(installed.with_python(examples), skips))
 }
 
 fn clippy() -> Command {
@@ -53,33 +55,18 @@ fn with_skips<'a>(command: &'a mut Command, skips: &Skips) -> &'a mut Command {
     command.env(name, file)
 }
 
-/// What the tests are run with.
-struct Installed {
-    nextest: bool,
-    python: Option<PathBuf>,
+/// The tests under nextest, or under plain cargo where that cannot be installed.
+fn tests(nextest: bool) -> Command {
+    if nextest {
+        return cargo(&["nextest", "run", "--workspace"]);
+    }
+    cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"])
 }
 
-impl Installed {
-    /// Installs what is missing; says so where it may not or cannot.
-    fn on_this_machine(target: &Path) -> Self {
-        machine::provide_runtimes();
-        let python = machine::python_with_packages(target);
-        Self { nextest: machine::provide_nextest(), python }
-    }
-
-    /// The tests under nextest, or under plain cargo where that cannot be installed.
-    fn tests(&self) -> Command {
-        if self.nextest {
-            return cargo(&["nextest", "run", "--workspace"]);
-        }
-        cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"])
-    }
-
-    /// Tests that need packages of Python find them through `PROOFMARK_PYTHON`, and skip without.
-    fn with_python<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        match &self.python {
-            Some(python) => command.env("PROOFMARK_PYTHON", python),
-            None => command,
-        }
+/// Tests that need packages of Python find them through `PROOFMARK_PYTHON`, and skip without.
+fn with_python<'a>(command: &'a mut Command, python: Option<&Path>) -> &'a mut Command {
+    match python {
+        Some(python) => command.env("PROOFMARK_PYTHON", python),
+        None => command,
     }
 }

@@ -59,6 +59,8 @@ const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 
 /// What `public_functions_and_types_are_documented` looks for.
 const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
+/// Where languages are told apart: a table of this name, and a folder with a file for each language.
+const LANGUAGE_TABLES: [&str; 2] = ["crates/checks/src/language", "crates/sandbox/src/toolchain"];
 
 const LONGEST_FILE: usize = 600;
 
@@ -196,6 +198,30 @@ fn no_source_file_is_too_long() {
 }
 
 #[test]
+fn languages_are_named_only_in_their_tables() {
+    for package in crates().iter().filter(|package| !crate_name(package).starts_with("xtask")) {
+        for file in rust_files(&folder_of(package).join("src")) {
+            let path = file.with_extension("");
+            if LANGUAGE_TABLES.iter().any(|table| path.starts_with(root().join(table))) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let code = without_tests(&text);
+            if let Some(line) = code.lines().position(names_a_language) {
+                panic!("{}:{} names a language: what it asks belongs in {LANGUAGE_TABLES:?}", file.display(), line + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_files_of_languages_are_formatted() {
+    let files = LANGUAGE_TABLES.iter().flat_map(|folder| rust_files(&root().join(folder)));
+    let done = Command::new("rustfmt").args(["--check", "--edition", "2024"]).args(files).status().unwrap();
+    assert!(done.success(), "`cargo fmt` does not see what a macro declares: format these files with `rustfmt`");
+}
+
+#[test]
 fn no_module_is_a_mod_rs() {
     for package in crates() {
         for file in rust_files(&folder_of(&package).join("src")) {
@@ -322,10 +348,14 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of `src` with their text, without the crate's own tests folder.
+/// The files of `src` with their text, without test modules, which come last in a file.
 fn product_sources(package: &Package) -> Vec<(PathBuf, String)> {
     let files = rust_files(&folder_of(package).join("src"));
-    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+    files.into_iter().map(|file| (file.clone(), without_tests(&fs::read_to_string(file).unwrap()).to_owned())).collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
 /// The line without its comment.
@@ -378,6 +408,15 @@ fn mentions_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or(line);
     code.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .any(|word| word == "unsafe" || word == "unsafe_code")
+}
+
+/// Whether a line names a variant of `Language`; its constants are in capitals.
+fn names_a_language(line: &str) -> bool {
+    let mut paths = line.split("Language::").skip(1);
+    paths.any(|path| {
+        let mut letters = path.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase)
+    })
 }
 
 /// The lines of one section of a manifest, comments and empty ones left out.

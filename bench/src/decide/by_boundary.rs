@@ -1,7 +1,8 @@
 //! Boundaries: the receipt's reader, a request in the plain form, a decision, its receipt.
 
 use anyhow::{Context, bail};
-use proofmark_boundary::{DecisionReceipt, Evidence, History, Moment, Policy, Request, decide};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, Request, decide};
+use proofmark_evidence::{Evidence};
 use proofmark_receipt::{Json, Object, ReceiptId, SigningKey};
 
 use crate::rules::{Effect, Rule, Rules};
@@ -20,7 +21,7 @@ const NAMES: [(&str, &str); 8] = [
 
 /// A policy of one boundary a rule.
 pub(crate) struct ByBoundary {
-    policy: Policy,
+    policy: ActionPolicy,
     moment: Moment,
     key: SigningKey,
 }
@@ -48,7 +49,7 @@ pub(crate) enum Depth {
 impl ByBoundary {
     pub(crate) fn load(rules: &Rules, denial: Denial) -> anyhow::Result<Self> {
         let boundaries = rules.list.iter().map(|rule| boundary(rule, denial)).collect::<anyhow::Result<Vec<Json>>>()?;
-        let policy = Policy::read(&object([("version", 1.into()), ("boundaries", boundaries.into())]))?;
+        let policy = ActionPolicy::read(&object([("version", 1.into()), ("boundaries", boundaries.into())]))?;
         let moment = Moment { now: "2026-01-01T12:00:00Z".parse()?, history: History::default() };
         Ok(Self { policy, moment, key: SigningKey::from_seed([7; 32]) })
     }

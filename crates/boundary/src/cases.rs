@@ -1,21 +1,18 @@
-//! Cases for a policy: requests, what is presented with them, and what is expected.
+//! Test cases of a policy: requests, the evidence presented with them, and the expected decisions.
 
-use proofmark_evidence::approval::HUMAN_TIER;
-use proofmark_evidence::{
-    ApprovalFact, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Reviewer, suite_digest,
-};
+use proofmark_evidence::{Comparison, Evidence, Person, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::request::Request;
 
 /// The most cases of one file.
 const MAX_CASES: usize = 10_000;
-/// The present, where a case does not say.
+/// The time of a case without `now`: 2026-01-01.
 const DEFAULT_NOW_MILLIS: i64 = 1_767_225_600_000;
 /// How long an approval of a case counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
@@ -23,41 +20,35 @@ const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// The cases of one file.
 #[derive(Clone, Debug)]
 pub struct Cases {
-    /// The file of the policy they are for, where they name one.
+    /// The policy's file, where the cases name one.
     pub policy: Option<String>,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name, the only one of its kind.
     pub name: String,
-    /// What is asked.
     pub request: Request,
-    /// When, and after what.
     pub moment: Moment,
     receipts: Vec<ReceiptFact>,
     approvals: Vec<(String, u8)>,
-    expect: Expect,
+    expect: Expectation,
 }
 
 #[derive(Clone, Debug)]
-struct Expect {
+struct Expectation {
     outcome: Outcome,
     mode: Option<&'static str>,
     reasons: Option<Vec<String>>,
 }
 
-/// What a case came to.
+/// The result of one case.
 #[derive(Clone, Debug)]
 pub struct CaseResult {
-    /// Its name.
     pub name: String,
-    /// The decision.
     pub decision: Decision,
-    /// Where it is not what was expected; none when the case passed.
+    /// The differences from what was expected; empty when the case passed.
     pub differences: Vec<String>,
 }
 
@@ -65,7 +56,7 @@ impl Cases {
     /// Reads cases.
     ///
     /// # Errors
-    /// [`DocumentError`] names the field and the mend.
+    /// [`DocumentError`] names the field.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let fields = Field::root(document).fields()?;
         fields.only(&["policy", "cases"])?;
@@ -78,7 +69,7 @@ impl Cases {
         for item in &items {
             let case = case(item)?;
             if cases.iter().any(|other| other.name == case.name) {
-                let message = format!("there is another case `{}`; give each its own name", shown(&case.name));
+                let message = format!("another case has the name `{}`; give each its own name", shown(&case.name));
                 return Err(item.error(Cause::DuplicateName, message));
             }
             cases.push(case);
@@ -89,48 +80,34 @@ impl Cases {
 }
 
 impl Case {
-    /// Decides the case and compares.
+    /// Decides the case, and compares the decision with what is expected.
     #[must_use]
-    pub fn run(&self, policy: &Policy) -> CaseResult {
+    pub fn run(&self, policy: &ActionPolicy) -> CaseResult {
         let decision = decide(policy, &self.request, &self.evidence(policy), &self.moment);
         CaseResult { name: self.name.clone(), differences: self.expect.differences(&decision), decision }
     }
 
-    /// The documents of the case; its approvals are of exactly its action.
-    fn evidence(&self, policy: &Policy) -> Evidence {
+    /// The documents of the case. Its approvals approve exactly its action.
+    fn evidence(&self, policy: &ActionPolicy) -> Evidence {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
             let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
-            let (signer, reviewer) = signs(pinned.unwrap_or(&Person::Key(SignerId::from_bytes([*reviewer; 32]))));
+            let person = pinned.cloned().unwrap_or_else(|| Person::Key(SignerId::from_bytes([*reviewer; 32])));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
-            documents.push(ReceiptFact {
-                kind: Some(ReceiptKind::Approval),
-                tier: HUMAN_TIER,
-                output: subject.action,
-                signer: Some(signer),
-                approval: Some(ApprovalFact {
-                    role: role.clone(),
-                    subject: subject.clone(),
-                    reviewer: Some(reviewer),
-                    expires_at: Timestamp::from_unix_millis(expires),
-                }),
-                ..ReceiptFact::blank(&format!("approval {number}"), &self.moment.now)
-            });
+            documents.push(ReceiptFact::blank_approval(
+                &format!("approval {number}"),
+                (&person, role),
+                &subject,
+                &self.moment.now,
+                Timestamp::from_unix_millis(expires),
+            ));
         }
         Evidence::new(documents)
     }
 }
 
-/// The key an approval of this person is signed with, and who it names.
-pub(crate) fn signs(person: &Person) -> (SignerId, Reviewer) {
-    match person {
-        Person::Key(key) => (*key, Reviewer::of_key(*key)),
-        Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
-    }
-}
-
-impl Expect {
+impl Expectation {
     fn differences(&self, decision: &Decision) -> Vec<String> {
         let mut differences = Vec::new();
         if decision.outcome() != self.outcome {
@@ -154,7 +131,7 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         Some(field) => time(&field)?,
         None => Timestamp::from_unix_millis(DEFAULT_NOW_MILLIS),
     };
-    let request = fields.need("request", "write what is asked, in either form")?;
+    let request = fields.need("request", "write the request, in either form")?;
     let place = |error: DocumentError| request.error(Cause::InvalidValue, error.to_string());
     let receipts = items(&fields, "receipts")?;
     let receipts = receipts.iter().enumerate().map(|(number, field)| receipt(field, number, &now));
@@ -163,7 +140,7 @@ fn case(field: &Field<'_>) -> Result<Case, DocumentError> {
         request: Request::read(request.json).map_err(place)?,
         receipts: receipts.collect::<Result<_, _>>()?,
         approvals: items(&fields, "approvals")?.iter().map(approval).collect::<Result<_, _>>()?,
-        expect: expect(&fields.need("expect", "say what it comes to, as in `{outcome: allow}`")?)?,
+        expect: expect(&fields.need("expect", "write the expected outcome, as in `{outcome: allow}`")?)?,
         moment: Moment {
             history: History {
                 denied: fields.get("denied").map(|field| field.positive()).transpose()?.unwrap_or(0),
@@ -178,7 +155,7 @@ fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, Document
     fields.get(name).map_or_else(|| Ok(Vec::new()), |field| field.items())
 }
 
-/// A receipt as it would be found: valid, of a trusted signer and not spent, unless the case says otherwise.
+/// A receipt that is valid, of a trusted signer and not spent, unless the case says otherwise.
 fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
     let fields = field.fields()?;
     fields.only(&[
@@ -251,7 +228,7 @@ fn approval(field: &Field<'_>) -> Result<(String, u8), DocumentError> {
     }
 }
 
-fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
+fn expect(field: &Field<'_>) -> Result<Expectation, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["outcome", "disposition", "reasons"])?;
     let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
@@ -261,7 +238,7 @@ fn expect(field: &Field<'_>) -> Result<Expect, DocumentError> {
     let reasons = |field: Field<'_>| {
         field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(Expect {
+    Ok(Expectation {
         outcome,
         mode: fields.get("disposition").map(|field| field.choice(&modes)).transpose()?,
         reasons: fields.get("reasons").map(reasons).transpose()?,

@@ -1,34 +1,32 @@
-//! Which rules of a policy cases reach.
+//! Which rules of a policy are reached by cases.
 
 use std::collections::BTreeMap;
 
 use crate::decide::Decision;
-use crate::judge::Standing;
-use crate::policy::Policy;
+use crate::judge::RuleStatus;
+use crate::policy::ActionPolicy;
 
-/// How often each rule was reached, in policy order.
+/// How often cases reached each rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     rules: Vec<RuleHits>,
 }
 
-/// How often one rule was reached.
+/// How often cases reached one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleHits {
-    /// Its place in the policy; a boundary's is how often it was about an action.
+    /// Its place in the policy; for a boundary the counts say how often it applied.
     pub rule: String,
-    /// The boundary it belongs to.
     pub boundary: String,
-    /// How often it held.
     pub held: u64,
-    /// How often it did not, or could not be told: how often it had an effect.
+    /// How often it failed or was unknown, so that it had an effect.
     pub hit: u64,
 }
 
 impl Coverage {
-    /// No rule reached yet.
+    /// Coverage by no case.
     #[must_use]
-    pub fn new(policy: &Policy) -> Self {
+    pub fn new(policy: &ActionPolicy) -> Self {
         let mut rules = Vec::new();
         for boundary in &policy.boundaries {
             let mut add = |rule: &str| {
@@ -43,21 +41,18 @@ impl Coverage {
         Self { rules }
     }
 
-    /// Counts what one decision reached.
+    /// Adds the rules that one decision reached.
     pub fn add(&mut self, decision: &Decision) {
         let at: BTreeMap<&str, usize> =
             self.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
-        let reached: Vec<_> = decision
-            .findings()
-            .iter()
-            .filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.standing)))
-            .collect();
-        for (index, standing) in reached {
+        let reached: Vec<_> =
+            decision.findings().iter().filter_map(|finding| Some((*at.get(&*finding.rule)?, finding.status))).collect();
+        for (index, status) in reached {
             let Some(rule) = self.rules.get_mut(index) else { continue };
-            match standing {
-                Standing::Holds => rule.held += 1,
-                Standing::Fails | Standing::Unknown => rule.hit += 1,
-                Standing::NotApplicable => {}
+            match status {
+                RuleStatus::Holds => rule.held += 1,
+                RuleStatus::Fails | RuleStatus::Unknown => rule.hit += 1,
+                RuleStatus::NotApplicable => {}
             }
         }
     }
@@ -68,12 +63,12 @@ impl Coverage {
         &self.rules
     }
 
-    /// The rules no case was about: those of boundaries that never matched.
+    /// The rules that no case reached: those of boundaries that never matched.
     pub fn never_reached(&self) -> impl Iterator<Item = &RuleHits> {
         self.rules.iter().filter(|rule| rule.held == 0 && rule.hit == 0)
     }
 
-    /// The rules that never had an effect: denials that never hit, requirements that were always met.
+    /// The rules that never had an effect: denials that never applied, requirements that were always met.
     pub fn never_hit(&self) -> impl Iterator<Item = &RuleHits> {
         self.rules.iter().filter(|rule| rule.hit == 0 && rule.rule.matches('.').count() > 0)
     }

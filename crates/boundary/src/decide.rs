@@ -1,4 +1,4 @@
-//! Policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or goes wrong is
+//! From policy, request, evidence and history to a decision. It fails closed: what is unknown, unmatched or in error is
 //! never an allow.
 
 use proofmark_evidence::{Evidence, ReceiptFact, Spend, Subject};
@@ -7,18 +7,19 @@ use proofmark_receipt::{Sha256Digest, Timestamp};
 
 use crate::change::{self, Change, Changes, Witness};
 use crate::disposition::{Disposition, Outcome};
-use crate::evidence::Item;
-use crate::judge::{self, Finding, Judged, MAX_DECISION_STEPS, Reason, World, judge};
+use crate::evidence::EvidenceItem;
+use crate::input::{Input, MAX_DECISION_STEPS};
+use crate::judge::{self, JudgedPolicy, Reason, RuleFinding, judge};
 use crate::moment::{Denial, Moment};
-use crate::policy::{Mode, Policy};
+use crate::policy::{ActionPolicy, Mode};
 use crate::request::Request;
 
-/// Whether an action may execute, why, and how to go on.
+/// Whether an action may execute, why, and how the agent continues.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub(crate) disposition: Disposition,
     pub(crate) shadowed: Option<Disposition>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<RuleFinding>,
     pub(crate) spends: Vec<Spend>,
     pub(crate) changes: Changes,
     pub(crate) unread: Vec<ReceiptFact>,
@@ -33,22 +34,22 @@ pub struct Decision {
     pub(crate) fingerprint: Sha256Digest,
 }
 
-/// The most documents no rule looked at that a decision keeps, to search for what would change it with them.
+/// The most documents that no rule read and that a decision still records, for the search for changes.
 const MAX_UNREAD: usize = 16;
 
 /// Decides. The same arguments always give the same decision.
 #[must_use]
-pub fn decide(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
+pub fn decide(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
     let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
     within(policy, request, evidence, moment, (&judging, &searching))
 }
 
-/// As [`decide`], for as long as `stop` says no. It is asked every few thousand steps.
+/// As [`decide`], until `stop` returns true. It is called every few thousand steps.
 ///
 /// # Errors
 /// [`StoppedError`] when it was stopped: then nothing was decided.
 pub fn decide_until(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
@@ -59,23 +60,23 @@ pub fn decide_until(
     judging.finish().and(searching.finish()).map(|()| decision)
 }
 
-/// What is found for each rule, as [`decide`] finds it, without the search for what would change it.
+/// The findings of [`decide`], without the search for changes.
 #[must_use]
-pub fn consider(policy: &Policy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<Finding> {
+pub fn judge_rules(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Vec<RuleFinding> {
     let budget = Budget::new(MAX_DECISION_STEPS);
-    judge(&World { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
+    judge(&Input { policy, request, evidence, moment, assumed: &[], budget: &budget }).findings
 }
 
 fn within(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     moment: &Moment,
     (judging, searching): (&Budget<'_>, &Budget<'_>),
 ) -> Decision {
-    let world = World { policy, request, evidence, moment, assumed: &[], budget: judging };
-    let judged = judge(&world);
-    let expires_at = expiry(&world, &judged);
+    let input = Input { policy, request, evidence, moment, assumed: &[], budget: judging };
+    let judged = judge(&input);
+    let expires_at = expiry(&input, &judged);
     let (disposition, shadowed) = shadow(policy.mode, &judged);
     let (unread, changes) = match disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => {
@@ -83,7 +84,7 @@ fn within(
         }
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {
             let (evidence, unread) = recorded(evidence, &judged);
-            (unread, change::changes(&World { evidence: &evidence, budget: searching, ..world }, &judged))
+            (unread, change::changes(&Input { evidence: &evidence, budget: searching, ..input }, &judged))
         }
     };
     Decision {
@@ -101,26 +102,26 @@ fn within(
         subject: request.subject(),
         facts_hash: request.facts_hash(),
         policy_hash: policy.hash(),
-        fingerprint: request.fingerprint(policy),
+        fingerprint: policy.fingerprint(request),
     }
 }
 
-/// The documents the receipt will hold, and those of them no rule looked at. What would change the decision is searched for
-/// with these alone, so that who has the receipt finds the same.
-fn recorded(evidence: &Evidence, judged: &Judged) -> (Evidence, Vec<ReceiptFact>) {
+/// The documents that the receipt will hold, and those of them that no rule read. The search for changes sees these alone,
+/// so that a replay from the receipt finds the same changes.
+fn recorded(evidence: &Evidence, judged: &JudgedPolicy) -> (Evidence, Vec<ReceiptFact>) {
     let items = judged.findings.iter().flat_map(|finding| &finding.evidence);
     let read: Vec<_> = items
-        .filter_map(|item| if let Item::Document { document, .. } = item { Some(&**document) } else { None })
+        .filter_map(|item| if let EvidenceItem::Document { document, .. } = item { Some(&**document) } else { None })
         .collect();
     let documents = evidence.documents().iter().filter(|fact| !read.iter().any(|read| read.content == fact.content));
-    // An approval in another role may be why one does not count.
+    // An approval in another role can be the reason why one does not count, so approvals come first.
     let (approvals, receipts): (Vec<_>, Vec<_>) = documents.partition(|fact| fact.approval.is_some());
     let unread: Vec<_> = approvals.into_iter().chain(receipts).take(MAX_UNREAD).cloned().collect();
     (Evidence::new(read.into_iter().chain(&unread).cloned().collect()), unread)
 }
 
 impl Decision {
-    /// What it comes to.
+    /// What follows for the action.
     #[must_use]
     pub fn disposition(&self) -> Disposition {
         self.disposition
@@ -138,7 +139,7 @@ impl Decision {
         self.disposition.allows()
     }
 
-    /// What it would have come to, had the policy not been in shadow mode; `None` when that is what it came to.
+    /// The disposition without shadow mode, where it differs.
     #[must_use]
     pub fn shadowed(&self) -> Option<Disposition> {
         self.shadowed
@@ -149,56 +150,62 @@ impl Decision {
         self.findings.iter().filter_map(|finding| finding.reason.as_ref())
     }
 
-    /// What was found for every rule that was looked at, in policy order.
+    /// The findings of all rules that were judged, in policy order.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[RuleFinding] {
         &self.findings
     }
 
-    /// The evidence the rules looked at, in policy order.
-    pub fn evidence(&self) -> impl Iterator<Item = &Item> {
+    /// The evidence that the rules read, in policy order.
+    pub fn evidence(&self) -> impl Iterator<Item = &EvidenceItem> {
         self.findings.iter().flat_map(|finding| &finding.evidence)
     }
 
-    /// The documents to be recorded as spent, in the same step as the decision.
+    /// The documents to record as spent, in one write with the decision.
     #[must_use]
     pub fn spends(&self) -> &[Spend] {
         &self.spends
     }
 
-    /// What would change the decision: all of it together makes it an allow, unless one is
-    /// [assumed](Change::is_assumed). Empty when nothing was found.
+    /// What would change the decision. All changes together make it an allow, unless one is
+    /// [assumed](Change::is_assumed). Empty when none were found.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes.all
     }
 
-    /// What the changes are proven by: a request and documents with which it is an allow. `None` without changes,
-    /// or one is assumed.
+    /// Proves the changes: a request and documents with which it is an allow. `None` when there are no changes, or one is
+    /// assumed.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {
         self.changes.witness.as_ref()
     }
 
-    /// What an approval of it is of.
+    /// What an approval of this decision approves.
     #[must_use]
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    /// The denial it answers with, where a human denied the action.
+    /// The denial that binds it, where a human denied the action.
     #[must_use]
     pub fn denial(&self) -> Option<&Denial> {
         self.denial.as_ref()
     }
 
-    /// How many more approvals the rules that block ask for, all roles together.
+    /// The roles that rules ask approvals of for this action, each once, in policy order.
+    #[must_use]
+    pub fn roles_asked(&self) -> Vec<&str> {
+        roles_asked(&self.findings)
+    }
+
+    /// How many approvals are missing, over all roles.
     #[must_use]
     pub fn approvals_missing(&self) -> u64 {
         let mut missing: Vec<(&str, usize)> = Vec::new();
         for (role, count) in self.findings.iter().filter_map(|finding| finding.missing_approvals.as_ref()) {
             match missing.iter_mut().find(|(known, _)| *known == &**role) {
-                // An approval serves every rule of its role.
+                // One approval counts for every rule that asks its role, so the largest demand of a role is enough.
                 Some((_, most)) => *most = (*most).max(*count),
                 None => missing.push((role, *count)),
             }
@@ -212,27 +219,26 @@ impl Decision {
         self.subject.action
     }
 
-    /// The hash of the action without what only says how it is shown: what denials are counted under.
+    /// What denials of the same action are counted under ([`ActionPolicy::fingerprint`]).
     #[must_use]
     pub fn fingerprint(&self) -> Sha256Digest {
         self.fingerprint
     }
 
-    /// When it stops to hold.
+    /// When it expires.
     #[must_use]
     pub fn expires_at(&self) -> &Timestamp {
         &self.expires_at
     }
 
-    /// How many steps its predicates took.
+    /// The steps that its predicates took.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Whether asking for the same action again, unchanged, is of no use.
-    ///
-    /// It is the second denial, it waits for a human, its path ends, or nothing is known that would change it.
+    /// Whether it is useless to ask for the same action again, unchanged: it was denied before, it waits for a human, its
+    /// path ends, or no changes are known.
     #[must_use]
     pub fn must_not_retry_same_action(&self) -> bool {
         match self.disposition {
@@ -245,8 +251,24 @@ impl Decision {
     }
 }
 
-/// In shadow mode what would have been blocked is allowed with a warning; errors are not.
-fn shadow(mode: Mode, judged: &Judged) -> (Disposition, Option<Disposition>) {
+/// The roles that the rules of these findings ask approvals of, each once, in policy order.
+#[must_use]
+pub fn roles_asked(findings: &[RuleFinding]) -> Vec<&str> {
+    let mut roles: Vec<&str> = Vec::new();
+    for item in findings.iter().flat_map(|finding| &finding.evidence) {
+        if let EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. } =
+            item
+            && !roles.contains(&&**role)
+        {
+            roles.push(role);
+        }
+    }
+    roles
+}
+
+/// Shadow mode turns what would be blocked into a warning. Errors stay blocked in every mode: a policy that cannot be
+/// evaluated says nothing about what it would have done.
+fn shadow(mode: Mode, judged: &JudgedPolicy) -> (Disposition, Option<Disposition>) {
     let hard = judged.findings.iter().any(|finding| finding.hard);
     match (mode, judged.disposition.allows(), hard) {
         (Mode::Shadow, false, false) => (Disposition::AllowWithWarning, Some(judged.disposition)),
@@ -254,10 +276,10 @@ fn shadow(mode: Mode, judged: &Judged) -> (Disposition, Option<Disposition>) {
     }
 }
 
-fn spends(judged: &Judged) -> Vec<Spend> {
+fn spends(judged: &JudgedPolicy) -> Vec<Spend> {
     let mut spends: Vec<Spend> = Vec::new();
     for item in judged.findings.iter().flat_map(|finding| &finding.evidence) {
-        if let Item::Document { document, refusal: None, single_use: true, .. } = item
+        if let EvidenceItem::Document { document, refusal: None, single_use: true, .. } = item
             && !spends.iter().any(|spend| spend.content == document.content)
         {
             spends.push(document.spend());
@@ -266,16 +288,16 @@ fn spends(judged: &Judged) -> Vec<Spend> {
     spends
 }
 
-/// A decision holds no longer than what it rests on.
-fn expiry(world: &World<'_>, judged: &Judged) -> Timestamp {
-    let mut at = world.moment.now.unix_millis().saturating_add(world.policy.valid_for_millis);
+/// A decision expires no later than any document that it rests on.
+fn expiry(input: &Input<'_>, judged: &JudgedPolicy) -> Timestamp {
+    let mut at = input.moment.now.unix_millis().saturating_add(input.policy.valid_for_millis);
     for finding in &judged.findings {
         for item in &finding.evidence {
-            let Item::Document { document, refusal: None, .. } = item else { continue };
+            let EvidenceItem::Document { document, refusal: None, .. } = item else { continue };
             if let Some(approval) = &document.approval {
                 at = at.min(approval.expires_at.unix_millis());
             }
-            if let Some(max_age) = judge::max_age(world.policy, finding.source) {
+            if let Some(max_age) = judge::max_age(input.policy, finding.source) {
                 at = at.min(document.verified_at.unix_millis().saturating_add(max_age));
             }
         }

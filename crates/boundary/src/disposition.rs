@@ -1,40 +1,36 @@
-//! What a decision comes to. Everything a receipt says about going on follows from the disposition, so no two of its fields
-//! can contradict each other.
+//! How an agent continues after a decision. Every field of a receipt about that is derived from the disposition, so that
+//! no two fields can contradict each other.
 
 use std::fmt;
 
-/// The six things a decision can come to, from the widest to the narrowest.
+/// How the agent continues, from the widest to the narrowest. The order matters: of several dispositions the maximum binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Disposition {
     /// The action may execute.
     Allow,
     /// It may execute, and somebody should look at the reasons.
     AllowWithWarning,
-    /// It may not; the node goes on towards the same goal without it.
+    /// It may not execute; the node pursues the same goal without it.
     LocalReplan,
-    /// It may not; the node stops and its parent gathers what is missing.
+    /// It may not execute; the node stops, and its parent supplies what is missing.
     UpstreamReplan,
-    /// It may not until a human has looked at it.
+    /// It may not execute until a human has approved it.
     HumanReview,
-    /// It may not, and this path ends here.
+    /// It may not execute, and this path ends.
     TerminalBlock,
 }
 
 /// The outcome as receipts write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// `allow`
     Allow,
-    /// `allow_with_warning`
     AllowWithWarning,
-    /// `replan_required`
     ReplanRequired,
-    /// `goal_fail_terminal`
     GoalFailTerminal,
 }
 
 impl Disposition {
-    /// All rulings.
+    /// All dispositions.
     pub const ALL: [Self; 6] = [
         Self::Allow,
         Self::AllowWithWarning,
@@ -88,7 +84,7 @@ impl Disposition {
         }
     }
 
-    /// Whether the action may not execute, and may once something has changed.
+    /// Whether the action may execute once something has changed.
     pub(crate) fn is_blocked_for_now(self) -> bool {
         match self {
             Self::LocalReplan | Self::UpstreamReplan | Self::HumanReview => true,
@@ -96,7 +92,7 @@ impl Disposition {
         }
     }
 
-    /// Whether it is one of the two replans an agent does by itself.
+    /// Whether it is one of the two replans that an agent does by itself.
     pub(crate) fn replans(self) -> bool {
         matches!(self, Self::LocalReplan | Self::UpstreamReplan)
     }
@@ -111,7 +107,7 @@ impl Disposition {
 }
 
 impl Outcome {
-    /// The word in the receipt.
+    /// As in a receipt.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! What the rules of a policy find among the documents and calls that were presented.
+//! Which of the presented documents and calls the rules of a policy use.
 
 mod calls;
 mod item;
 mod receipts;
 
-pub(crate) use calls::{FoundCall, call};
-pub use item::Item;
+pub(crate) use calls::{CallMatch, call};
+pub use item::EvidenceItem;
 pub use receipts::outputs_wanted;
-pub(crate) use receipts::{assigned, digests, looking_at, refused};
+pub(crate) use receipts::{assigned, digests, reading_steps, refused};

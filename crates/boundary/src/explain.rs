@@ -1,26 +1,26 @@
-//! Policies and decisions in words.
+//! Policies and decisions in words, for people.
 
 use std::fmt::Write;
 
 use proofmark_evidence::{Accepts, ApprovalDemand};
 
 use crate::decide::Decision;
-use crate::evidence::Item;
-use crate::judge::{Finding, Standing, call_words};
-use crate::policy::{Boundary, Demand, Mode, Policy, ReceiptRule, Unmatched};
+use crate::evidence::EvidenceItem;
+use crate::judge::{RuleFinding, RuleStatus, call_words};
+use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
 
-/// The policy in words: what each boundary is about, what it takes, and what becomes of the rest.
+/// A policy in words: what each boundary matches and requires, and what follows for unmatched actions.
 #[must_use]
-pub fn explain_policy(policy: &Policy) -> String {
+pub fn explain_policy(policy: &ActionPolicy) -> String {
     let mut text = String::new();
     for boundary in &policy.boundaries {
         text.push_str(&explain_boundary(boundary));
     }
     let rest = match policy.unmatched {
         Unmatched::Block(otherwise) => format!("is blocked: {}", otherwise.as_str()),
-        Unmatched::AllowExempted => "is allowed with a warning while an exemption lasts".to_owned(),
+        Unmatched::AllowExempted => "is allowed with a warning while an exemption is in force".to_owned(),
     };
-    line(&mut text, 0, &format!("An action no boundary is about {rest}."));
+    line(&mut text, 0, &format!("An action that no boundary matches {rest}."));
     for exemption in &policy.exemptions {
         let words = format!(
             "{}: {} until {}, by {}: {}",
@@ -40,19 +40,19 @@ pub fn explain_policy(policy: &Policy) -> String {
     text
 }
 
-/// The decision in words: every rule that was looked at, and why it came out as it did.
+/// A decision in words: every rule that was judged, and why.
 #[must_use]
-pub fn explain_decision(policy: &Policy, decision: &Decision) -> String {
+pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
     let mut text = String::new();
     line(&mut text, 0, &format!("{} ({})", decision.outcome(), decision.disposition().mode()));
     for boundary in &policy.boundaries {
         let own: Vec<_> = decision.findings().iter().filter(|finding| finding.boundary == boundary.id).collect();
         let about = match own.first() {
             None => format!("does not match ({})", boundary.matcher.shown()),
-            Some(finding) => match finding.standing {
-                Standing::NotApplicable => "matches, but its `when` is false".to_owned(),
-                Standing::Unknown if own.len() == 1 => "may apply".to_owned(),
-                Standing::Holds | Standing::Fails | Standing::Unknown => "applies".to_owned(),
+            Some(finding) => match finding.status {
+                RuleStatus::NotApplicable => "matches, but its `when` is false".to_owned(),
+                RuleStatus::Unknown if own.len() == 1 => "may apply".to_owned(),
+                RuleStatus::Holds | RuleStatus::Fails | RuleStatus::Unknown => "applies".to_owned(),
             },
         };
         line(&mut text, 0, &format!("{}: {about}", boundary.id));
@@ -107,8 +107,8 @@ fn approval(demand: &ApprovalDemand) -> String {
     format!("{} approvals as {}", demand.count, demand.role)
 }
 
-fn explain_finding(text: &mut String, finding: &Finding) {
-    line(text, 1, &format!("{} {}", finding.rule, finding.standing.as_str()));
+fn explain_finding(text: &mut String, finding: &RuleFinding) {
+    line(text, 1, &format!("{} {}", finding.rule, finding.status.as_str()));
     if let Some(reason) = &finding.reason {
         let detail = reason.detail.as_ref().map_or(String::new(), |detail| format!(" {detail}"));
         line(text, 2, &format!("{}: {}{detail}", reason.code, reason.message));
@@ -118,21 +118,21 @@ fn explain_finding(text: &mut String, finding: &Finding) {
     }
 }
 
-fn explain_item(item: &Item) -> String {
+fn explain_item(item: &EvidenceItem) -> String {
     let status = item.status().as_str();
     match item {
-        Item::Fact { predicate, truth, missing, .. } if missing.is_empty() => {
+        EvidenceItem::Fact { predicate, truth, missing, .. } if missing.is_empty() => {
             format!("[{status}] `{predicate}` is {truth}")
         }
-        Item::Fact { predicate, missing, .. } => format!("[{status}] `{predicate}`: {}", missing.join(", ")),
-        Item::Document { document, refusal: None, .. } => format!("[{status}] {} counts", document.receipt_id),
-        Item::Document { document, refusal: Some(refusal), .. } => {
+        EvidenceItem::Fact { predicate, missing, .. } => format!("[{status}] `{predicate}`: {}", missing.join(", ")),
+        EvidenceItem::Document { document, refusal: None, .. } => format!("[{status}] {} counts", document.receipt_id),
+        EvidenceItem::Document { document, refusal: Some(refusal), .. } => {
             format!("[{status}] {} {}", document.receipt_id, refusal.words())
         }
-        Item::NoDocument { role: Some(role), .. } => format!("[{status}] no approval as {role}"),
-        Item::NoDocument { role: None, .. } => format!("[{status}] no receipt"),
-        Item::ToolCall { tool, index: Some(index), .. } => format!("[{status}] {tool} is call {index}"),
-        Item::ToolCall { tool, index: None, .. } => format!("[{status}] no call of {tool}"),
+        EvidenceItem::NoDocument { role: Some(role), .. } => format!("[{status}] no approval as {role}"),
+        EvidenceItem::NoDocument { role: None, .. } => format!("[{status}] no receipt"),
+        EvidenceItem::ToolCall { tool, index: Some(index), .. } => format!("[{status}] {tool} is call {index}"),
+        EvidenceItem::ToolCall { tool, index: None, .. } => format!("[{status}] no call of {tool}"),
     }
 }
 

@@ -1,11 +1,11 @@
-//! The facts a predicate sees: their names and their types.
+//! The facts that predicates read: their names and types.
 
 use std::sync::Arc;
 
 use proofmark_evidence::CallStatus;
 use proofmark_predicate::{FieldType, Schema};
 
-/// The classes of actions that are known without being declared by a policy.
+/// The classes of actions that a policy need not declare.
 pub const ACTION_CLASSES: [&str; 8] = [
     "memory_write",
     "record_mutation",
@@ -17,10 +17,10 @@ pub const ACTION_CLASSES: [&str; 8] = [
     "generic",
 ];
 
-/// The boundaries an action can stand at.
+/// The values of `action.boundary`.
 pub(crate) const BOUNDARIES: [&str; 2] = ["action_execute", "memory_write"];
 
-/// The names and types of all facts; `classes` are those the policy declares beside [`ACTION_CLASSES`].
+/// The names and types of all facts. `classes` are declared by the policy, beside [`ACTION_CLASSES`].
 #[must_use]
 pub fn fact_schema(classes: &[String]) -> Schema {
     let text = || FieldType::String;
@@ -70,11 +70,6 @@ pub fn fact_schema(classes: &[String]) -> Schema {
         ("context_fill_pct", FieldType::Number),
         ("now", text()),
     ])
-}
-
-/// The place of a member.
-pub(crate) fn place(at: &str, name: &str) -> String {
-    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
 }
 
 fn schema<const N: usize>(fields: [(&str, FieldType); N]) -> Schema {

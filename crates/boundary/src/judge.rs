@@ -1,4 +1,12 @@
-//! Goes through the policy once and collects what is found for each rule.
+//! Judges a request by a policy: one pass, a finding for each rule.
+//!
+//! The order: a human's denial, the action's class, then the boundaries that match the action with their denials,
+//! requirements and warnings, then `unmatched` if no boundary matches, then the limit of repeated denials. Every rule is
+//! judged, so that all reasons are named at once. A denial outranks a requirement, which outranks a warning; among equals
+//! the narrowest disposition decides.
+//!
+//! Receipts that rules use up are assigned before any rule is judged, over all boundaries that apply: a receipt that two
+//! rules accept serves one of them, and as many rules as possible get one.
 
 mod applies;
 mod finding;
@@ -7,35 +15,31 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use finding::Shared;
-pub use finding::{Finding, Reason, Standing};
-pub(crate) use finding::{Kind, RuleRef};
+use finding::SharedText;
+pub use finding::{Reason, RuleFinding, RuleStatus};
 use pass::Judge;
-pub(crate) use pass::{Assumption, World};
 pub(crate) use rules::call_words;
 
 use crate::disposition::Disposition;
 use crate::evidence;
-use crate::policy::{Boundary, Demand, Policy, ReceiptRule};
+use crate::input::Input;
+use crate::policy::{ActionPolicy, Boundary, Demand, ReceiptRule};
+use crate::rule_ref::{RuleKind, RuleRef};
 
-/// Steps the rules of a policy may take together for one decision; see [`proofmark_predicate::limits::MAX_STEPS`] for what
-/// a step is. Past it, what has not been decided blocks with `policy_error`.
-pub const MAX_DECISION_STEPS: u64 = 20_000_000;
-
-/// What going through the policy came to.
-pub(crate) struct Judged {
+/// What a policy says about a request.
+pub(crate) struct JudgedPolicy {
     pub(crate) disposition: Disposition,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<RuleFinding>,
     pub(crate) steps: u64,
     pub(crate) denied_before: u64,
 }
 
-/// A boundary, and whether it is about the action.
+/// A boundary, and whether it applies to the action.
 struct Applying<'w> {
     index: usize,
     boundary: &'w Boundary,
-    standing: Standing,
-    findings: Vec<Finding>,
+    status: RuleStatus,
+    findings: Vec<RuleFinding>,
 }
 
 impl<'w> Applying<'w> {
@@ -43,94 +47,96 @@ impl<'w> Applying<'w> {
     fn receipts(&self) -> impl Iterator<Item = (RuleRef, &'w ReceiptRule)> + use<'w> {
         let boundary = self.index;
         self.boundary.require.iter().enumerate().filter_map(move |(index, rule)| match &rule.demand {
-            Demand::Receipt(rule) => Some((RuleRef { kind: Kind::Require, boundary, index }, rule)),
+            Demand::Receipt(rule) => Some((RuleRef { kind: RuleKind::Require, boundary, index }, rule)),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         })
     }
 }
 
-/// Goes through the policy.
-pub(crate) fn judge(world: &World<'_>) -> Judged {
+/// Judges a request.
+pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     let mut judge = Judge {
-        world,
-        facts: world.request.value_at(world.moment.now.as_str()),
+        input,
+        facts: input.request.value_at(input.moment.now.as_str()),
         assigned: BTreeMap::new(),
-        upstream: world.request.upstream().is_some(),
+        upstream: input.request.upstream().is_some(),
         steps: 0,
         findings: Vec::new(),
     };
     applies::review(&mut judge);
     applies::class(&mut judge);
-    let boundaries = world.policy.boundaries.iter().enumerate();
+    let boundaries = input.policy.boundaries.iter().enumerate();
     let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
-    let binding = applying.iter().filter(|applying| applying.standing == Standing::Holds);
-    judge.assigned = evidence::assigned(binding.flat_map(Applying::receipts), &judge.facts, world);
-    let covered = applying.iter().any(|applying| matches!(applying.standing, Standing::Holds | Standing::Unknown));
+    let binding = applying.iter().filter(|applying| applying.status == RuleStatus::Holds);
+    judge.assigned = evidence::assigned(binding.flat_map(Applying::receipts), &judge.facts, input);
+    let covered = applying.iter().any(|applying| matches!(applying.status, RuleStatus::Holds | RuleStatus::Unknown));
     for applying in applying {
         judge.rules(applying);
     }
     if !covered {
         applies::unmatched(&mut judge);
     }
-    let denied_before = world.moment.history.denied.max(world.request.denies());
-    let disposition = match world.moment.history.denial {
+    let denied_before = input.moment.history.denied.max(input.request.denies());
+    let disposition = match input.moment.history.denial {
         Some(_) => judge.disposition(),
         None => judge.repeat(judge.disposition(), denied_before),
     };
-    Judged { disposition, findings: judge.findings, steps: judge.steps, denied_before }
+    JudgedPolicy { disposition, findings: judge.findings, steps: judge.steps, denied_before }
 }
 
-/// The age a rule allows its documents, in milliseconds.
-pub(crate) fn max_age(policy: &Policy, source: RuleRef) -> Option<i64> {
+/// The age that a rule allows its documents, in milliseconds.
+pub(crate) fn max_age(policy: &ActionPolicy, source: RuleRef) -> Option<i64> {
     let boundary = policy.boundaries.get(source.boundary)?;
     match source.kind {
-        Kind::Require => match &boundary.require.get(source.index)?.demand {
+        RuleKind::Require => match &boundary.require.get(source.index)?.demand {
             Demand::Receipt(rule) => rule.demand.max_age_millis,
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         },
-        Kind::Review
-        | Kind::Class
-        | Kind::Match
-        | Kind::When
-        | Kind::Deny
-        | Kind::Warn
-        | Kind::Unmatched
-        | Kind::Repeat => None,
+        RuleKind::Review
+        | RuleKind::Class
+        | RuleKind::Match
+        | RuleKind::When
+        | RuleKind::Deny
+        | RuleKind::Warn
+        | RuleKind::Unmatched
+        | RuleKind::Repeat => None,
     }
 }
 
 impl Judge<'_> {
-    /// Whether a boundary is about the action, with what was found on the way.
+    /// Whether a boundary applies to the action. Its findings are held back until receipts are assigned, so that they come
+    /// in policy order.
     fn applies<'w>(&mut self, index: usize, boundary: &'w Boundary) -> Applying<'w> {
         let before = std::mem::take(&mut self.findings);
-        let standing = applies::boundary(self, index, boundary);
+        let status = applies::boundary(self, index, boundary);
         let findings = std::mem::replace(&mut self.findings, before);
-        Applying { index, boundary, standing, findings }
+        Applying { index, boundary, status, findings }
     }
 
-    /// Goes through the rules of a boundary that is about the action.
+    /// Judges the rules of a boundary that applies.
     fn rules(&mut self, applying: Applying<'_>) {
-        let Applying { index, boundary, standing, findings } = applying;
+        let Applying { index, boundary, status, findings } = applying;
         self.findings.extend(findings);
-        match standing {
-            Standing::Holds => {}
-            Standing::Unknown | Standing::Fails | Standing::NotApplicable => return,
+        match status {
+            RuleStatus::Holds => {}
+            RuleStatus::Unknown | RuleStatus::Fails | RuleStatus::NotApplicable => return,
         }
         for (at, rule) in boundary.deny.iter().enumerate() {
-            rules::deny(self, RuleRef { kind: Kind::Deny, boundary: index, index: at }, boundary, rule);
+            rules::deny(self, RuleRef { kind: RuleKind::Deny, boundary: index, index: at }, boundary, rule);
         }
         for (at, rule) in boundary.require.iter().enumerate() {
-            rules::require(self, RuleRef { kind: Kind::Require, boundary: index, index: at }, boundary, rule);
+            rules::require(self, RuleRef { kind: RuleKind::Require, boundary: index, index: at }, boundary, rule);
         }
         for (at, rule) in boundary.warn.iter().enumerate() {
-            rules::warn(self, RuleRef { kind: Kind::Warn, boundary: index, index: at }, boundary, rule);
+            rules::warn(self, RuleRef { kind: RuleKind::Warn, boundary: index, index: at }, boundary, rule);
         }
     }
 
-    /// Deny beats require beats warn; among equals the strictest decides.
+    /// Denials outrank requirements, requirements outrank warnings; among equals the narrowest decides.
     fn disposition(&self) -> Disposition {
         let strictest = |requirements: bool| {
-            let of_kind = self.findings.iter().filter(|finding| (finding.source.kind == Kind::Require) == requirements);
+            let of_kind =
+                self.findings.iter().filter(|finding| (finding.source.kind == RuleKind::Require) == requirements);
             of_kind.filter_map(|finding| finding.blocks).max()
         };
         let warned = self.findings.iter().any(|finding| finding.reason.is_some());
@@ -141,22 +147,22 @@ impl Judge<'_> {
         }
     }
 
-    /// The same action denied too often is not a matter for the agent any more.
+    /// After too many denials of the same action somebody else decides: a loop of retries must end.
     fn repeat(&mut self, disposition: Disposition, denied_before: u64) -> Disposition {
-        let repeat = self.world.policy.repeat;
+        let repeat = self.input.policy.repeat;
         if disposition.allows() || denied_before.saturating_add(1) < repeat.limit {
             return disposition;
         }
         let escalated = repeat.then.disposition(self.upstream, false);
-        let rule = Shared::from("repeat");
-        let source = RuleRef { kind: Kind::Repeat, boundary: 0, index: 0 };
-        let mut finding = Finding::holds(source, &rule, &Shared::from(""));
-        finding.standing = Standing::Fails;
+        let rule = SharedText::from("repeat");
+        let source = RuleRef { kind: RuleKind::Repeat, boundary: 0, index: 0 };
+        let mut finding = RuleFinding::holds(source, &rule, &SharedText::from(""));
+        finding.status = RuleStatus::Fails;
         finding.blocks = Some(escalated);
         let message = format!("The same action has been denied {} times.", denied_before.saturating_add(1));
         finding.reason = Some(Reason {
-            code: Shared::from("repeated_denial"),
-            message: Shared::from(message),
+            code: SharedText::from("repeated_denial"),
+            message: SharedText::from(message),
             rule,
             cause: None,
             detail: None,

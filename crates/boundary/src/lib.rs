@@ -1,14 +1,15 @@
-//! Boundary policies: whether a protected action may execute now, and how to go on if not.
+//! Action policies: whether a protected action may execute now, and how the agent continues if not.
 //!
-//! Values in, values out. It knows no clock, no randomness, no files and no network: the present, ids, verified
+//! Values in, values out. The crate has no clock, no randomness, no files and no network: the time, ids, verified
 //! documents, what was spent and what was denied before are arguments. It has no default that allows, and it executes
 //! nothing. `docs/decisions.md` is the reference of what it reads and writes.
 //!
 //! ```
-//! use proofmark_boundary::{Evidence, History, Moment, Outcome, Policy, Request, decide};
+//! use proofmark_boundary::{ActionPolicy, History, Moment, Outcome, Request, decide};
+//! use proofmark_evidence::Evidence;
 //! use proofmark_receipt::document::{Format, parse};
 //!
-//! let policy = Policy::read(&parse(b"
+//! let policy = ActionPolicy::read(&parse(b"
 //! version: 1
 //! boundaries:
 //!   - id: notes
@@ -25,39 +26,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod admission;
+mod assumption;
 mod cases;
 mod change;
+mod conditions;
 mod coverage;
 mod decide;
 mod disposition;
 mod evidence;
 mod explain;
 mod facts;
+mod input;
 mod judge;
 mod moment;
 mod policy;
 mod receipt;
 mod replay;
 mod request;
+mod rule_ref;
 pub mod taint;
 
+pub use admission::{Admission, admits};
 pub use cases::{Case, CaseResult, Cases};
-pub use change::{Admission, Change, MAX_SEARCH_STEPS, Witness, admits};
+pub use change::{Change, MAX_SEARCH_STEPS, Witness};
 pub use coverage::{Coverage, RuleHits};
-pub use decide::{Decision, consider, decide, decide_until};
+pub use decide::{Decision, decide, decide_until, judge_rules, roles_asked};
 pub use disposition::{Disposition, Outcome};
-pub use evidence::{Item, outputs_wanted};
+pub use evidence::{EvidenceItem, outputs_wanted};
 pub use explain::{explain_decision, explain_policy};
 pub use facts::{ACTION_CLASSES, fact_schema};
-pub use judge::{Finding, MAX_DECISION_STEPS, Reason, Standing};
+pub use input::MAX_DECISION_STEPS;
+pub use judge::{Reason, RuleFinding, RuleStatus};
 pub use moment::{Denial, History, Moment};
-pub use policy::{Mode, OnBlock, Policy, PolicyError, Warning};
-pub use proofmark_evidence::{
-    Approval, ApprovalError, ApprovalFact, Evidence, EvidenceStatus, ReceiptFact, Refusal, Reviewer, Spend, Subject,
-};
-pub use receipt::{DecisionReceipt, ParseDecisionError};
+pub use policy::{ActionPolicy, ActionPolicyError, Mode, OnBlock, Warning};
+pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};
 pub use request::Request;
-
-/// The engine's name and version, as receipts bind them.
-pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"));

@@ -1,40 +1,34 @@
-//! When a decision is made, and what went before: both are arguments, since nothing here has a clock or a memory.
+//! The time and the history of a decision. Both are arguments: this crate has no clock and no memory.
 
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_receipt::{Json, Timestamp, object};
 
-/// When a decision is made, and what went before.
+/// The time and the history of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// The present.
     pub now: Timestamp,
-    /// What went before.
     pub history: History,
 }
 
-/// What the keeper of decisions knows of this action's past.
+/// What the store of decisions knows about the same action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// How often the action with this fingerprint was denied in this run.
+    /// How often an action with this fingerprint was denied in this run.
     pub denied: u64,
-    /// A human's denial of the same action, asked for by the same agent in the same environment, that has not ended.
+    /// A human's denial of the same action, by the same agent in the same environment, that has not expired.
     pub denial: Option<Denial>,
 }
 
 /// A human's denial of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// The decision that was reviewed.
     pub decision_id: String,
-    /// Who denied it.
     pub reviewer: String,
-    /// Why.
     pub note: String,
-    /// When the denial ends.
     pub until: Timestamp,
 }
 
 impl Denial {
-    /// Reads `{decision_id, reviewer, note, until}`; `None` when it is of another form.
+    /// Reads `{decision_id, reviewer, note, until}`; `None` for anything else.
     pub(crate) fn read(json: &Json) -> Option<Self> {
         let text = |name: &str| json.as_object()?.get(name)?.as_str();
         Some(Self {
@@ -47,11 +41,12 @@ impl Denial {
 
     /// What [`Denial::read`] reads.
     pub(crate) fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("decision_id", self.decision_id.as_str());
-        object.insert("reviewer", self.reviewer.as_str());
-        object.insert("note", self.note.as_str());
-        object.insert("until", self.until.as_str());
-        object.into()
+        object! {
+            "decision_id": self.decision_id.as_str(),
+            "reviewer": self.reviewer.as_str(),
+            "note": self.note.as_str(),
+            "until": self.until.as_str(),
+        }
+        .into()
     }
 }

@@ -1,6 +1,7 @@
-//! The policy: which actions are protected, and what each of them needs.
+//! Action policies: which actions are protected, and what each of them requires.
 
 mod error;
+mod fingerprint;
 mod lint;
 mod matcher;
 mod read;
@@ -11,16 +12,16 @@ use std::sync::Arc;
 use proofmark_evidence::{Condition, Roles};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
-pub use error::PolicyError;
+pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 use crate::disposition::Disposition;
 
-/// A policy that has been read and checked: every predicate compiled against the facts there are.
+/// An action policy that was read and checked: every predicate is compiled against the facts that exist.
 #[derive(Debug)]
-pub struct Policy {
+pub struct ActionPolicy {
     pub(crate) boundaries: Vec<Boundary>,
     pub(crate) repeat: Repeat,
     pub(crate) unmatched: Unmatched,
@@ -33,7 +34,7 @@ pub struct Policy {
     pub(crate) hash: Sha256Digest,
 }
 
-/// What one kind of action needs.
+/// What one kind of action requires.
 #[derive(Debug)]
 pub(crate) struct Boundary {
     /// Its place in the policy, as in `boundaries[0]`.
@@ -46,22 +47,21 @@ pub(crate) struct Boundary {
     pub(crate) warn: Vec<Warn>,
 }
 
-/// After how many denials of one action, this one counted, somebody else decides.
+/// After how many denials of one action, the present one included, somebody else decides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeat {
     pub(crate) limit: u64,
     pub(crate) then: OnBlock,
 }
 
-/// What becomes of an action no boundary is about.
+/// What follows for an action that no boundary matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unmatched {
     Block(OnBlock),
-    /// Only under an exemption that has not expired.
     AllowExempted,
 }
 
-/// Why unmatched actions are allowed, who answers for it and until when.
+/// Why some unmatched actions are allowed, who approved that, and until when.
 #[derive(Debug)]
 pub(crate) struct Exemption {
     pub(crate) at: Arc<str>,
@@ -71,27 +71,23 @@ pub(crate) struct Exemption {
     pub(crate) matcher: Matcher,
 }
 
-/// Whether decisions bind.
+/// Whether decisions are enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They do.
     Enforce,
-    /// What would have happened is recorded, and the action allowed with a warning.
+    /// The action is allowed with a warning that says what would have happened.
     Shadow,
 }
 
-/// How to go on when a rule blocks.
+/// How the agent continues when a rule blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnBlock {
-    /// Upstream where the support that is missing has to come from there, else locally.
+    /// Upstream where what is missing must come from there, else local.
     ReplanRequired,
-    /// Replan in the same node.
     Local,
-    /// Replan in the parent; locally where there is no upstream context.
+    /// Replan in the parent; local where there is no upstream context.
     Upstream,
-    /// A human looks at it.
     HumanReview,
-    /// This path ends.
     GoalFailTerminal,
 }
 
@@ -125,12 +121,12 @@ impl OnBlock {
     }
 }
 
-impl Policy {
+impl ActionPolicy {
     /// Reads a policy.
     ///
     /// # Errors
-    /// [`PolicyError`] names the place and the mend; for a predicate also the position in it.
-    pub fn read(document: &Json) -> Result<Self, PolicyError> {
+    /// [`ActionPolicyError`] names the place; for a predicate also the position in it.
+    pub fn read(document: &Json) -> Result<Self, ActionPolicyError> {
         read::policy(document)
     }
 
@@ -140,13 +136,13 @@ impl Policy {
         self.hash
     }
 
-    /// Whether its decisions bind.
+    /// Whether its decisions are enforced.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// What is allowed and looks like a mistake, in policy order.
+    /// What looks like a mistake, in policy order.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         lint::warnings(self)

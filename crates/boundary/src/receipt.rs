@@ -1,4 +1,4 @@
-//! The decision receipt: every field of the format, all of them following from one disposition.
+//! Decision receipts. What a receipt says about continuing is derived from one disposition.
 
 mod evidence;
 mod guidance;
@@ -6,8 +6,8 @@ mod read;
 mod routing;
 
 use proofmark_receipt::{
-    ChainTip, Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification, sign_document,
-    verify_document,
+    ChainTip, Json, Link, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification, object,
+    sign_document, verify_document,
 };
 
 pub(crate) use evidence::documents;
@@ -17,6 +17,9 @@ use crate::decide::Decision;
 use crate::disposition::Disposition;
 use crate::judge::Reason;
 use crate::request::Request;
+
+/// The engine's name and version, as receipts bind them.
+pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"));
 
 /// What `receipt_type` always is.
 pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";
@@ -30,7 +33,7 @@ pub struct DecisionReceipt {
 }
 
 impl DecisionReceipt {
-    /// The receipt of a decision, not signed, appended to the chain that ends in `tip`; `None` starts one.
+    /// The unsigned receipt of a decision, linked to the chain that ends in `tip`; `None` starts a chain.
     #[must_use]
     pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
         let mut receipt = Self::unchained(decision, request, id);
@@ -44,10 +47,10 @@ impl DecisionReceipt {
         receipt
     }
 
-    /// Signs it as VRF receipts are signed.
+    /// Signs it like a VRF receipt.
     ///
     /// # Errors
-    /// [`SignError`] when no reader would read it: it is too long, or nested too deep.
+    /// [`SignError`] when readers would refuse it: it is too long, or nested too deep.
     pub fn sign(mut self, key: &SigningKey) -> Result<Self, SignError> {
         sign_document(&mut self.document, key)?;
         Ok(self)
@@ -65,13 +68,13 @@ impl DecisionReceipt {
         &self.document
     }
 
-    /// Its id, which is drawn as those of receipts are.
+    /// Its id, of the form of receipt ids.
     #[must_use]
     pub fn decision_id(&self) -> ReceiptId {
         self.decision_id
     }
 
-    /// SHA-256 of the whole of it, signature included, in canonical form `vrf`: what the next decision links to.
+    /// SHA-256 of the whole document, signature included, in canonical form `vrf`: what the next decision links to.
     #[must_use]
     pub fn hash(&self) -> Sha256Digest {
         Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf())
@@ -83,7 +86,7 @@ impl DecisionReceipt {
         Json::Object(self.document.clone()).to_text()
     }
 
-    /// What the decision came to.
+    /// The disposition of the decision.
     #[must_use]
     pub fn disposition(&self) -> Disposition {
         self.disposition
@@ -92,8 +95,7 @@ impl DecisionReceipt {
     /// This receipt as the end of its chain.
     #[must_use]
     pub fn tip(&self) -> Option<ChainTip> {
-        let position = self.member("metadata", "chain_position")?.as_number()?.as_u64()?;
-        Some(ChainTip { receipt_id: self.decision_id, hash: self.hash(), position })
+        Link { id: self.decision_id, document: &self.document }.tip()
     }
 
     /// A text at the top.
@@ -106,42 +108,43 @@ impl DecisionReceipt {
         self.document.get(object)?.as_object()?.get(name)
     }
 
-    /// The receipt without the members of a chain.
+    /// The receipt without a chain.
     pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
         let disposition = decision.disposition;
-        let must_not_retry = decision.must_not_retry_same_action();
-        let mut document = Object::new();
-        document.insert("receipt_type", RECEIPT_TYPE);
-        document.insert("decision_id", id.to_string());
-        document.insert("outcome", disposition.outcome().as_str());
-        document.insert("action_class", request.action_class().map_or(Json::Null, Json::from));
-        document.insert("safe_to_execute", disposition.allows());
-        document.insert("human_review_terminal", disposition == Disposition::HumanReview);
-        document.insert("must_not_retry_same_action", must_not_retry);
-        document.insert("reasons", reasons(decision));
         let steps = guidance::safe_next_steps(decision);
-        document.insert("safe_next_steps", steps.clone());
-        document.insert("viewer_guidance", guidance::viewer_guidance(decision));
-        document.insert("what_would_change_this", texts(decision.changes.all.iter().map(|change| change.words())));
-        document.insert("disposition", disposition_object(disposition));
-        document.insert("routing", routing::routing(disposition, request));
-        document.insert("resume_contract", resume_contract(decision, &steps));
-        document.insert("runtime_loopback", guidance::loopback(decision, &steps));
-        document.insert("metadata", metadata(decision));
-        document.insert("binding", binding(decision));
         let unread = decision.unread.iter().map(evidence::unread);
-        document.insert("evidence", decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>());
+        // The order of members is part of the signed bytes.
+        let document = object! {
+            "receipt_type": RECEIPT_TYPE,
+            "decision_id": id.to_string(),
+            "outcome": disposition.outcome().as_str(),
+            "action_class": request.action_class().map_or(Json::Null, Json::from),
+            "safe_to_execute": disposition.allows(),
+            "human_review_terminal": disposition == Disposition::HumanReview,
+            "must_not_retry_same_action": decision.must_not_retry_same_action(),
+            "reasons": reasons(decision),
+            "safe_next_steps": steps.clone(),
+            "viewer_guidance": guidance::viewer_guidance(decision),
+            "what_would_change_this": texts(decision.changes.all.iter().map(|change| change.words())),
+            "disposition": disposition_object(disposition),
+            "routing": routing::routing(disposition, request),
+            "resume_contract": resume_contract(decision, &steps),
+            "runtime_loopback": guidance::loopback(decision, &steps),
+            "metadata": metadata(decision),
+            "binding": binding(decision),
+            "evidence": decision.evidence().map(evidence::item).chain(unread).collect::<Vec<_>>(),
+        };
         Self { document, decision_id: id, disposition }
     }
 }
 
 fn disposition_object(disposition: Disposition) -> Object {
-    let mut object = Object::new();
-    object.insert("mode", disposition.mode());
-    object.insert("downstream_allowed", disposition.allows());
-    object.insert("local_replan_recommended", disposition == Disposition::LocalReplan);
-    object.insert("upstream_replan_required", disposition == Disposition::UpstreamReplan);
-    object
+    object! {
+        "mode": disposition.mode(),
+        "downstream_allowed": disposition.allows(),
+        "local_replan_recommended": disposition == Disposition::LocalReplan,
+        "upstream_replan_required": disposition == Disposition::UpstreamReplan,
+    }
 }
 
 fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
@@ -151,13 +154,14 @@ fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
         true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
         false => texts(decision.changes.all.iter().map(|change| change.words())),
     };
-    let mut contract = Object::new();
-    contract.insert("retry_this_node", retry);
-    contract.insert("pass_receipt_upstream", upstream);
-    contract.insert("pass_new_upstream_context_on_retry", upstream && retry);
-    contract.insert("resume_when", resume_when);
-    contract.insert("conditions", decision.changes.all.iter().map(|change| change.condition()).collect::<Vec<_>>());
-    contract
+    let conditions: Vec<_> = decision.changes.all.iter().map(|change| change.condition()).collect();
+    object! {
+        "retry_this_node": retry,
+        "pass_receipt_upstream": upstream,
+        "pass_new_upstream_context_on_retry": upstream && retry,
+        "resume_when": resume_when,
+        "conditions": conditions,
+    }
 }
 
 fn binding(decision: &Decision) -> Object {
@@ -166,7 +170,7 @@ fn binding(decision: &Decision) -> Object {
     binding.insert("policy_hash", decision.policy_hash.to_string());
     binding.insert("facts_hash", decision.facts_hash.to_string());
     binding.insert("fingerprint", decision.fingerprint.to_string());
-    binding.insert("engine", crate::ENGINE);
+    binding.insert("engine", ENGINE);
     binding.insert("steps", decision.steps);
     binding.insert("denied_before", decision.denied_before);
     if let Some(denial) = &decision.denial {
@@ -178,14 +182,10 @@ fn binding(decision: &Decision) -> Object {
 }
 
 fn metadata(decision: &Decision) -> Object {
-    let mut metadata = Object::new();
-    if let Some(disposition) = decision.shadowed {
-        let mut shadow = Object::new();
-        shadow.insert("outcome", disposition.outcome().as_str());
-        shadow.insert("mode", disposition.mode());
-        metadata.insert("shadow", shadow);
-    }
-    metadata
+    let shadow = decision.shadowed.map(|disposition| {
+        object! { "outcome": disposition.outcome().as_str(), "mode": disposition.mode() }
+    });
+    object! { "shadow"?: shadow }
 }
 
 fn reasons(decision: &Decision) -> Vec<Json> {
@@ -206,10 +206,7 @@ fn reason_object(reason: &Reason) -> Object {
 
 /// `{code, message}`.
 fn coded(code: &str, message: &str) -> Object {
-    let mut object = Object::new();
-    object.insert("code", code);
-    object.insert("message", message);
-    object
+    object! { "code": code, "message": message }
 }
 
 fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Json> {

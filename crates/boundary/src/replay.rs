@@ -1,21 +1,18 @@
-//! Recomputes a decision from its receipt, the request and the policy.
+//! Replays a decision from its receipt, the request and the policy.
 
-use proofmark_evidence::{Evidence, ReceiptFact};
-use proofmark_receipt::{Json, Object, SignatureStatus, SignerId, Timestamp, Trust, Verification};
+use proofmark_evidence::{Evidence, ReceiptFact, difference};
+use proofmark_receipt::{Json, SignatureStatus, SignerId, Timestamp, Trust, Verification};
 
 use crate::decide::decide;
 use crate::moment::{Denial, History, Moment};
-use crate::policy::Policy;
+use crate::policy::ActionPolicy;
 use crate::receipt::{DecisionReceipt, documents};
 use crate::request::Request;
 
 /// The most differences that are named.
 const MAX_DIFFERENCES: usize = 64;
-/// The longest value that is quoted, in characters.
-const MAX_QUOTED_CHARS: usize = 200;
 
-/// The members of a receipt that say how it was issued, not what was decided. They are not compared: they are what the
-/// signature vouches for.
+/// The members of a receipt that say how it was issued. A replay does not compare them: the signature vouches for them.
 pub const NOT_COMPARED: [&str; 6] = [
     "decision_id",
     "metadata.chain_position",
@@ -25,23 +22,19 @@ pub const NOT_COMPARED: [&str; 6] = [
     "signature",
 ];
 
-/// What replaying a decision receipt came to.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Whether the receipt is as its signer signed it, who that is, and whether he is trusted.
+    /// The receipt's signature, its signer, and whether the signer is trusted.
     pub verification: Verification,
-    /// Whether the engine comes to the same.
     pub recomputed: Recomputed,
 }
 
-/// Whether a receipt is what the engine comes to again.
+/// Whether the engine decides the same again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recomputed {
-    /// It is, in every member but those of [`NOT_COMPARED`].
     Same,
-    /// It is not, in these.
     Differs(Vec<Difference>),
-    /// The receipt lacks what it takes to decide again.
     Unreadable(&'static str),
 }
 
@@ -50,15 +43,13 @@ pub enum Recomputed {
 pub struct Difference {
     /// The place, as in `binding.facts_hash`.
     pub at: String,
-    /// What the receipt says.
     pub recorded: String,
-    /// What it comes to now.
     pub recomputed: String,
 }
 
 impl Replay {
-    /// Whether somebody trusted issued this receipt, and the engine comes to it again. What nobody trusted signed proves
-    /// nothing, whatever it says.
+    /// Whether a trusted signer issued this receipt and the engine decides the same again. Without a trusted signer it
+    /// proves nothing, whatever it says.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.is_genuine() && self.recomputed == Recomputed::Same
@@ -71,23 +62,27 @@ impl Replay {
     }
 }
 
-/// Verifies the receipt, decides again, at the time and with the documents the receipt names, and compares the whole of it.
+/// Verifies the receipt, decides again at the time and with the documents that the receipt names, and compares the two.
 ///
-/// `presented` are documents the caller verified himself: where the receipt says something else about one of them than he
-/// found (apart from whether it is spent by now), that is a difference too. `trusted` are the signers whose decisions
-/// count; none are trusted when it is empty.
+/// `presented` are documents that the caller verified: where the receipt says something else about one of them (apart from
+/// whether it is spent), that is a difference too. `trusted` are the signers whose decisions count; none when empty.
 #[must_use]
 pub fn replay(
     receipt: &DecisionReceipt,
     request: &Request,
-    policy: &Policy,
+    policy: &ActionPolicy,
     presented: &[ReceiptFact],
     trusted: &[SignerId],
 ) -> Replay {
     Replay { verification: receipt.verify(trusted), recomputed: recompute(receipt, request, policy, presented) }
 }
 
-fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, presented: &[ReceiptFact]) -> Recomputed {
+fn recompute(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &ActionPolicy,
+    presented: &[ReceiptFact],
+) -> Recomputed {
     let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
     let Some(documents) = evidence else { return Recomputed::Unreadable("evidence") };
     let Some(now) = timestamp(receipt, "decided_at") else { return Recomputed::Unreadable("binding.decided_at") };
@@ -98,65 +93,35 @@ fn recompute(receipt: &DecisionReceipt, request: &Request, policy: &Policy, pres
     let Some(denial) = denial.map_or(Some(None), |denial| denial.map(Some)) else {
         return Recomputed::Unreadable("binding.denial");
     };
-    let mut differences: Vec<Difference> = Vec::new();
-    for fact in &documents {
-        let own = presented.iter().find(|other| other.content == fact.content);
-        if own.is_some_and(|own| {
-            ReceiptFact { spent: fact.spent, spent_by: fact.spent_by.clone(), ..own.clone() } != *fact
-        }) {
-            note(&mut differences, format!("evidence of {}", fact.receipt_id), "as recorded", "as verified now");
-        }
-    }
+    // Whether a document is spent changes with time, so only what was recorded about that counts.
+    let as_recorded = |own: &ReceiptFact, fact: &ReceiptFact| ReceiptFact {
+        spent: fact.spent,
+        spent_by: fact.spent_by.clone(),
+        ..own.clone()
+    };
+    let own = |fact: &ReceiptFact| presented.iter().find(|other| other.content == fact.content);
+    let contradicted = documents.iter().filter(|fact| own(fact).is_some_and(|own| as_recorded(own, fact) != **fact));
+    let mut differences: Vec<Difference> = contradicted
+        .map(|fact| Difference {
+            at: format!("evidence of {}", fact.receipt_id),
+            recorded: "as recorded".to_owned(),
+            recomputed: "as verified now".to_owned(),
+        })
+        .collect();
     let moment = Moment { now, history: History { denied, denial } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
     let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
-    compare(&compared(receipt.document()), &compared(again.document()), "", &mut differences);
+    let not_compared = |place: &str| NOT_COMPARED.contains(&place);
+    let found = difference::differences(receipt.document(), again.document(), MAX_DIFFERENCES, &not_compared);
+    differences.extend(found.into_iter().map(|difference| Difference {
+        at: difference.at,
+        recorded: difference.first.unwrap_or_else(|| "nothing".to_owned()),
+        recomputed: difference.second.unwrap_or_else(|| "nothing".to_owned()),
+    }));
+    differences.truncate(MAX_DIFFERENCES);
     if differences.is_empty() { Recomputed::Same } else { Recomputed::Differs(differences) }
 }
 
 fn timestamp(receipt: &DecisionReceipt, name: &str) -> Option<Timestamp> {
     receipt.member("binding", name)?.as_str()?.parse().ok()
-}
-
-/// The document without what is not compared.
-fn compared(document: &Object) -> Object {
-    let mut document = document.clone();
-    for place in NOT_COMPARED {
-        match place.split_once('.') {
-            None => drop(document.remove(place)),
-            Some((object, member)) => {
-                if let Some(Json::Object(object)) = document.get_mut(object) {
-                    object.remove(member);
-                }
-            }
-        }
-    }
-    document
-}
-
-fn compare(recorded: &Object, recomputed: &Object, at: &str, differences: &mut Vec<Difference>) {
-    let names = recorded.iter().map(|(name, _)| name);
-    let more = recomputed.iter().map(|(name, _)| name).filter(|name| !recorded.contains(name));
-    for name in names.chain(more) {
-        let place = crate::facts::place(at, name);
-        match (recorded.get(name), recomputed.get(name)) {
-            (Some(Json::Object(one)), Some(Json::Object(other))) => compare(one, other, &place, differences),
-            (one, other) if one == other => {}
-            (one, other) => note(differences, place, &quoted(one), &quoted(other)),
-        }
-    }
-}
-
-fn note(differences: &mut Vec<Difference>, at: String, recorded: &str, recomputed: &str) {
-    if differences.len() < MAX_DIFFERENCES {
-        differences.push(Difference { at, recorded: recorded.to_owned(), recomputed: recomputed.to_owned() });
-    }
-}
-
-fn quoted(value: Option<&Json>) -> String {
-    let text = value.map_or_else(|| "nothing".to_owned(), Json::to_text);
-    match text.char_indices().nth(MAX_QUOTED_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
 }

@@ -1,4 +1,4 @@
-//! What is asked: one action, and the facts around it. Two forms are read into one.
+//! Requests: one action, and the facts around it. Both forms of a request become the same facts.
 
 mod plain;
 mod wire;
@@ -10,7 +10,7 @@ use proofmark_predicate::{Key, Map, Value};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Place};
 use proofmark_receipt::{Json, Object, Sha256Digest};
 
-/// The longest name or other single text of a request that is matched by globs, in bytes.
+/// The longest text of a request that globs match, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 4_096;
 /// The most entries of each list of a request.
 pub(crate) const MAX_ENTRIES: usize = 10_000;
@@ -18,7 +18,6 @@ pub(crate) const MAX_ENTRIES: usize = 10_000;
 /// One action and the facts around it, as predicates see them.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// An object.
     facts: Json,
     value: Value,
     action_hash: OnceLock<Sha256Digest>,
@@ -28,7 +27,7 @@ impl Request {
     /// Reads a request: the V4 wire form where it has a `decision_context`, else the plain form.
     ///
     /// # Errors
-    /// [`DocumentError`] names the field and the mend.
+    /// [`DocumentError`] names the field.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let root = Field::root(document);
         let fields = root.fields()?;
@@ -64,7 +63,7 @@ impl Request {
         self.text("action", "class")
     }
 
-    /// What an approval of it is of: the action, the environment and the agent.
+    /// What an approval of it approves: the action, the environment and the agent.
     #[must_use]
     pub fn subject(&self) -> Subject {
         let named = |member| self.text("agent", member).map(str::to_owned);
@@ -84,30 +83,17 @@ impl Request {
         hash(&self.facts)
     }
 
-    /// The action's hash without the arguments that only say how it is shown.
-    #[must_use]
-    pub fn fingerprint(&self, policy: &crate::Policy) -> Sha256Digest {
-        if policy.presentation.is_empty() {
-            return self.action_hash();
-        }
-        let Some(mut action) = self.facts().get("action").cloned() else { return self.action_hash() };
-        for path in &policy.presentation {
-            remove(&mut action, path);
-        }
-        hash(&action)
-    }
-
     /// A text among the facts.
     pub(crate) fn text(&self, fact: &str, member: &str) -> Option<&str> {
         self.facts().get(fact)?.as_object()?.get(member)?.as_str()
     }
 
-    /// The context of the workflow this is a node of, where there is one.
+    /// The context of the workflow that this is a node of, if any.
     pub(crate) fn upstream(&self) -> Option<&Json> {
         self.facts().get("upstream").filter(|upstream| !upstream.is_null())
     }
 
-    /// The calls of the run, oldest first; nothing when it is not known which there were.
+    /// The calls of the run, oldest first; `None` when they are not known.
     pub(crate) fn calls(&self) -> Option<&[Json]> {
         self.facts().get("calls")?.as_array()
     }
@@ -117,7 +103,7 @@ impl Request {
         self.facts().get("denies").and_then(Json::as_array).map_or(0, |denies| denies.len() as u64)
     }
 
-    /// The facts with the present among them.
+    /// The facts, with the time as `now`.
     pub(crate) fn value_at(&self, now: &str) -> Value {
         let mut entries = match &self.value {
             Value::Map(map) => map.entries().to_vec(),
@@ -130,18 +116,4 @@ impl Request {
 
 fn hash(json: &Json) -> Sha256Digest {
     Sha256Digest::of(&json.canonical_vrf())
-}
-
-fn remove(json: &mut Json, path: &[String]) {
-    let (Json::Object(object), Some((name, rest))) = (json, path.split_first()) else { return };
-    match rest.is_empty() {
-        true => {
-            object.remove(name);
-        }
-        false => {
-            if let Some(inner) = object.get_mut(name) {
-                remove(inner, rest);
-            }
-        }
-    }
 }

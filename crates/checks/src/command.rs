@@ -1,17 +1,17 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
-mod files;
+pub(crate) mod files;
 mod read;
-mod runner;
 
 use std::time::Duration;
 
-pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, ProjectFile};
+pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES};
 pub(crate) use read::read;
-pub use runner::{Report, ReportForm, Runner};
 
-use crate::job::Language;
-use crate::request::{AskedLimits, Reveal};
+use crate::job::ProjectFile;
+use crate::language::Language;
+use crate::reporting::{Report, Runner};
+use crate::suite::{AskedLimits, Reveal};
 
 /// Writable space of a command where `limits.disk_mb` is not given, in MiB.
 pub const DEFAULT_COMMAND_DISK_MB: u32 = 64;

@@ -1,34 +1,26 @@
 //! When an answer is the one that was expected.
 
-use crate::job::Language;
-use crate::value::Value;
+use crate::value::{Integers, Value};
 
 mod key;
 
-use key::{canonical_entries, canonical_key, is_sequence_alike};
+use key::{canonical_entries, canonical_key};
 
-/// By whose rules two values are compared.
+/// By whose rules two values are compared. NaN equals NaN by all of them, 0 equals -0, and dicts and sets have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// As Python's `==` does on its built-in types: booleans are the numbers 0 and 1, a list is no tuple, a set equals a
-    /// frozenset, dicts have no order. NaN equals NaN.
-    Python,
-    /// Structurally, with `===` on primitives: a BigInt is no Number, `undefined` is not `null`, 0 equals -0. NaN
-    /// equals NaN.
-    JavaScript,
-    /// As JSON documents: a tuple counts as an array, `undefined` as null, numbers by their value and booleans are none.
-    /// Numbers are those of the language named.
-    Json(Language),
+pub struct Rules {
+    /// Whether booleans are the numbers 0 and 1.
+    pub booleans_are_numbers: bool,
+    /// What integers are.
+    pub integers: Integers,
+    /// As JSON documents: a tuple counts as an array, a symbol as a string, `undefined` as null.
+    pub json: bool,
 }
 
 impl Rules {
-    /// The rules of a language's own `==`.
-    pub fn of(language: Language) -> Rules {
-        match language {
-            Language::Python => Rules::Python,
-            Language::JavaScript => Rules::JavaScript,
-            Language::Bash => Rules::Json(Language::Bash),
-        }
+    /// The rules for values of the same language that stand for JSON.
+    pub fn as_json(self) -> Rules {
+        Rules { booleans_are_numbers: false, json: true, ..self }
     }
 }
 
@@ -44,7 +36,7 @@ pub fn equal(answer: &Value, expected: &Value, rules: Rules, tolerance: Option<f
     match (answer, expected) {
         (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => all(left, right),
         (Value::List(left), Value::Tuple(right)) | (Value::Tuple(left), Value::List(right)) => {
-            is_sequence_alike(rules) && all(left, right)
+            rules.json && all(left, right)
         }
         (Value::Dict(left), Value::Dict(right)) | (Value::Map(left), Value::Map(right)) => {
             equal_members(left, right, rules, tolerance)
@@ -76,10 +68,10 @@ fn repeats(pair: &[(Vec<u8>, &Value)]) -> bool {
 pub(crate) fn not_json(value: &Value) -> Option<&'static str> {
     match value {
         Value::Null | Value::Undefined | Value::Bool(_) | Value::Int(_) | Value::Float(_) => None,
-        Value::Text(_) | Value::Wide(_) => None,
+        Value::Text(_) | Value::Wide(_) | Value::Symbol(_) => None,
         Value::List(items) | Value::Tuple(items) => items.iter().find_map(not_json),
         Value::Dict(pairs) => pairs.iter().find_map(|(key, member)| match key {
-            Value::Text(_) | Value::Wide(_) => not_json(member),
+            Value::Text(_) | Value::Wide(_) | Value::Symbol(_) => not_json(member),
             _ => Some("dict with keys that are no strings"),
         }),
         Value::Complex(..) | Value::BigInt(_) | Value::Bytes(_) | Value::Set(_) | Value::Map(_) => {
@@ -120,8 +112,13 @@ fn number(value: &Value) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    const PY_JSON: Rules = Rules::Json(Language::Python);
-    const JS_JSON: Rules = Rules::Json(Language::JavaScript);
+    use crate::language::Language;
+
+    /// By Python, by JavaScript, as JSON from Python, as JSON from JavaScript.
+    fn all_rules() -> [Rules; 4] {
+        let [python, javascript] = [Language::Python, Language::JavaScript].map(Language::rules);
+        [python, javascript, python.as_json(), javascript.as_json()]
+    }
 
     fn read(wire: &str) -> Value {
         Value::decode(wire.as_bytes()).unwrap()
@@ -136,7 +133,7 @@ mod tests {
 
     #[test]
     fn each_pair_is_equal_by_the_rules_that_say_so() {
-        // By Python, by JavaScript, as JSON from Python, as JSON from JavaScript.
+        // The answers of `all_rules`.
         let table = [
             ("true", "1", [true, false, false, false]),
             ("false", r#"{"f":"-0.0"}"#, [true, false, false, false]),
@@ -152,6 +149,10 @@ mod tests {
             ("null", r#"{"u":0}"#, [false, false, true, true]),
             ("1", r#"{"n":"1"}"#, [false; 4]),
             ("\"1\"", "1", [false; 4]),
+            (r#"{"y":"a"}"#, r#"{"y":"a"}"#, [true; 4]),
+            (r#"{"y":"a"}"#, "\"a\"", [false, false, true, true]),
+            (r#"{"d":[[{"y":"a"},1]]}"#, r#"{"d":[["a",1]]}"#, [false, false, true, true]),
+            (r#"{"d":[[{"y":"a"},1],["a",2]]}"#, r#"{"d":[["a",2]]}"#, [false; 4]),
             (r#"{"b":"61"}"#, "\"a\"", [false; 4]),
             (r#"{"s":[1,{"f":"nan"},"a"]}"#, r#"{"s":["a",{"f":"nan"},1]}"#, [true; 4]),
             (r#"{"s":[1,1]}"#, r#"{"s":[1]}"#, [false; 4]),
@@ -164,8 +165,7 @@ mod tests {
             (r#"{"s":[["a"],"b"]}"#, r#"{"s":[["a","b"]]}"#, [false; 4]),
         ];
         for (left, right, answers) in table {
-            let all = [Rules::Python, Rules::JavaScript, PY_JSON, JS_JSON];
-            for (rules, answer) in all.into_iter().zip(answers) {
+            for (rules, answer) in all_rules().into_iter().zip(answers) {
                 assert_eq!(same(left, right, rules), answer, "{left} {right} {rules:?}");
             }
         }
@@ -197,12 +197,12 @@ mod tests {
             ("true", "2", 1.0, false),
         ];
         for (answer, expected, tolerance, near) in table {
-            for rules in [Rules::Python, Rules::JavaScript, PY_JSON, JS_JSON] {
+            for rules in all_rules() {
                 let same = equal(&read(answer), &read(expected), rules, Some(tolerance));
                 assert_eq!(same, near, "{answer} {expected} {rules:?}");
             }
         }
-        for rules in [Rules::Python, PY_JSON] {
+        for rules in [Language::Python.rules(), Language::Python.rules().as_json()] {
             assert!(!equal(&read("9007199254740993"), &read("9007199254740992"), rules, Some(1.0)));
         }
     }

@@ -1,5 +1,6 @@
 //! Tier 1: what a text must be like, checked without running anything (VRF 1.0, "Mechanical Check").
 
+mod error;
 mod evaluate;
 mod path;
 mod read;

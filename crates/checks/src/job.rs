@@ -3,63 +3,9 @@
 //! A [`Job`] holds no expected output, and an [`Outcome`] no judgment: the sandbox runs programs, [`crate::Request`]
 //! compares.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use thiserror::Error;
-
-use crate::command::ProjectFile;
-
-/// A language a submission can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// CPython 3.
-    Python,
-    /// Node.js.
-    JavaScript,
-    /// GNU bash.
-    Bash,
-}
-
-impl Language {
-    /// Every language, in the order messages list them.
-    pub const ALL: [Language; 3] = [Language::Python, Language::JavaScript, Language::Bash];
-
-    /// The word requests and receipts use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Language::Python => "python",
-            Language::JavaScript => "javascript",
-            Language::Bash => "bash",
-        }
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no supported language.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown language `{0}`; write `python`, `javascript` or `bash`")]
-pub struct ParseLanguageError(pub String);
-
-impl FromStr for Language {
-    type Err = ParseLanguageError;
-
-    /// Reads the spec's word, or one of the aliases `py`, `js`, `node` and `sh`.
-    fn from_str(word: &str) -> Result<Language, ParseLanguageError> {
-        match word {
-            "python" | "py" => Ok(Language::Python),
-            "javascript" | "js" | "node" => Ok(Language::JavaScript),
-            "bash" | "sh" => Ok(Language::Bash),
-            other => Err(ParseLanguageError(other.to_owned())),
-        }
-    }
-}
+use crate::language::Language;
 
 /// One program and the cases it is run on, all under the same limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +68,15 @@ pub struct Project {
     pub packages: bool,
     /// Further paths of the host the command may read.
     pub readable: Vec<String>,
+}
+
+/// One file of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Its path below the project: `/` between names, none of them `.` or `..`.
+    pub path: String,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// One case of a job.

@@ -5,19 +5,20 @@ use std::fmt;
 use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
+use crate::budget::DetailBudget;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
-use crate::request::{Checks, Expected, Request, Reveal, Suite, Test};
+use crate::request::{Checks, Request};
+use crate::suite::{Expected, Reveal, Suite, Test};
 use crate::value::Value;
 
 mod answer;
+mod check;
 mod command;
 mod expected;
-mod room;
 mod text;
 
-use answer::Check;
-pub(crate) use room::Room;
+use check::Check;
 
 /// Whose fault it is that a check could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,9 @@ impl Request {
 
     fn judge_suite(&self, suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
         let misfit = misfit(suite, submission, expected);
-        // A request that has been read has a room.
-        let mut room = Room::beside(self.task.as_ref(), suite.tests.iter().map(|test| test.name.as_str()).collect());
+        // The names of a request that was read fit.
+        let mut budget =
+            DetailBudget::beside(self.task.as_ref(), suite.tests.iter().map(|test| test.name.as_str()).collect());
         let mut fault = None;
         let mut details = Vec::with_capacity(suite.tests.len());
         let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
@@ -113,7 +115,7 @@ impl Request {
             fault = worse(fault, check.fault);
             let case = submission.cases.get(index).filter(|_| misfit.is_none());
             let detail = detail(test, check, case, suite.reveal);
-            details.extend(room.as_mut().map(|room| room.fit(detail)));
+            details.extend(budget.as_mut().map(|budget| budget.fit(detail)));
         }
         self.judgment(Results::from_details(details), fault)
     }
@@ -122,18 +124,18 @@ impl Request {
     fn conclude(&self, checked: Vec<(Option<Fault>, Detail)>, reveal: Reveal) -> Judgment {
         let fault = checked.iter().fold(None, |fault, (one, _)| worse(fault, *one));
         let names = checked.iter().map(|(_, detail)| detail.name.as_str()).collect();
-        let mut room = Room::beside(self.task.as_ref(), names);
+        let mut budget = DetailBudget::beside(self.task.as_ref(), names);
         let details = checked.into_iter().enumerate().map(|(index, (fault, detail))| {
             // The tests of a project run with the submission, which could name them after what it has seen.
             let unnamed = matches!(self.checks, Checks::Command(_)) && reveal == Reveal::None;
             let name = if unnamed { format!("test {}", index + 1) } else { detail.name };
             hidden(fault, Detail { name, ..detail }, reveal)
         });
-        let mut results = Results::from_details(match &mut room {
-            Some(room) => details.map(|detail| room.fit(detail)).collect(),
+        let mut results = Results::from_details(match &mut budget {
+            Some(budget) => details.map(|detail| budget.fit(detail)).collect(),
             None => details.map(bare).collect(),
         });
-        if room.is_none() {
+        if budget.is_none() {
             // The counts stay whole; of the tests, those that did not pass come first.
             results.details.sort_by_key(|detail| detail.status == Status::Pass);
             results.details.truncate(MAX_BARE);

@@ -4,16 +4,22 @@
 //! [`Request::plan`] says what is to be run, and [`Request::judge`] compares what came of it with what was expected.
 //! The [`Job`] a submission runs in holds nothing of what is expected.
 
+mod budget;
 mod caps;
 mod command;
 mod compare;
 mod constraint;
+mod fields;
 mod job;
 mod judge;
+mod language;
+mod operators;
 mod plan;
 mod render;
 mod report;
+mod reporting;
 mod request;
+mod suite;
 mod value;
 
 pub use caps::{
@@ -23,20 +29,19 @@ pub use caps::{
 };
 pub use command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
-    MAX_PATH_BYTES, MAX_WORDS, ProjectFile, Report, ReportForm, Runner,
+    MAX_PATH_BYTES, MAX_WORDS,
 };
 pub use compare::{Rules, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
-pub use job::{
-    Case, CaseOutcome, End, Job, Language, Limits, Outcome, PROJECT_FOLDER, ParseLanguageError, Program, Project,
-};
+pub use fields::Outside;
+pub use job::{Case, CaseOutcome, End, Job, Limits, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile};
 pub use judge::{Fault, Judgment};
+pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
-pub use request::{
-    AskedLimits, Checks, Expected, Format, MAX_SALT_CHARS, MIN_SALT_CHARS, Mode, Outside, Place, Request, RequestError,
-    Reveal, Suite, SuiteHashes, Test, TextRule,
-};
-pub use value::{Integer, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};
+pub use reporting::{Report, ReportForm, Runner};
+pub use request::{Checks, Format, MAX_SALT_CHARS, MIN_SALT_CHARS, Place, Request, RequestError, SuiteHashes};
+pub use suite::{AskedLimits, Expected, Mode, Reveal, Suite, Test, TextRule};
+pub use value::{Integer, Integers, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

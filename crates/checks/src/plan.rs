@@ -6,11 +6,11 @@ use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{
-    Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, Report, Runner,
-};
+use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT};
 use crate::job::{Case, Job, Limits, Program, Project};
-use crate::request::{Checks, Code, Expected, Mode, Place, Request, RequestError, Suite, Test};
+use crate::reporting::{Report, Runner};
+use crate::request::{Checks, Code, Place, Request, RequestError};
+use crate::suite::{Expected, Mode, Suite, Test};
 
 /// The jobs that answer a request; constraints need none, and so does a project that cannot be laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

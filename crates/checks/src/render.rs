@@ -2,39 +2,19 @@
 
 use proofmark_receipt::Sha256Digest;
 
-use crate::job::Language;
 use crate::value::{Value, code_points};
 
 mod float;
+mod notation;
 mod text;
+
+pub(crate) use notation::{Floats, JSON, Notation, byte_array, escape};
 
 /// How many characters of a text a receipt carries.
 pub const MAX_SHOWN_CHARS: usize = 1024;
 
-/// The notation a value is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Notation {
-    /// As Python's `repr` does.
-    Python,
-    /// As JavaScript literals, with `Map {…}` and `Set {…}`.
-    JavaScript,
-    /// JSON with a blank after `,` and `:`.
-    Json,
-}
-
-impl Notation {
-    /// The notation of a language's own values.
-    pub(crate) fn of(language: Language) -> Notation {
-        match language {
-            Language::Python => Notation::Python,
-            Language::JavaScript => Notation::JavaScript,
-            Language::Bash => Notation::Json,
-        }
-    }
-}
-
 /// Writes a value out in full. Sets, which have no order, are written sorted: equal requests give equal receipts.
-pub(crate) fn render(value: &Value, notation: Notation) -> String {
+pub(crate) fn render(value: &Value, notation: &Notation) -> String {
     let mut out = String::new();
     write(value, notation, &mut out);
     out
@@ -50,37 +30,35 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
     format!("{shown}… ({} characters, {digest})", text.chars().count())
 }
 
-fn write(value: &Value, notation: Notation, out: &mut String) {
+fn write(value: &Value, notation: &Notation, out: &mut String) {
+    let [no, yes] = notation.truths;
     match value {
-        Value::Null => out.push_str(word(notation, "None", "null")),
-        Value::Undefined => {
-            out.push_str(word(notation, "undefined", if notation == Notation::Json { "null" } else { "undefined" }))
-        }
-        Value::Bool(true) => out.push_str(word(notation, "True", "true")),
-        Value::Bool(false) => out.push_str(word(notation, "False", "false")),
+        Value::Null => out.push_str(notation.null),
+        Value::Undefined => out.push_str(notation.undefined),
+        Value::Bool(truth) => out.push_str(if *truth { yes } else { no }),
         Value::Int(integer) => out.push_str(integer.as_str()),
-        Value::Float(number) => out.push_str(&float::text(*number, notation)),
-        Value::Complex(re, im) => out.push_str(&float::complex(*re, *im)),
+        Value::Float(number) => out.push_str(&float::text(*number, &notation.floats)),
+        Value::Complex(re, im) => out.push_str(&float::complex(*re, *im, &notation.floats)),
         Value::BigInt(integer) => out.push_str(&format!("{}n", integer.as_str())),
         Value::Text(text) => text::quoted(text.chars().map(u32::from), notation, out),
+        Value::Symbol(name) => {
+            out.push_str(notation.symbol_prefix);
+            text::name(name, notation, out);
+        }
         Value::Wide(bytes) => text::quoted(code_points(bytes).unwrap_or_default().into_iter(), notation, out),
-        Value::Bytes(bytes) => text::byte_string(bytes, notation, out),
+        Value::Bytes(bytes) => out.push_str(&(notation.bytes)(bytes)),
         Value::List(items) => list("[", items, "]", notation, out),
-        Value::Tuple(items) => tuple(items, notation, out),
+        Value::Tuple(items) => {
+            let [open, close_one, close] = notation.tuple;
+            list(open, items, if items.len() == 1 { close_one } else { close }, notation, out);
+        }
         Value::Set(items) => set(items, notation, out),
-        Value::Dict(pairs) => dict("{", pairs, ": ", notation, out),
+        Value::Dict(pairs) => dict("{", pairs, notation.between, notation, out),
         Value::Map(pairs) => dict("Map {", pairs, " => ", notation, out),
     }
 }
 
-fn word(notation: Notation, python: &'static str, other: &'static str) -> &'static str {
-    match notation {
-        Notation::Python => python,
-        Notation::JavaScript | Notation::Json => other,
-    }
-}
-
-fn list(open: &str, items: &[Value], close: &str, notation: Notation, out: &mut String) {
+fn list(open: &str, items: &[Value], close: &str, notation: &Notation, out: &mut String) {
     out.push_str(open);
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -91,25 +69,16 @@ fn list(open: &str, items: &[Value], close: &str, notation: Notation, out: &mut 
     out.push_str(close);
 }
 
-fn tuple(items: &[Value], notation: Notation, out: &mut String) {
-    match (notation, items.len()) {
-        (Notation::Python, 1) => list("(", items, ",)", notation, out),
-        (Notation::Python, _) => list("(", items, ")", notation, out),
-        (Notation::JavaScript | Notation::Json, _) => list("[", items, "]", notation, out),
-    }
-}
-
-fn set(items: &[Value], notation: Notation, out: &mut String) {
+fn set(items: &[Value], notation: &Notation, out: &mut String) {
     let mut shown: Vec<_> = items.iter().map(|item| (magnitude(item), render(item, notation))).collect();
     shown.sort_by(|(left, left_text), (right, right_text)| {
         left.total_cmp(right).then_with(|| left_text.cmp(right_text))
     });
     let texts: Vec<_> = shown.into_iter().map(|(_, text)| text).collect();
-    let body = texts.join(", ");
-    match (notation, items.is_empty()) {
-        (Notation::Python, true) => out.push_str("set()"),
-        (Notation::Python, false) => out.push_str(&format!("{{{body}}}")),
-        (Notation::JavaScript | Notation::Json, _) => out.push_str(&format!("Set {{{body}}}")),
+    let [empty, open, close] = notation.set;
+    match texts.as_slice() {
+        [] => out.push_str(empty),
+        texts => out.extend([open, &texts.join(", "), close]),
     }
 }
 
@@ -122,7 +91,7 @@ fn magnitude(value: &Value) -> f64 {
     }
 }
 
-fn dict(open: &str, pairs: &[(Value, Value)], between: &str, notation: Notation, out: &mut String) {
+fn dict(open: &str, pairs: &[(Value, Value)], between: &str, notation: &Notation, out: &mut String) {
     out.push_str(open);
     for (index, (key, member)) in pairs.iter().enumerate() {
         if index > 0 {
@@ -138,9 +107,10 @@ fn dict(open: &str, pairs: &[(Value, Value)], between: &str, notation: Notation,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
 
-    fn shown(wire: &str, notation: Notation) -> String {
-        render(&Value::decode(wire.as_bytes()).unwrap(), notation)
+    fn shown(wire: &str, language: Language) -> String {
+        render(&Value::decode(wire.as_bytes()).unwrap(), language.notation())
     }
 
     #[test]
@@ -160,7 +130,7 @@ mod tests {
             (r#"{"c":["1.0","-2.0"]}"#, "(1-2j)"),
         ];
         for (wire, text) in table {
-            assert_eq!(shown(wire, Notation::Python), text, "{wire}");
+            assert_eq!(shown(wire, Language::Python), text, "{wire}");
         }
     }
 
@@ -173,7 +143,7 @@ mod tests {
             (r#"{"b":"01ff"}"#, "Uint8Array(2) [1, 255]"),
         ];
         for (wire, text) in table {
-            assert_eq!(shown(wire, Notation::JavaScript), text, "{wire}");
+            assert_eq!(shown(wire, Language::JavaScript), text, "{wire}");
         }
     }
 

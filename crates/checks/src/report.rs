@@ -7,7 +7,7 @@ mod tap;
 use proofmark_receipt::{Detail, Status};
 
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
-use crate::command::ReportForm;
+use crate::reporting::ReportForm;
 
 /// What is said of a file or a suite that ended well without testing anything.
 pub(crate) const NO_TESTS: &str = "it ran no tests";

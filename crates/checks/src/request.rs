@@ -2,21 +2,17 @@
 //!
 //! The reference of the format is `docs/requests.md`.
 
-use std::time::Duration;
-
 use proofmark_receipt::json::{Json, Profile};
-use proofmark_receipt::{Hashes, Object, Sha256Digest, Status, Task};
+use proofmark_receipt::{Hashes, Object, Sha256Digest, Task};
 
+use crate::budget::DetailBudget;
 use crate::caps::MAX_REQUEST_BYTES;
 use crate::command::{self, Command};
 use crate::constraint::{self, Constraint};
-use crate::job::Language;
-use crate::judge::Room;
-use crate::value::Value;
+use crate::fields::{self, Outside};
+use crate::suite::{Reveal, Suite};
 
-mod comparison;
 mod embedded;
-mod entrypoint;
 mod salt;
 mod suite;
 
@@ -24,7 +20,6 @@ pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};
 pub use proofmark_receipt::document::{DocumentError as RequestError, Format, Place};
 pub use salt::{MAX_SALT_CHARS, MIN_SALT_CHARS};
-pub(crate) use suite::{limits as asked_limits, name as test_name};
 
 /// A request that has been read: everything in it is known, of the right type and fits together.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,135 +69,6 @@ impl Checks {
     }
 }
 
-/// What a request may take from outside of its text.
-pub struct Outside<'a> {
-    /// Fills `output.content`; the request must not give one then.
-    pub submission: Option<&'a str>,
-    /// Reads a file the request names, or says why it cannot.
-    pub file: &'a dyn Fn(&str) -> Result<String, String>,
-}
-
-/// A suite of tests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Suite {
-    /// The language of the submission.
-    pub language: Language,
-    /// The runtime demanded, for example `python3.12`.
-    pub runtime: Option<String>,
-    /// How the submission is run.
-    pub mode: Mode,
-    /// The tests: at least one, their names all different.
-    pub tests: Vec<Test>,
-    /// The limits asked for.
-    pub limits: AskedLimits,
-    /// What of the tests the receipt shows.
-    pub reveal: Reveal,
-}
-
-/// How a submission is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A function of it is called with JSON arguments.
-    Call {
-        /// The name of the function, a plain identifier of the language.
-        entrypoint: String,
-    },
-    /// Expressions are evaluated in its namespace.
-    Expression,
-    /// It reads standard input and writes standard output.
-    Stdio,
-}
-
-/// One test of a suite.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Test {
-    /// Its name, unique in the suite.
-    pub name: String,
-    /// JSON text of the arguments, an expression, or standard input, as the [`Mode`] has it.
-    pub input: String,
-    /// What the right answer is.
-    pub expected: Expected,
-    /// The time it asks for.
-    pub timeout: Option<Duration>,
-    /// By how much numbers may differ, at most.
-    pub tolerance: Option<f64>,
-}
-
-/// What the right answer of a test is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Expected {
-    /// A JSON document, in the mode `call`.
-    Json(Json),
-    /// An expression, in the mode `expression`.
-    Expression(String),
-    /// The value of an expression that is a plain literal, which needs no interpreter.
-    Value(Value),
-    /// Standard output, in the mode `stdio`.
-    Text(String, TextRule),
-}
-
-/// When standard output is the one expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextRule {
-    /// When the bytes are the same.
-    Exact,
-    /// When they are the same but for white space at the end.
-    Trimmed,
-    /// When the words between white space are the same.
-    Tokens,
-}
-
-/// Limits as a request asks for them; `None` takes the default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AskedLimits {
-    /// Memory of one check, in MiB.
-    pub memory_mb: Option<u32>,
-    /// Wall time of one check.
-    pub timeout: Option<Duration>,
-    /// Wall time of all checks together.
-    pub total_timeout: Option<Duration>,
-    /// Output of one check, in bytes.
-    pub output_bytes: Option<usize>,
-    /// Processes of one check.
-    pub processes: Option<u32>,
-    /// Scratch disk of one check, in MiB.
-    pub disk_mb: Option<u32>,
-}
-
-/// What of the tests a receipt shows; states and counts always are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reveal {
-    /// Expected and actual answers of every check.
-    All,
-    /// Those of the checks that did not pass.
-    Failures,
-    /// Those of none, nor any text or time that tells of them. The request has a salt then, or the digests would tell.
-    None,
-}
-
-impl Reveal {
-    pub(crate) fn read(field: Option<Field<'_>>) -> Result<Reveal, RequestError> {
-        let words = [("all", Reveal::All), ("failures", Reveal::Failures), ("none", Reveal::None)];
-        Ok(field.map(|field| field.choice(&words)).transpose()?.unwrap_or(Reveal::All))
-    }
-
-    /// Whether a check of this status is shown.
-    pub(crate) fn shows(self, status: Status) -> bool {
-        match (self, status) {
-            (Reveal::All, _) | (Reveal::Failures, Status::Fail | Status::Error) => true,
-            (Reveal::Failures, Status::Pass) | (Reveal::None, _) => false,
-        }
-    }
-
-    /// Whether the receipt says how long anything took. A submission can wait, and so tell by the time what it was given.
-    pub fn shows_times(self) -> bool {
-        match self {
-            Reveal::All | Reveal::Failures => true,
-            Reveal::None => false,
-        }
-    }
-}
-
 impl Request {
     /// Reads a request that is whole in itself.
     ///
@@ -248,12 +114,12 @@ impl Request {
             }
             Kind::Suite => with_text(&root, outside, suite::read(&verification).map(Checks::Suite))?,
             Kind::Constraints => {
-                let reveal = Reveal::read(block.get("reveal"))?;
+                let reveal = fields::reveal(block.get("reveal"))?;
                 let constraints = constraint::read(&block, outside);
                 with_text(&root, outside, constraints.map(|constraints| Checks::Constraints { constraints, reveal }))?
             }
         };
-        if Room::beside(task.as_ref(), names(&checks)).is_none() {
+        if DetailBudget::beside(task.as_ref(), names(&checks)).is_none() {
             let message = "the names of the tests, with the task, are more than a receipt can hold; shorten them, or split the suite";
             return Err(verification.error(Code::TooLarge, message));
         }

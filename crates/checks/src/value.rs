@@ -8,7 +8,8 @@ mod integer;
 mod literal;
 mod wide;
 
-pub use integer::Integer;
+pub use integer::{Integer, Integers};
+pub(crate) use literal::Literals;
 pub(crate) use wide::code_points;
 
 /// The longest wire text of one value that is read, in bytes: the cap of `output_bytes` with room for its framing.
@@ -39,6 +40,8 @@ pub enum Value {
     BigInt(Integer),
     /// A string.
     Text(String),
+    /// Ruby's `Symbol`.
+    Symbol(String),
     /// A string with lone surrogates: UTF-8 in which surrogates are encoded as other code points are.
     Wide(Vec<u8>),
     /// `bytes`, `bytearray`, `Uint8Array`.
@@ -93,6 +96,7 @@ impl Value {
             Value::Complex(..) => "complex number",
             Value::BigInt(_) => "BigInt",
             Value::Text(_) | Value::Wide(_) => "string",
+            Value::Symbol(_) => "symbol",
             Value::Bytes(_) => "byte string",
             Value::List(_) => "list",
             Value::Tuple(_) => "tuple",
@@ -136,6 +140,7 @@ fn tagged(tag: &str, body: &Json, sets: usize) -> Result<Value, ValueError> {
         ("b", Json::String(hex)) => Value::Bytes(bytes(hex)?),
         ("w", Json::String(hex)) => wide_text(bytes(hex)?)?,
         ("n", Json::String(digits)) => Value::BigInt(integer(digits)?),
+        ("y", Json::String(name)) => Value::Symbol(name.clone()),
         ("u", Json::Number(_)) => Value::Undefined,
         ("c", Json::Array(parts)) => complex(parts)?,
         ("x", Json::String(name)) => return Err(ValueError::Unsupported(name.clone())),
@@ -210,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_tag_is_read() {
-        let table: [(&str, Value); 16] = [
+        let table: [(&str, Value); 17] = [
             ("null", Value::Null),
             ("true", Value::Bool(true)),
             ("-0", int("0")),
@@ -225,6 +230,7 @@ mod tests {
             (r#"{"m":[[1,null]]}"#, Value::Map(vec![(int("1"), Value::Null)])),
             (r#"{"b":"00fF"}"#, Value::Bytes(vec![0, 255])),
             (r#"{"w":"eda080"}"#, Value::Wide(vec![0xed, 0xa0, 0x80])),
+            (r#"{"y":"a"}"#, Value::Symbol("a".to_owned())),
             (r#"{"n":"-7"}"#, Value::BigInt(Integer::new("-7").unwrap())),
             (r#"{"c":["1","-2.5"]}"#, Value::Complex(1.0, -2.5)),
         ];
@@ -258,6 +264,7 @@ mod tests {
             r#"{"n":""}"#,
             r#"{"c":["1"]}"#,
             r#"{"c":[1,2]}"#,
+            r#"{"y":1}"#,
             r#"{"z":0}"#,
             r#"{"t":[],"s":[]}"#,
             "1 2",
@@ -294,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn decoding_never_panics_near_the_wire_text(wire in r#"(\{"[ftsdmbwnucx]":|\[|\]|\}|,|"[0-9a-fx.]*"|[0-9]+|null){0,24}"#) {
+        fn decoding_never_panics_near_the_wire_text(wire in r#"(\{"[ftsdmbwnucxy]":|\[|\]|\}|,|"[0-9a-fx.]*"|[0-9]+|null){0,24}"#) {
             let _ = Value::decode(wire.as_bytes());
         }
     }

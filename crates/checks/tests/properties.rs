@@ -2,16 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-use proofmark_checks::{Format, Integer, Language, Request, Rules, Value, equal};
+use proofmark_checks::{Format, Integer, Integers, Language, Request, Rules, Value, equal};
 use proptest::prelude::*;
 
-const ALL_RULES: [Rules; 5] = [
-    Rules::Python,
-    Rules::JavaScript,
-    Rules::Json(Language::Python),
-    Rules::Json(Language::JavaScript),
-    Rules::Json(Language::Bash),
-];
+fn all_rules() -> Vec<Rules> {
+    Language::ALL.into_iter().flat_map(|language| [language.rules(), language.rules().as_json()]).collect()
+}
 
 const REQUEST: &str = r#"{"task": {"task_id": "t"}, "specification": [1, true], "output": {"content": "x"}, "verification":
     {"kind": "test_suite", "language": "python", "entrypoint": "f", "limits": {"memory_mb": 64}, "tests":
@@ -74,7 +70,7 @@ fn turned(value: &Value) -> Value {
 
 /// Equality as the reference says it, by search instead of by sorting.
 fn naive(left: &Value, right: &Value, rules: Rules) -> bool {
-    let alike = matches!(rules, Rules::Json(_));
+    let alike = rules.json;
     match (left, right) {
         (Value::Null | Value::Undefined, Value::Null | Value::Undefined) if alike => true,
         (Value::Null, Value::Null) | (Value::Undefined, Value::Undefined) => true,
@@ -119,9 +115,9 @@ fn number(value: &Value, rules: Rules) -> Option<Number> {
         true => Number::Exact(re as i128),
         false => Number::Double(re, im),
     };
-    let doubles = matches!(rules, Rules::JavaScript | Rules::Json(Language::JavaScript));
+    let doubles = rules.integers == Integers::Doubles;
     Some(match value {
-        Value::Bool(truth) if rules == Rules::Python => Number::Exact(i128::from(*truth)),
+        Value::Bool(truth) if rules.booleans_are_numbers => Number::Exact(i128::from(*truth)),
         Value::Int(integer) if doubles => exact(integer.to_f64(), 0.0),
         Value::Int(integer) => Number::Exact(integer.to_i128()?),
         Value::Float(number) => exact(*number, 0.0),
@@ -156,21 +152,21 @@ proptest! {
 
     #[test]
     fn equality_agrees_with_the_search(left in value(), right in value()) {
-        for rules in ALL_RULES {
+        for rules in all_rules() {
             prop_assert_eq!(equal(&left, &right, rules, None), naive(&left, &right, rules), "{:?}", rules);
         }
     }
 
     #[test]
     fn leaves_agree_with_the_search(left in leaf(), right in leaf()) {
-        for rules in ALL_RULES {
+        for rules in all_rules() {
             prop_assert_eq!(equal(&left, &right, rules, None), naive(&left, &right, rules), "{:?}", rules);
         }
     }
 
     #[test]
     fn equality_is_reflexive_and_knows_no_order_of_sets_and_dicts(value in value(), tolerance in prop::option::of(0.0..2.0)) {
-        for rules in ALL_RULES {
+        for rules in all_rules() {
             prop_assert!(equal(&value, &value, rules, None));
             prop_assert!(equal(&value, &value, rules, tolerance));
             prop_assert!(equal(&value, &turned(&value), rules, None));
@@ -180,7 +176,7 @@ proptest! {
 
     #[test]
     fn equality_is_symmetric_and_tolerance_only_forgives(left in value(), right in value(), tolerance in 0.0..2.0) {
-        for rules in ALL_RULES {
+        for rules in all_rules() {
             prop_assert_eq!(equal(&left, &right, rules, None), equal(&right, &left, rules, None));
             let near = equal(&left, &right, rules, Some(tolerance));
             prop_assert_eq!(equal(&left, &right, rules, None), equal(&right, &left, rules, None));
@@ -196,7 +192,7 @@ proptest! {
     #[test]
     fn what_is_decoded_equals_itself(wire in r#"(\{"[ftsdmbwnucx]":\[?|\[|\]|\}|,|"[0-9a-f.]*"|[0-9]+|null){0,12}"#) {
         if let Ok(value) = Value::decode(wire.as_bytes()) {
-            for rules in ALL_RULES {
+            for rules in all_rules() {
                 prop_assert!(equal(&value, &value, rules, None));
             }
         }

@@ -4,71 +4,67 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::Json;
 use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::{Outcome, State};
+use proofmark_verifier::contract::{RuleOutcome, State};
 use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Acceptance, Attempt, Sender, Store, accept};
+use proofmark_verifier::{Acceptance, Attempt, Sender, accept};
 
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::document;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// Judge an agent's response to a workflow step by the step's contract
+/// Check an agent's response to a workflow step against the step's contract
 ///
-/// The step is done when its evidence says so: fields of the result block, tool calls the orchestrator recorded, receipts.
-/// Prose is never evidence. The judgment is a receipt, chained to those of the run's earlier attempts.
+/// A step is accepted on evidence: fields of the result block, tool calls that the orchestrator recorded, and receipts.
+/// Prose is never evidence. The result is a receipt, chained to those of the run's earlier attempts.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark accept examples/accept/workflow.yaml --step build --response response.md --trace trace.json --run r1
   proofmark accept workflow.yaml --step deploy --response - --receipts ./receipts --trust issuer.pem --json
 
-Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 nothing could be judged.")]
+Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 the attempt could not be judged.")]
 pub(crate) struct Accept {
     /// The workflow, in YAML or JSON
     workflow: PathBuf,
-    /// The step that was worked on
+    /// The step that the response answers
     #[arg(long, value_name = "ID")]
     step: String,
-    /// The agent's whole response, or - for standard input
+    /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The tool calls the orchestrator recorded; their form is detected
+    /// The tool calls that the orchestrator recorded; their format is detected
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// What the orchestrator knows, as a JSON object: conditions see it as `context`
+    /// Facts of the orchestrator, as a JSON object: conditions read it as `context`
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
-    /// The run this attempt belongs to; without it the judgment is a run of its own
+    /// The run that this attempt belongs to [default: a new run]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Which attempt this is [default: the one that is awaited]
+    /// The number of this attempt [default: the next one]
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
-    /// The policy the workflow must keep
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// Receipts presented as evidence: a folder of .json and .jsonl files
+    /// The workflow policy, which the workflow must follow
+    #[arg(long, alias = "policy", value_name = "FILE")]
+    workflow_policy: Option<PathBuf>,
+    /// Present the receipts in this folder of .json and .jsonl files as evidence
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
-    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
-    #[arg(long, value_name = "KEY")]
-    trust: Vec<String>,
-    /// Sign the judgment with this key: a name, or the path of a key file
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
-    /// The passphrase of the key is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
-    /// Keep runs and receipts in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print one JSON object
+    #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -76,7 +72,7 @@ pub(crate) struct Accept {
 impl Accept {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let workflow = document::workflow(&self.workflow)?;
-        let policy = self.policy.as_deref().map(document::policy).transpose()?;
+        let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let response = match self.response == Path::new("-") {
             true => input::read_stdin(MAX_RESPONSE_BYTES as u64)?,
             false => input::read_limited(&self.response, MAX_RESPONSE_BYTES as u64)?,
@@ -84,10 +80,9 @@ impl Accept {
         let limited = |path: &PathBuf| input::read_limited(path, MAX_TRACE_BYTES as u64);
         let trace = self.trace.as_ref().map(limited).transpose()?;
         let context = self.context.as_deref().map(context).transpose()?;
-        let trusted = config::trusted(&self.trust)?;
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
-        let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
-        let store = Store::open(&config.store_path(self.store.as_deref()))?;
+        let trusted = self.trusting.signers()?;
+        let key = self.signing.key(config)?;
+        let store = self.store.open(config)?;
         let attempt = Attempt {
             workflow: &workflow,
             policy: policy.as_ref(),
@@ -119,9 +114,10 @@ fn context(path: &Path) -> anyhow::Result<Json> {
     let reading = || format!("read the context `{}`", path.display());
     let context = Json::parse(&bytes).with_context(reading)?;
     if context.as_object().is_none() {
-        return Err(anyhow!("found {}; write an object", context.type_name())).with_context(reading);
+        let found = format!("found {}", context.type_name());
+        return Err(with_help(found, "write a JSON object")).with_context(reading);
     }
-    // A number that conditions cannot hold would make all of the context unknown.
+    // A number that conditions cannot represent would make all of the context unknown.
     proofmark_verifier::evidence::facts::value(&context).with_context(reading)?;
     Ok(context)
 }
@@ -141,22 +137,22 @@ fn print(out: &mut impl Write, step: &str, accepted: &Acceptance) -> io::Result<
     let painted = if exit(&accepted.state) == Exit::Yes { paint.good(state) } else { paint.bad(state) };
     writeln!(out, "{painted} step {step}, attempt {} of run {}", accepted.attempt, accepted.run)?;
     if let Some(trace) = &accepted.trace {
-        writeln!(out, "  trace {}", tame(trace))?;
+        writeln!(out, "  trace {}", printable(trace))?;
     }
     for rule in &accepted.judgment.rules {
         let outcome = match rule.outcome {
-            Outcome::Met => paint.good(rule.outcome.as_str()),
-            Outcome::Unmet | Outcome::Unknown => paint.bad(rule.outcome.as_str()),
+            RuleOutcome::Met => paint.good(rule.outcome.as_str()),
+            RuleOutcome::Unmet | RuleOutcome::Unknown => paint.bad(rule.outcome.as_str()),
         };
-        writeln!(out, "  {outcome} {} ({}): {}", tame(&rule.id), rule.status.as_str(), tame(&rule.message))?;
+        writeln!(out, "  {outcome} {} ({}): {}", printable(&rule.id), rule.status.as_str(), printable(&rule.message))?;
     }
     match &accepted.state {
         State::Retry(retry) => {
-            writeln!(out, "  attempt {} may come; it is told:", retry.attempt)?;
-            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", tame(line)))?;
+            writeln!(out, "  attempt {} is next, with the prompt:", retry.attempt)?;
+            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
         }
-        State::Aborted { action, .. } => writeln!(out, "  the workflow goes on with: {}", action.to_text())?,
+        State::Aborted { action, .. } => writeln!(out, "  the workflow continues with: {}", action.to_text())?,
         State::Pending | State::Evaluating { .. } | State::Accepted { .. } | State::AcceptedWithWarnings { .. } => {}
     }
-    writeln!(out, "  {}", paint.faint(&format!("receipt {}", accepted.receipt.receipt_id())))
+    writeln!(out, "  {}", paint.dim(&format!("receipt {}", accepted.receipt.receipt_id())))
 }

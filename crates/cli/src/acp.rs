@@ -3,26 +3,26 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{
-    Caps, Evaluation, Format, Host, Request, Sealer, Store, Subject, Worth, evaluation, verify_all,
-};
+use proofmark_verifier::{Caps, Evaluation, Format, Host, Request, Sealer, Subject, Worth, evaluation, verify_all};
 
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::options::{Signing, StoreAt};
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 use crate::summary;
 
-/// Answer evaluators of the Agent Commerce Protocol (Virtuals)
+/// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
 #[derive(Subcommand)]
 pub(crate) enum Acp {
-    /// Run a job's tests against its deliverable, and say what to sign
+    /// Run a job's tests against its deliverable, and print what to sign
     Evaluate(Evaluate),
 }
 
@@ -34,29 +34,24 @@ impl Acp {
     }
 }
 
-/// Run a job's tests against its deliverable, and say what to sign
+/// Run a job's tests against its deliverable, and print what to sign
 ///
-/// A job is `{"job_id", "requirements", "deliverable"}` (docs/commerce.md). The receipt is kept in the store, and `reason`
-/// names it. Where nothing was judged there is no reason, and neither an approval nor a refusal may be signed.
+/// A job is `{"job_id", "requirements", "deliverable"}` (docs/commerce.md). The receipt is stored, and `reason` names it.
+/// Without a verdict there is no reason, and neither an approval nor a rejection may be signed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark acp evaluate examples/commerce/job.json
   proofmark acp evaluate - --json < job.json
 
-Exit codes: 0 approved; 1 refused; 2 no answer: sign nothing.")]
+Exit codes: 0 approve; 1 reject; 2 no verdict: sign nothing.")]
 pub(crate) struct Evaluate {
     /// The job, in JSON, or - for standard input
     #[arg(value_name = "FILE|-")]
     job: PathBuf,
-    /// Sign the receipt with this key: a name, or the path of a key file
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
-    /// The passphrase of the key is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
-    /// Keep the receipt in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    store: StoreAt,
     /// Print the evaluation as one JSON object
     #[arg(long)]
     json: bool,
@@ -65,9 +60,8 @@ pub(crate) struct Evaluate {
 impl Evaluate {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let (request, text) = self.request()?;
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
-        let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
-        let store = Store::open(&config.store_path(self.store.as_deref()))?;
+        let key = self.signing.key(config)?;
+        let store = self.store.open(config)?;
         let signer = key.signer();
         let receipt = verified(request, &Sealer::new(Some(key), Some(store)))?;
         let worth = Worth::of_issued(&receipt, &[signer]);
@@ -84,7 +78,7 @@ impl Evaluate {
         })
     }
 
-    /// The request the job stands for, and its text.
+    /// The job as a request, and the text of the request.
     fn request(&self) -> anyhow::Result<(Request, String)> {
         let limit = MAX_DOCUMENT_BYTES as u64;
         let bytes = match self.job == Path::new("-") {
@@ -104,19 +98,19 @@ impl Evaluate {
 fn verified(request: Request, sealer: &Sealer) -> anyhow::Result<Receipt> {
     let mut answer = None;
     verify_all(&Host::probe(None), &Caps::default(), 1, &[request], |_, judged| answer = Some(judged));
-    let judged = answer.ok_or_else(|| anyhow!("verify the delivery: it was not run; try again"))??;
+    let judged = answer.ok_or_else(|| with_help("verify the deliverable: it was not run", "try again"))??;
     let sealed = sealer.seal(vec![judged])?.pop();
-    sealed.ok_or_else(|| anyhow!("seal the receipt of the delivery: there is none; try again"))
+    sealed.ok_or_else(|| with_help("issue the receipt of the deliverable", "try again"))
 }
 
 fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Evaluation) -> io::Result<()> {
     let paint = Paint::for_stdout();
     let member = |name: &str| evaluation.document.as_object().and_then(|document| document.get(name));
-    let said = |name: &str| tame(member(name).and_then(Json::as_str).unwrap_or_default());
+    let text = |name: &str| printable(member(name).and_then(Json::as_str).unwrap_or_default());
     summary::write(out, label, receipt, paint)?;
     match evaluation.approved {
-        Some(true) => writeln!(out, "{} with the reason: {}", paint.good("approve"), said("reason")),
-        Some(false) => writeln!(out, "{} with the reason: {}", paint.bad("reject"), said("reason")),
-        None => writeln!(out, "{}: {}", paint.bad("sign nothing"), said("why")),
+        Some(true) => writeln!(out, "{} with the reason: {}", paint.good("approve"), text("reason")),
+        Some(false) => writeln!(out, "{} with the reason: {}", paint.bad("reject"), text("reason")),
+        None => writeln!(out, "{}: {}", paint.bad("sign nothing"), text("why")),
     }
 }

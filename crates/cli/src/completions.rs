@@ -6,11 +6,11 @@ use clap_complete::Shell;
 use crate::exit::Exit;
 use crate::out;
 
-/// Print a completion script for a shell
+/// Print a shell completion script
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark completions bash > ~/.local/share/bash-completion/completions/proofmark")]
 pub(crate) struct Completions {
-    /// The shell to complete in
+    /// The shell
     shell: Shell,
 }
 

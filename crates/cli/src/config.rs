@@ -4,24 +4,24 @@ use std::env;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::out;
 use anyhow::Context;
-use proofmark_receipt::{SignerId, SigningKey};
-use proofmark_verifier::{Keyring, Passphrase, Store, trusted_signers};
+use proofmark_receipt::SigningKey;
+use proofmark_verifier::{Keyring, Passphrase};
 use zeroize::Zeroizing;
 
-/// The name of the key that is used, and made at first use, when none is named.
+use crate::error::with_help;
+use crate::out;
+
+/// The name of the key that is used, and created on first use, when no key is named.
 pub(crate) const DEFAULT_KEY: &str = "default";
 
-/// The longest passphrase file read.
+/// The longest passphrase file, in bytes.
 const MAX_PASSPHRASE: u64 = 4096;
 
-/// What the environment says.
+/// The settings of the environment.
 pub(crate) struct Config {
-    /// Where keys and the store are: `$PROOFMARK_HOME`, else `proofmark` in the
-    /// XDG data directory.
+    /// The folder of keys and the store: `$PROOFMARK_HOME`, else `proofmark` in the XDG data directory.
     pub(crate) home: PathBuf,
-    /// `$PROOFMARK_PASSPHRASE`.
     passphrase: Option<Passphrase>,
 }
 
@@ -40,28 +40,29 @@ impl Config {
         Keyring::new(&self.home)
     }
 
-    /// The path of the store: the one given, or the one under home.
+    /// The path of the store: the path given, else the one in `home`.
     pub(crate) fn store_path(&self, given: Option<&Path>) -> PathBuf {
         given.map_or_else(|| self.home.join("proofmark.db"), Path::to_owned)
     }
 
-    /// Opens the store to read; it must be there.
-    pub(crate) fn existing_store(&self, given: Option<&Path>) -> anyhow::Result<Store> {
-        Ok(Store::open_existing(&self.store_path(given))?)
-    }
-
-    /// The passphrase for key files: of the file given, else of the environment.
+    /// The passphrase of key files: from the file given, else from the environment.
     pub(crate) fn passphrase(&self, file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
         let Some(file) = file else { return Ok(self.passphrase.clone()) };
+        let context = || format!("read the passphrase file `{}`", file.display());
         let mut text = Zeroizing::new(String::new());
-        let opened =
-            std::fs::File::open(file).with_context(|| format!("read the passphrase file `{}`", file.display()))?;
-        opened.take(MAX_PASSPHRASE).read_to_string(&mut text)?;
+        let opened = std::fs::File::open(file).with_context(context)?;
+        opened.take(MAX_PASSPHRASE + 1).read_to_string(&mut text).with_context(context)?;
+        if text.len() as u64 > MAX_PASSPHRASE {
+            // A passphrase cut short would still encrypt a new key.
+            return Err(with_help(
+                format!("{}: it has more than {MAX_PASSPHRASE} bytes", context()),
+                "use a shorter passphrase",
+            ));
+        }
         Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
     }
 
-    /// The key to sign with: the one named, else the default one, which is made
-    /// at first use.
+    /// The key to sign with: the key named, else the default key, which is created on first use.
     pub(crate) fn signing_key(
         &self,
         named: Option<&str>,
@@ -74,18 +75,9 @@ impl Config {
             None => {
                 let key = keyring.create(DEFAULT_KEY, passphrase)?;
                 let path = keyring.path(DEFAULT_KEY)?;
-                out::say(format_args!("made the signing key {} ({})", path.display(), key.signer().fingerprint()));
+                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
                 Ok(key)
             }
         }
     }
-}
-
-/// The signers that the values of `--trust` stand for.
-pub(crate) fn trusted(texts: &[String]) -> anyhow::Result<Vec<SignerId>> {
-    let mut signers = Vec::new();
-    for text in texts {
-        signers.extend(trusted_signers(text)?);
-    }
-    Ok(signers)
 }

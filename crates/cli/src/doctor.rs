@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::Language;
 use proofmark_verifier::Store;
 use proofmark_verifier::{Host, Level, MAX_CLOCK_SKEW, Runtime, clock_behind};
@@ -14,27 +14,32 @@ use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
 
-/// Say what this host can run and isolate, and what is missing
+/// Report supported languages and isolation levels
 #[derive(Args)]
 #[command(after_help = "Example:
   proofmark doctor
 
-Exit codes: 0 submissions can be run here; 2 they cannot.")]
+Exit codes: 0 submissions can run on this host; 2 they cannot.")]
 pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was found.
+/// What to do on a host without any isolation level.
+const NO_LEVEL: &str = "  help: run as root for level A, or enable unprivileged user namespaces for level B
+        (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;
+        in a container: --security-opt seccomp=unconfined)";
+
+/// The state of this host.
 struct Findings {
     levels: Vec<(Level, Option<String>)>,
-    /// The folder of control groups, or why memory is added up without them.
+    /// The folder of control groups, or the reason why there are none and memory is summed up.
     groups: Result<PathBuf, String>,
     runtimes: Vec<Runtime>,
     key: Result<bool, String>,
     store: Result<bool, String>,
-    /// How far the clock is behind what the store has recorded, in milliseconds, where that matters.
+    /// How far the clock is behind the latest time in the store, in milliseconds, if that is more than the permitted skew.
     clock_behind: Option<i64>,
 }
 
@@ -55,6 +60,7 @@ impl Findings {
     fn gather(config: &Config) -> Findings {
         let levels = Host::survey();
         let strongest = levels.iter().find(|(_, lacking)| lacking.is_none()).map(|(level, _)| *level);
+        // The doctor changes nothing: it opens the store only where there is one, and creates no key.
         let path = config.store_path(None);
         let store = path.exists().then(|| Store::open_existing(&path));
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
@@ -75,29 +81,31 @@ impl Findings {
         writeln!(out, "isolation")?;
         for (level, lacking) in &self.levels {
             match lacking {
-                None => writeln!(out, "  level {level}  {}", paint.good("holds"))?,
-                Some(why) => writeln!(out, "  level {level}  {} {why}", paint.bad("not to be had:"))?,
+                None => writeln!(out, "  level {level}  {}", paint.good("available"))?,
+                Some(why) => writeln!(out, "  level {level}  {} {why}", paint.bad("unavailable:"))?,
             }
         }
         if self.levels.iter().all(|(_, lacking)| lacking.is_some()) {
-            writeln!(out, "  no submission runs here. As root, or with unprivileged user namespaces")?;
-            writeln!(
-                out,
-                "  (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;"
-            )?;
-            writeln!(out, "  in a container: --security-opt seccomp=unconfined), level A or B can be had")?;
+            writeln!(out, "{NO_LEVEL}")?;
         }
         match &self.groups {
             Ok(folder) => {
-                writeln!(out, "  memory   counted by the kernel, in control groups below {}", folder.display())?
+                writeln!(out, "  memory   limited by the kernel, in control groups below {}", folder.display())?
             }
-            Err(why) => writeln!(out, "  memory   added up over processes every 20 ms, without control groups: {why}")?,
+            Err(why) => {
+                writeln!(out, "  memory   summed up over processes every 20 ms, without control groups: {why}")?
+            }
         }
         writeln!(out, "runtimes")?;
         for language in Language::ALL {
             let mut found = self.runtimes.iter().filter(|runtime| runtime.language == language).peekable();
             if found.peek().is_none() {
-                writeln!(out, "  {language:<11} {}: install {}", paint.bad("missing"), package(language))?;
+                writeln!(
+                    out,
+                    "  {language:<11} {}: install {}",
+                    paint.bad("missing"),
+                    Runtime::debian_package(language)
+                )?;
             }
             for runtime in found {
                 writeln!(
@@ -112,31 +120,27 @@ impl Findings {
         }
         writeln!(out, "home")?;
         writeln!(out, "  folder      {}", config.home.display())?;
-        writeln!(out, "  key         {}", state(&self.key, "there", "none yet: made at first use"))?;
-        writeln!(out, "  store       {}", state(&self.store, "sound", "none yet: made at first use"))?;
+        writeln!(out, "  key         {}", state(&self.key, "present", "none yet, created on first use"))?;
+        writeln!(out, "  store       {}", state(&self.store, "readable", "none yet, created on first use"))?;
         if let Some(behind) = self.clock_behind {
             let seconds = behind / 1_000;
             let clock = paint.bad("behind:");
-            writeln!(out, "  clock       {clock} {seconds} s less than the store has recorded; set the clock")?;
+            writeln!(out, "  clock       {clock} {seconds} s before the latest time in the store; set the clock")?;
         }
         Ok(())
     }
 
     fn object(&self, config: &Config) -> Object {
-        let mut object = Object::new();
-        object.insert(
-            "levels",
-            self.levels.iter().map(|(level, lacking)| level_object(*level, lacking.as_deref())).collect::<Vec<_>>(),
-        );
-        object.insert("memory", memory_object(&self.groups));
-        object.insert("runtimes", self.runtimes.iter().map(runtime_object).collect::<Vec<_>>());
-        object.insert("home", config.home.display().to_string());
-        object.insert("key", state(&self.key, "there", "none"));
-        object.insert("store", state(&self.store, "sound", "none"));
-        if let Some(behind) = self.clock_behind {
-            object.insert("clock_behind_ms", behind);
+        let level = |(level, lacking): &(Level, Option<String>)| level_object(*level, lacking.as_deref());
+        object! {
+            "levels": self.levels.iter().map(level).collect::<Vec<_>>(),
+            "memory": memory_object(&self.groups),
+            "runtimes": self.runtimes.iter().map(runtime_object).collect::<Vec<_>>(),
+            "home": config.home.display().to_string(),
+            "key": state(&self.key, "there", "none"),
+            "store": state(&self.store, "sound", "none"),
+            "clock_behind_ms"?: self.clock_behind,
         }
-        object
     }
 }
 
@@ -149,43 +153,22 @@ fn state(found: &Result<bool, String>, there: &str, none: &str) -> String {
 }
 
 fn level_object(level: Level, lacking: Option<&str>) -> Json {
-    let mut object = Object::new();
-    object.insert("level", level.as_str());
-    object.insert("holds", lacking.is_none());
-    if let Some(lacking) = lacking {
-        object.insert("lacking", lacking);
-    }
-    object.into()
+    object! { "level": level.as_str(), "holds": lacking.is_none(), "lacking"?: lacking }.into()
 }
 
 fn memory_object(groups: &Result<PathBuf, String>) -> Json {
-    let mut object = Object::new();
     match groups {
-        Ok(folder) => {
-            object.insert("counted_by", "control-groups");
-            object.insert("folder", folder.display().to_string());
-        }
-        Err(why) => {
-            object.insert("counted_by", "sum");
-            object.insert("lacking", why.as_str());
-        }
+        Ok(folder) => object! { "counted_by": "control-groups", "folder": folder.display().to_string() }.into(),
+        Err(why) => object! { "counted_by": "sum", "lacking": why.as_str() }.into(),
     }
-    object.into()
 }
 
 fn runtime_object(runtime: &Runtime) -> Json {
-    let mut object = Object::new();
-    object.insert("language", runtime.language.as_str());
-    object.insert("runtime", runtime.name.as_str());
-    object.insert("version", runtime.version.as_str());
-    object.insert("path", runtime.path.display().to_string());
-    object.into()
-}
-
-fn package(language: Language) -> &'static str {
-    match language {
-        Language::Python => "python3",
-        Language::JavaScript => "nodejs",
-        Language::Bash => "bash",
+    object! {
+        "language": runtime.language.as_str(),
+        "runtime": runtime.name.as_str(),
+        "version": runtime.version.as_str(),
+        "path": runtime.path.display().to_string(),
     }
+    .into()
 }

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{Policy as Boundaries, PolicyError};
-use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, ActionPolicyError};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
+use crate::error::{self, CommandError, NoHelp as _};
 use crate::findings::Finding;
 use crate::input;
 
-/// A document with its text, which places are found in.
+/// A document with its text, in which places are located.
 pub(crate) struct Document {
     pub(crate) label: String,
     pub(crate) text: Vec<u8>,
@@ -41,20 +42,22 @@ impl Document {
 
     /// Writes the digests of suites in place of the names of their files, which are beside the document.
     fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
-        let mut find = |name: &str, at: &str| {
-            suite_beside(path, name).map_err(|error| (at.to_owned(), format!("`{at}`: failed to {error:#}")))
-        };
+        let mut find = |name: &str, at: &str| suite_beside(path, name).map_err(|error| (at.to_owned(), error));
         let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
-        let (at, message) = resolve().err()?;
-        Some(Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message))
+        let (at, error) = resolve().err()?;
+        let message = format!("`{at}`: failed to {}", error::message(&error));
+        let finding = Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message);
+        Some(Finding { help: error::help(&error), ..finding })
     }
 
-    /// The finding that `error` is about this policy of boundaries.
-    pub(crate) fn boundary_finding(&self, error: &PolicyError) -> Finding {
+    /// The finding that `error` is about this action policy.
+    pub(crate) fn policy_finding(&self, error: &ActionPolicyError) -> Finding {
         match error {
-            PolicyError::Document(error) => self.finding(error),
-            PolicyError::Predicate { at, .. } => {
-                Finding::at(&self.label, &self.text, locate(&self.text, at), error.code(), error.to_string())
+            ActionPolicyError::Document(error) => self.finding(error),
+            ActionPolicyError::Predicate { at, .. } => {
+                let place = locate(&self.text, at);
+                let finding = Finding::at(&self.label, &self.text, place, error.code(), error.to_string());
+                Finding { help: error.help().map(|help| help.to_string()), ..finding }
             }
         }
     }
@@ -65,7 +68,7 @@ impl Document {
     }
 }
 
-/// Where documents name suites: the receipt rules of workflows and policies, and the receipts of cases.
+/// The fields that name suites: receipt rules of workflows and action policies, and receipts of cases.
 const SUITES: [&[&str]; 3] = [
     &["steps", "*", "verification", "receipts", "*"],
     &["boundaries", "*", "require", "*", "receipt"],
@@ -77,7 +80,7 @@ fn suite_beside(document: &Path, name: &str) -> anyhow::Result<Sha256Digest> {
     Ok(suite_digest(&suite.specification, &suite.tests))
 }
 
-/// The digests of what a file holds work to: a request, with or without an `output`.
+/// The digests of the suite in a file, which is a request with or without an `output`.
 pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
     let json = path.extension().is_some_and(|extension| extension == "json");
     let format = if json { Format::Json } else { Format::Yaml };
@@ -91,7 +94,7 @@ fn finding(label: &str, text: &[u8], error: &DocumentError) -> Finding {
         Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
         Place::Field(path) => (locate(text, path), error.to_string()),
     };
-    Finding::at(label, text, place, error.code(), message)
+    Finding { help: error.help(), ..Finding::at(label, text, place, error.code(), message) }
 }
 
 /// Reads a workflow.
@@ -99,21 +102,21 @@ pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
     read_as(path, "workflow", Workflow::read)
 }
 
-/// Reads a policy for workflows.
-pub(crate) fn policy(path: &Path) -> anyhow::Result<Policy> {
-    read_as(path, "policy", Policy::read)
+/// Reads a workflow policy.
+pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
+    read_as(path, "workflow policy", WorkflowPolicy::read)
 }
 
-/// Reads a policy of boundaries.
-pub(crate) fn boundary(path: &Path) -> anyhow::Result<Boundaries> {
+/// Reads an action policy.
+pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
     let document = match Document::read(path)? {
         Ok(document) => document,
-        Err(finding) => return Err(failure("policy", &finding)),
+        Err(finding) => return Err(failure("action policy", &finding)),
     };
-    Boundaries::read(&document.json).map_err(|error| failure("policy", &document.boundary_finding(&error)))
+    ActionPolicy::read(&document.json).map_err(|error| failure("action policy", &document.policy_finding(&error)))
 }
 
-/// Reads a document of a kind whose errors are not places in it.
+/// Reads a document of a kind whose errors name no place in it.
 pub(crate) fn read_with<T, E: std::error::Error + Send + Sync + 'static>(
     path: &Path,
     kind: &'static str,
@@ -125,7 +128,7 @@ pub(crate) fn read_with<T, E: std::error::Error + Send + Sync + 'static>(
     }
 }
 
-/// Reads a document of a kind; an error names file, line and column, and shows the place.
+/// Reads a document of a kind; errors name file, line and column, and show the line.
 pub(crate) fn read_as<T>(
     path: &Path,
     kind: &str,
@@ -140,5 +143,6 @@ pub(crate) fn read_as<T>(
 
 fn failure(kind: &str, finding: &Finding) -> anyhow::Error {
     let caret = finding.caret().map_or_else(String::new, |caret| format!("\n{caret}"));
-    anyhow!("read the {kind} {}: {}{caret}", finding.label(), finding.message)
+    let message = format!("read the {kind} {}: {}{caret}", finding.label(), finding.message);
+    CommandError::new(message, finding.help.clone()).into()
 }

@@ -1,15 +1,14 @@
 //! Exit codes: a documented promise to scripts.
 
-use crate::out;
 use proofmark_receipt::{SignatureStatus, Trust, Verdict, Verification};
 
-/// What the exit code says. The worst of several answers counts.
+/// The exit code. Of several results the worst counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// Pass, valid.
+    /// Pass, valid, accepted, allowed.
     Yes = 0,
-    /// Fail, partial, invalid, signed by someone not trusted.
+    /// Fail, partial, invalid, rejected, blocked, signed by a signer that is not trusted.
     No = 1,
     /// Error verdict, undecidable, malformed input, wrong usage.
     NoAnswer = 2,
@@ -28,28 +27,11 @@ impl From<Verdict> for Exit {
 impl From<&Verification> for Exit {
     fn from(verification: &Verification) -> Exit {
         match (&verification.answer, verification.trust) {
+            // Trust is unknown only where the caller named no trusted signer, and so did not ask for it.
             (SignatureStatus::Valid, Trust::Trusted | Trust::Unknown) => Exit::Yes,
             (SignatureStatus::Valid, Trust::Untrusted) => Exit::No,
             (SignatureStatus::Invalid(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::No,
             (SignatureStatus::Undecidable(_), Trust::Trusted | Trust::Untrusted | Trust::Unknown) => Exit::NoAnswer,
         }
     }
-}
-
-/// Says on standard error why there is no answer.
-pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    out::say(format_args!("error: failed to {}", words(error)));
-    Exit::NoAnswer
-}
-
-/// An error and what caused it. An error that quotes its cause is not followed by it.
-fn words(error: &anyhow::Error) -> String {
-    let mut words = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !words.contains(&cause) {
-            words.push_str(": ");
-            words.push_str(&cause);
-        }
-    }
-    words
 }

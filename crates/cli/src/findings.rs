@@ -1,39 +1,40 @@
-//! Findings about documents, in the forms that people and other programs read.
+//! Findings about documents, in formats for people and for other programs.
 
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, object};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// How findings are written.
+/// The format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// For people, with the line and a caret
+pub(crate) enum Format {
+    /// Text for people, with the line and a caret
     Human,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
     /// Workflow commands of GitHub Actions
     Github,
-    /// JUnit's XML
+    /// JUnit XML
     Junit,
 }
 
-/// Something wrong with a document.
+/// A mistake in a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) file: String,
-    /// From 1; none where it is about the document as a whole.
+    /// Line and column, counted from 1; `None` for the document as a whole.
     pub(crate) place: Option<(u64, u64)>,
-    /// Stable.
+    /// A name for programs, which does not change.
     pub(crate) code: String,
     pub(crate) error: bool,
     pub(crate) message: String,
-    /// The line it is on.
+    pub(crate) help: Option<String>,
+    /// The line of the place.
     pub(crate) excerpt: Option<String>,
 }
 
@@ -44,12 +45,20 @@ impl Finding {
             let index = usize::try_from(line.checked_sub(1)?).ok()?;
             String::from_utf8_lossy(text).lines().nth(index).map(str::to_owned)
         });
-        Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, excerpt }
+        Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, help: None, excerpt }
     }
 
-    /// `file:line:column`, as far as it is known.
+    /// `file:line:column`, as far as they are known.
     pub(crate) fn label(&self) -> String {
         self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
+    }
+
+    /// The message and the help, for formats that have one field for both.
+    fn text(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}\nhelp: {help}", self.message),
+            None => self.message.clone(),
+        }
     }
 
     fn severity(&self) -> &'static str {
@@ -61,18 +70,23 @@ impl Finding {
         let ((_, column), excerpt) = (self.place?, self.excerpt.as_ref()?);
         let before = usize::try_from(column.saturating_sub(1)).ok()?;
         let indent: String = excerpt.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        Some(format!("    {}\n    {indent}^", tame(excerpt)))
+        Some(format!("    {}\n    {indent}^", printable(excerpt)))
     }
 }
 
-/// Writes findings about these files; files without any count as well where the form says what was looked at.
-pub(crate) fn write(out: &mut impl Write, form: Form, files: &[String], findings: &[Finding]) -> anyhow::Result<()> {
-    match form {
-        Form::Human => human(out, files, findings)?,
-        Form::Json => findings.iter().try_for_each(|finding| writeln!(out, "{}", object(finding).to_text()))?,
-        Form::Github => findings.iter().try_for_each(|finding| github(out, finding))?,
-        Form::Sarif => writeln!(out, "{}", sarif(findings).to_text())?,
-        Form::Junit => junit(files, findings).serialize(&mut *out)?,
+/// Writes findings about these files. Some formats list the files without findings, too.
+pub(crate) fn write(
+    out: &mut impl Write,
+    format: Format,
+    files: &[String],
+    findings: &[Finding],
+) -> anyhow::Result<()> {
+    match format {
+        Format::Human => human(out, files, findings)?,
+        Format::Json => findings.iter().try_for_each(|finding| writeln!(out, "{}", object(finding).to_text()))?,
+        Format::Github => findings.iter().try_for_each(|finding| github(out, finding))?,
+        Format::Sarif => writeln!(out, "{}", sarif(findings).to_text())?,
+        Format::Junit => junit(files, findings).serialize(&mut *out)?,
     }
     Ok(())
 }
@@ -81,20 +95,29 @@ fn human(out: &mut impl Write, files: &[String], findings: &[Finding]) -> io::Re
     let paint = Paint::for_stdout();
     for finding in findings {
         let severity = paint.bad(finding.severity());
-        writeln!(out, "{severity}[{}] {}: {}", finding.code, tame(&finding.label()), tame_lines(&finding.message))?;
+        writeln!(
+            out,
+            "{severity}[{}] {}: {}",
+            finding.code,
+            printable(&finding.label()),
+            printable_lines(&finding.message)
+        )?;
         if let Some(caret) = finding.caret() {
             writeln!(out, "{caret}")?;
         }
+        if let Some(help) = &finding.help {
+            writeln!(out, "  help: {}", printable_lines(help))?;
+        }
     }
     match findings.len() {
-        0 => writeln!(out, "{} {} checked, nothing found", paint.good("ok"), count(files.len(), "file")),
+        0 => writeln!(out, "{} {} checked, no findings", paint.good("ok"), count(files.len(), "file")),
         found => writeln!(out, "{} in {}", count(found, "finding"), count(files.len(), "file")),
     }
 }
 
-/// Messages may hold an excerpt with a caret, whose lines stay lines.
-fn tame_lines(text: &str) -> String {
-    text.lines().map(tame).collect::<Vec<_>>().join("\n    ")
+/// A message may have an excerpt with a caret; its lines stay lines.
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n    ")
 }
 
 fn count(number: usize, what: &str) -> String {
@@ -102,81 +125,73 @@ fn count(number: usize, what: &str) -> String {
 }
 
 fn object(finding: &Finding) -> Json {
-    let mut object = Object::new();
-    object.insert("file", finding.file.as_str());
-    if let Some((line, column)) = finding.place {
-        object.insert("line", line);
-        object.insert("column", column);
+    let (line, column) = finding.place.unzip();
+    object! {
+        "file": finding.file.as_str(),
+        "line"?: line,
+        "column"?: column,
+        "code": finding.code.as_str(),
+        "severity": finding.severity(),
+        "message": finding.message.as_str(),
+        "help"?: finding.help.as_deref(),
     }
-    object.insert("code", finding.code.as_str());
-    object.insert("severity", finding.severity());
-    object.insert("message", finding.message.as_str());
-    object.into()
+    .into()
 }
 
-/// Escapes what GitHub's workflow commands give a meaning.
+/// A workflow command of GitHub, in which `%`, line breaks and, in its properties, `:` and `,` are escaped.
 fn github(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
     let escape = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let file = escape(&finding.file).replace(':', "%3A").replace(',', "%2C");
+    // GitHub shows no annotation without a line.
     let (line, column) = finding.place.unwrap_or((1, 1));
     let severity = finding.severity();
     writeln!(
         out,
         "::{severity} file={file},line={line},col={column},title={}::{}",
         finding.code,
-        escape(&finding.message)
+        escape(&finding.text())
     )
 }
 
 fn sarif(findings: &[Finding]) -> Json {
-    let text = |text: &str| member("text", text);
-    let mut driver = Object::new();
-    driver.insert("name", "proofmark");
-    driver.insert("version", env!("CARGO_PKG_VERSION"));
-    let results = findings.iter().map(|finding| {
-        let mut location = Object::new();
-        location.insert("artifactLocation", member("uri", finding.file.as_str()));
-        if let Some((line, column)) = finding.place {
-            let mut region = Object::new();
-            region.insert("startLine", line);
-            region.insert("startColumn", column);
-            location.insert("region", region);
-        }
-        let mut result = Object::new();
-        result.insert("ruleId", finding.code.as_str());
-        result.insert("level", finding.severity());
-        result.insert("message", text(&finding.message));
-        result.insert("locations", vec![Json::from(member("physicalLocation", location))]);
-        Json::from(result)
-    });
-    let results: Vec<Json> = results.collect();
-    let mut run = Object::new();
-    run.insert("tool", member("driver", driver));
-    run.insert("columnKind", "unicodeCodePoints");
-    run.insert("results", results);
-    let mut log = Object::new();
-    log.insert("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    log.insert("version", "2.1.0");
-    log.insert("runs", vec![Json::from(run)]);
-    log.into()
-}
-
-fn member(name: &str, value: impl Into<Json>) -> Object {
-    let mut object = Object::new();
-    object.insert(name, value);
-    object
+    let result = |finding: &Finding| {
+        let region = finding.place.map(|(line, column)| object! { "startLine": line, "startColumn": column });
+        let location = object! { "artifactLocation": object! { "uri": finding.file.as_str() }, "region"?: region };
+        Json::from(object! {
+            "ruleId": finding.code.as_str(),
+            "level": finding.severity(),
+            "message": object! { "text": finding.text() },
+            "locations": vec![Json::from(object! { "physicalLocation": location })],
+        })
+    };
+    let driver = object! { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") };
+    let run = object! {
+        "tool": object! { "driver": driver },
+        // Places count characters, where the default of SARIF is UTF-16 code units.
+        "columnKind": "unicodeCodePoints",
+        "results": findings.iter().map(result).collect::<Vec<_>>(),
+    };
+    object! {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": vec![Json::from(run)],
+    }
+    .into()
 }
 
 fn junit(files: &[String], findings: &[Finding]) -> Report {
     let mut suite = TestSuite::new("lint");
     for file in files {
-        let own: Vec<&Finding> = findings.iter().filter(|finding| finding.file == *file).collect();
-        if own.is_empty() {
+        let of_file: Vec<&Finding> = findings.iter().filter(|finding| finding.file == *file).collect();
+        if of_file.is_empty() {
             suite.add_test_case(TestCase::new(file.as_str(), TestCaseStatus::success()));
         }
-        for finding in own {
+        for finding in of_file {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(finding.message.as_str()).set_type(finding.code.as_str());
+            if let Some(help) = &finding.help {
+                status.set_description(format!("help: {help}"));
+            }
             suite.add_test_case(TestCase::new(format!("{} {}", finding.label(), finding.code), status));
         }
     }

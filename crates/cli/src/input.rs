@@ -1,31 +1,33 @@
-//! Where requests come from: files, folders, lines of a file, standard input.
+//! Requests from files, folders, lines of a file and standard input.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
 
-/// How many bytes of a line of a `.jsonl` are read: the longest request, and one more to tell that it is longer.
+use crate::error::{self, with_help};
+
+/// How many bytes of a line of a `.jsonl` are read: one more than the longest request, so that a longer one shows.
 const MAX_LINE_BYTES: u64 = MAX_REQUEST_BYTES as u64 + 1;
-/// How many files of requests a folder may hold.
+/// The most files of requests in a folder.
 const MAX_FOLDER_FILES: usize = 1_000_000;
 
-/// One request, unread, and what to call it in messages.
+/// The bytes of one request, and its name in messages.
 pub(crate) struct Source {
-    /// The file it is from, which the files it names are beside.
+    /// The file it is from; the files that it names are relative to this file's folder.
     pub(crate) path: PathBuf,
-    /// The file, with the line for one of many.
+    /// The file; with the line, where the file has several requests.
     pub(crate) label: String,
     pub(crate) format: Format,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Requests one after another, each read when it is asked for.
+/// Requests, each read when the iterator reaches it.
 pub(crate) type Sources = Box<dyn Iterator<Item = anyhow::Result<Source>>>;
 
-/// The requests that `argument` stands for: a file, a folder of files, the lines of a `.jsonl`, or `-`.
+/// The requests of a file, of a folder of files, of the lines of a `.jsonl`, or of standard input (`-`).
 pub(crate) fn sources(argument: &Path) -> Sources {
     if argument == Path::new("-") {
         return Box::new(std::iter::once_with(from_stdin));
@@ -39,7 +41,7 @@ pub(crate) fn sources(argument: &Path) -> Sources {
     }
 }
 
-/// Reads a text file that must not be larger than `limit` bytes.
+/// Reads a file of at most `limit` bytes.
 pub(crate) fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
     let file = File::open(path).with_context(|| format!("read `{}`", path.display()))?;
     drain(file, limit).with_context(|| format!("read `{}`", path.display()))
@@ -54,7 +56,7 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(limit + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        bail!("it is larger than {limit} bytes; make it smaller");
+        return Err(with_help(format!("it is larger than {limit} bytes"), "make it smaller"));
     }
     Ok(bytes)
 }
@@ -65,7 +67,7 @@ fn failed(error: anyhow::Error) -> Sources {
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
-    // YAML has no braces at its beginning unless it is JSON as well.
+    // Requests in YAML begin with `{` only in flow style, which is read as JSON here.
     let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
     let format = if json { Format::Json } else { Format::Yaml };
     Ok(Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes })
@@ -81,12 +83,18 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             files.push(path);
         }
         if files.len() > MAX_FOLDER_FILES {
-            bail!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests; split it", folder.display());
+            return Err(with_help(
+                format!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests", folder.display()),
+                "split the folder",
+            ));
         }
     }
     files.sort();
     if files.is_empty() {
-        bail!("find requests in the folder `{}`: it holds no .json, .yaml, .yml or .jsonl file", folder.display());
+        return Err(anyhow!(
+            "find requests in the folder `{}`: it holds no .json, .yaml, .yml or .jsonl file",
+            folder.display()
+        ));
     }
     Ok(files)
 }
@@ -98,23 +106,23 @@ fn from_file(path: &Path) -> Sources {
             Ok(file) => Box::new(Lines { file: BufReader::new(file), path, line: 0, filled: false, ended: false }),
             Err(error) => failed(error),
         },
-        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || one(path, format))),
-        None => Box::new(std::iter::once_with(move || one(path, Format::Json))),
+        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || whole_file(path, format))),
+        None => Box::new(std::iter::once_with(move || whole_file(path, Format::Json))),
     }
 }
 
-fn one(path: PathBuf, format: Format) -> anyhow::Result<Source> {
+fn whole_file(path: PathBuf, format: Format) -> anyhow::Result<Source> {
     let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)?;
     Ok(Source { label: path.display().to_string(), path, format, bytes })
 }
 
-/// The lines of a file, of which one is held at a time.
+/// The lines of a file; one is in memory at a time.
 struct Lines {
     file: BufReader<File>,
     path: PathBuf,
-    /// How many lines have been read.
+    /// The number of the line read last.
     line: u64,
-    /// Whether any of them held something.
+    /// Whether any line held a request.
     filled: bool,
     ended: bool,
 }
@@ -137,7 +145,8 @@ impl Lines {
             bytes.pop();
         }
         if bytes.len() > MAX_REQUEST_BYTES {
-            bail!("read `{label}`: it is larger than {MAX_REQUEST_BYTES} bytes; make it smaller");
+            let message = format!("read `{label}`: it is larger than {MAX_REQUEST_BYTES} bytes");
+            return Err(with_help(message, "make it smaller"));
         }
         Ok(Source { path: self.path.clone(), label, format: Format::Json, bytes })
     }
@@ -162,7 +171,8 @@ impl Iterator for Lines {
             }
             if self.ended && !self.filled {
                 let label = self.path.display();
-                return Some(Err(anyhow!("find requests in `{label}`: it is empty; write one request a line")));
+                let message = format!("find requests in `{label}`: it is empty");
+                return Some(Err(with_help(message, "write one request per line")));
             }
         }
         None
@@ -183,14 +193,15 @@ fn kind(path: &Path) -> Option<Kind> {
     }
 }
 
-/// Reads a text file a request names, beside the request.
+/// Reads a text file that a request names, relative to the request's folder.
 pub(crate) fn beside(request: &Path, named: &str) -> Result<String, String> {
     let path = request.parent().unwrap_or(Path::new("")).join(named);
-    let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64).map_err(|error| format!("failed to {error:#}"))?;
+    let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)
+        .map_err(|error| format!("failed to {}", error::message(&error)))?;
     String::from_utf8(bytes).map_err(|_| format!("`{}` is not UTF-8 text", path.display()))
 }
 
-/// The submission in a file, which must be text.
+/// Reads a submission, which must be text.
 pub(crate) fn submission(path: &Path) -> anyhow::Result<String> {
     let bytes = read_limited(path, MAX_REQUEST_BYTES as u64)?;
     String::from_utf8(bytes).map_err(|_| anyhow!("read the submission `{}`: it is not UTF-8 text", path.display()))

@@ -4,34 +4,35 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use proofmark_receipt::{Json, Object, SignerId};
+use proofmark_receipt::{Json, SignerId, object};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
+use crate::options::Unlock;
 use crate::out;
 
-/// Make, show, import and list signing keys
+/// Create, show, import and list signing keys
 #[derive(Subcommand)]
 pub(crate) enum Key {
-    /// Make a signing key
+    /// Create a signing key
     New(New),
     /// Print the public half of a key
     Show(Show),
-    /// Keep a copy of an openssl or OpenSSH Ed25519 key
+    /// Import an Ed25519 key of openssl or OpenSSH
     Import(Import),
-    /// List the keys there are
+    /// List the keys
     List(List),
 }
 
 #[derive(Args)]
+#[command(mut_arg("passphrase_file", |file| file.help("Encrypt the key with the passphrase in this file [default: $PROOFMARK_PASSPHRASE]")))]
 #[command(after_help = "Example:\n  proofmark key new release --passphrase-file passphrase.txt")]
 pub(crate) struct New {
-    /// Its name
+    /// The name of the key
     #[arg(default_value = DEFAULT_KEY)]
     name: String,
-    /// Encrypt it with the passphrase in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
+    #[command(flatten)]
+    unlock: Unlock,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -40,31 +41,32 @@ pub(crate) struct New {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show release --format jwk")]
 pub(crate) struct Show {
-    /// Its name, or the path of a key file
+    /// The name of the key, or the path of a key file
     #[arg(default_value = DEFAULT_KEY)]
     name: String,
-    /// Print only this form
+    /// Print the public key in this format only
     #[arg(long, value_enum)]
-    format: Option<Form>,
-    /// The passphrase is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
+    format: Option<Format>,
+    #[command(flatten)]
+    unlock: Unlock,
     /// Print JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
 #[derive(Args)]
+#[command(mut_arg("passphrase_file", |file| {
+    file.help("Decrypt the key, and encrypt the copy, with the passphrase in this file [default: $PROOFMARK_PASSPHRASE]")
+}))]
 #[command(after_help = "Example:\n  proofmark key import ~/.ssh/id_ed25519 --name release")]
 pub(crate) struct Import {
-    /// The private key: PKCS#8 PEM or OpenSSH
+    /// The private key, in PKCS#8 PEM or OpenSSH format
     file: PathBuf,
-    /// Keep it under this name
+    /// The name of the imported key
     #[arg(long, default_value = DEFAULT_KEY)]
     name: String,
-    /// The passphrase of an encrypted key, which also protects the copy, is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
+    #[command(flatten)]
+    unlock: Unlock,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,10 +81,10 @@ pub(crate) struct List {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
-    /// As receipts name it: base64 of the SubjectPublicKeyInfo
+enum Format {
+    /// The signer id of receipts: base64 of the SubjectPublicKeyInfo
     SignerId,
-    /// A decentralised identifier
+    /// A decentralized identifier
     DidKey,
     /// A JSON Web Key
     Jwk,
@@ -105,7 +107,7 @@ impl Key {
 
 impl New {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        let passphrase = self.unlock.passphrase(config)?;
         let key = config.keyring().create(&self.name, passphrase.as_ref())?;
         print(&self.name, &key.signer(), self.json)
     }
@@ -113,15 +115,15 @@ impl New {
 
 impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        let passphrase = self.unlock.passphrase(config)?;
         let signer = config.keyring().load(&self.name, passphrase.as_ref())?.signer();
-        let Some(form) = self.format else { return print(&self.name, &signer, self.json) };
-        let text = match form {
-            Form::SignerId => signer.to_string(),
-            Form::DidKey => signer.did_key(),
-            Form::Jwk => Json::from(signer.jwk()).to_text(),
-            Form::Fingerprint => signer.fingerprint(),
-            Form::Pem => signer.to_public_pem().trim_end().to_owned(),
+        let Some(format) = self.format else { return print(&self.name, &signer, self.json) };
+        let text = match format {
+            Format::SignerId => signer.to_string(),
+            Format::DidKey => signer.did_key(),
+            Format::Jwk => Json::from(signer.jwk()).to_text(),
+            Format::Fingerprint => signer.fingerprint(),
+            Format::Pem => signer.to_public_pem().trim_end().to_owned(),
         };
         writeln!(out::stdout(), "{text}")?;
         Ok(Exit::Yes)
@@ -130,7 +132,7 @@ impl Show {
 
 impl Import {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
+        let passphrase = self.unlock.passphrase(config)?;
         let key = config.keyring().import(&self.name, &self.file, passphrase.as_ref())?;
         print(&self.name, &key.signer(), self.json)
     }
@@ -143,7 +145,10 @@ impl List {
         for name in keyring.names()? {
             let path = keyring.path(&name)?;
             match self.json {
-                true => writeln!(out, "{}", Json::from(entry(&name, &path)).to_text())?,
+                true => {
+                    let entry = object! { "name": name, "file": path.display().to_string() };
+                    writeln!(out, "{}", Json::from(entry).to_text())?;
+                }
                 false => writeln!(out, "{name:<20} {}", path.display())?,
             }
         }
@@ -151,22 +156,16 @@ impl List {
     }
 }
 
-fn entry(name: &str, path: &std::path::Path) -> Object {
-    let mut entry = Object::new();
-    entry.insert("name", name);
-    entry.insert("file", path.display().to_string());
-    entry
-}
-
 fn print(name: &str, signer: &SignerId, json: bool) -> anyhow::Result<Exit> {
     let mut out = out::stdout();
     if json {
-        let mut object = Object::new();
-        object.insert("name", name);
-        object.insert("signer_id", signer.to_string());
-        object.insert("did_key", signer.did_key());
-        object.insert("fingerprint", signer.fingerprint());
-        object.insert("jwk", signer.jwk());
+        let object = object! {
+            "name": name,
+            "signer_id": signer.to_string(),
+            "did_key": signer.did_key(),
+            "fingerprint": signer.fingerprint(),
+            "jwk": signer.jwk(),
+        };
         writeln!(out, "{}", Json::from(object).to_text())?;
     } else {
         writeln!(out, "key          {name}")?;

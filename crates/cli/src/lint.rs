@@ -4,48 +4,49 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{Policy as Boundaries, Warning};
-use proofmark_verifier::contract::lint::{self, Document as Linted, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Policy, Workflow};
+use proofmark_verifier::boundary::{ActionPolicy, Warning};
+use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
 use crate::exit::Exit;
-use crate::findings::{self, Finding, Form};
+use crate::findings::{self, Finding, Format};
 use crate::out;
 
-/// Find what is wrong with workflows and policies before they run
+/// Check workflows and policies for mistakes before they run
 ///
-/// Checks the schema, the policy, that every step leads to an end, references, predicates, dead and contradictory rules,
-/// retries and exemptions.
+/// Checks the schema, the workflow policy, that every step leads to an end, references, predicates, dead and contradictory
+/// rules, retries and exemptions.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark lint workflows/ --policy policy.yaml
+  proofmark lint workflows/ --workflow-policy policy.yaml
   proofmark lint workflow.yaml --format sarif > lint.sarif
 
-Exit codes: 0 nothing found; 1 findings; 2 something could not be read.")]
+Exit codes: 0 no findings; 1 findings; 2 a file could not be read.")]
 pub(crate) struct Lint {
     /// Workflows and policies: files, or folders of .yaml, .yml and .json files
     #[arg(required = true, value_name = "FILE|DIR")]
     documents: Vec<PathBuf>,
-    /// The policy the workflows must keep
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// How findings are written
-    #[arg(long, value_enum, default_value_t = Form::Human)]
-    format: Form,
+    /// The workflow policy, which the workflows must follow
+    #[arg(long, alias = "policy", value_name = "FILE")]
+    workflow_policy: Option<PathBuf>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
 }
 
 impl Lint {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let now_ms = now().unix_millis();
-        let policy = self.policy.as_deref().map(document::policy).transpose()?;
+        let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let (mut files, mut found, mut documents) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = paths(&self.documents)?;
-        named.extend(self.policy.clone().filter(|path| !named.contains(path)));
+        // The workflow policy is linted, too: its exemptions may name steps that no workflow has.
+        named.extend(self.workflow_policy.clone().filter(|path| !named.contains(path)));
         for path in named {
             files.push(path.display().to_string());
             match Document::read(&path)? {
@@ -77,7 +78,10 @@ fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut inside: Vec<PathBuf> =
             entries.into_iter().map(|entry| entry.path()).filter(|path| is_document(path)).collect();
         if inside.is_empty() {
-            bail!("find documents in the folder `{}`: it holds no .yaml, .yml or .json file", path.display());
+            return Err(anyhow!(
+                "find documents in the folder `{}`: it holds no .yaml, .yml or .json file",
+                path.display()
+            ));
         }
         inside.sort();
         all.extend(inside);
@@ -90,17 +94,17 @@ fn is_document(path: &Path) -> bool {
     path.is_file() && matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
-/// What is wrong with a document, whose fields say what it is.
-fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+/// The findings of a document, whose kind its fields tell.
+fn check(document: &Document, policy: Option<&WorkflowPolicy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
     if document.json.as_object().is_some_and(|object| object.contains("boundaries")) {
-        return check_boundaries(document);
+        return check_action_policy(document);
     }
     let has = |name: &str| document.json.as_object().is_some_and(|object| object.contains(name));
     let report = if has("steps") {
         Workflow::read(&document.json).map(|workflow| lint::lint(&workflow, policy, now_ms))
     } else {
         let findings = |policy| Report { findings: lint_policy(&policy, workflows, now_ms), ..Report::default() };
-        Policy::read(&document.json).map(findings)
+        WorkflowPolicy::read(&document.json).map(findings)
     };
     match report {
         Ok(report) => report.findings.iter().map(|finding| placed(document, finding)).collect(),
@@ -108,29 +112,30 @@ fn check(document: &Document, policy: Option<&Policy>, workflows: &[Workflow], n
     }
 }
 
-fn check_boundaries(document: &Document) -> Vec<Finding> {
-    let policy = match Boundaries::read(&document.json) {
+fn check_action_policy(document: &Document) -> Vec<Finding> {
+    let policy = match ActionPolicy::read(&document.json) {
         Ok(policy) => policy,
-        Err(error) => return vec![document.boundary_finding(&error)],
+        Err(error) => return vec![document.policy_finding(&error)],
     };
     let warnings = policy.warnings();
     let finding = |warning: &Warning| {
         let message = format!("`{}`: {}", warning.at, warning.message);
         let place = locate(&document.text, &warning.at);
-        Finding { error: false, ..Finding::at(&document.label, &document.text, place, warning.code, message) }
+        let found = Finding::at(&document.label, &document.text, place, warning.code, message);
+        Finding { error: false, help: Some(warning.help.to_owned()), ..found }
     };
     warnings.iter().map(finding).collect()
 }
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        Linted::Workflow => locate(&document.text, &finding.path),
-        Linted::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
+        DocumentKind::Workflow => locate(&document.text, &finding.path),
+        DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
             locate(&document.text, &finding.path)
         }
-        Linted::Policy => None,
+        DocumentKind::Policy => None,
     };
-    let message = format!("`{}`: {}; {}", finding.path, finding.message, finding.mend);
+    let message = format!("`{}`: {}", finding.path, finding.message);
     let found = Finding::at(&document.label, &document.text, place, finding.code, message);
-    Finding { error: finding.severity == Severity::Error, ..found }
+    Finding { error: finding.severity == Severity::Error, help: Some(finding.help.clone()), ..found }
 }

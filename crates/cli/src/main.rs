@@ -9,12 +9,14 @@ mod config;
 mod decide;
 mod doctor;
 mod document;
+mod error;
 mod exit;
 mod findings;
 mod input;
 mod key;
 mod lint;
 mod mcp;
+mod options;
 mod out;
 mod paint;
 mod policy;
@@ -22,20 +24,21 @@ mod receipt;
 mod runs;
 mod serve;
 mod summary;
-mod test;
 mod verify;
+mod workflow;
 mod x402;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::exit::Exit;
 
-/// Proof of what agents did: verify work in a sandbox and strike signed receipts
-/// that anyone can check offline.
+/// Verify what agents did: run their work in a sandbox and issue signed receipts that anyone can check offline
 #[derive(Parser)]
 #[command(name = "proofmark", version, propagate_version = true, after_help = EXIT_CODES)]
 struct Arguments {
@@ -44,72 +47,95 @@ struct Arguments {
 }
 
 const EXIT_CODES: &str = "Exit codes:
-  0  yes: pass, valid, accepted, allowed
-  1  no: fail, partial, invalid, untrusted, rejected, blocked, findings
-  2  no answer: error verdict, undecidable, malformed input, missing isolation, wrong usage
+  0  pass, valid, accepted, allowed
+  1  fail, partial, invalid, untrusted, rejected, blocked, findings
+  2  no result: error verdict, undecidable, malformed input, no isolation, wrong usage
 
 Example:
   proofmark verify examples/sort.json";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run submissions against their tests and strike a receipt of each
+    /// Run submissions against their tests and issue a signed receipt for each
     Verify(verify::Verify),
-    /// Judge an agent's response to a workflow step by the step's contract
+    /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
-    /// Decide whether an action may execute now, and how to go on if not
+    /// Decide whether an action may execute now, and how to continue if not
     Decide(decide::Decide),
-    /// Approve the action a decision receipt is about, as a human reviewer
+    /// Approve the action of a decision receipt, as a human reviewer
     Approve(approve::Approve),
-    /// Serve decisions over HTTP
+    /// Serve verification and decisions over HTTP and MCP
     Serve(serve::Serve),
-    /// Serve an agent over the Model Context Protocol
+    /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Make an API key for the server
+    /// Create an API key for `proofmark serve`
     ApiKey(serve::ApiKey),
-    /// List executions that were not as decided
+    /// List executions that differ from what was decided
     Findings(serve::Findings),
-    /// Test, explain and measure policies of boundaries
+    /// Test, explain and measure action policies
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// Find what is wrong with workflows and policies before they run
+    /// Test workflows
+    #[command(subcommand)]
+    Workflow(workflow::Workflow),
+    /// Check workflows and policies for mistakes before they run
     Lint(lint::Lint),
-    /// Run a table of cases against workflows
-    Test(test::Test),
     /// List and show runs of workflow steps
     #[command(subcommand)]
     Runs(runs::Runs),
-    /// Check, show, list and export receipts
+    /// Verify, show, list and export receipts
     #[command(subcommand)]
     Receipt(receipt::Receipt),
-    /// Answer evaluators of the Agent Commerce Protocol (Virtuals)
+    /// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
     #[command(subcommand)]
     Acp(acp::Acp),
-    /// Put receipts into the headers of paid answers (x402), and take them out
+    /// Carry receipts in the headers of paid responses (x402)
     #[command(subcommand)]
     X402(x402::X402),
-    /// Make, show, import and list signing keys
+    /// Create, show, import and list signing keys
     #[command(subcommand)]
     Key(key::Key),
-    /// Say what this host can run and isolate, and what is missing
+    /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions(completions::Completions),
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::try_parse() {
-        Ok(arguments) => run(arguments),
+    let parsed = Arguments::command().try_get_matches_from(current_spelling(env::args_os()));
+    let result = match parsed.and_then(|matches| Ok((wants_json(&matches), Arguments::from_arg_matches(&matches)?))) {
+        Ok((json, arguments)) => {
+            if json {
+                out::set_json();
+            }
+            run(arguments)
+        }
         Err(help) => Ok(print(&help)),
     };
-    out::settle(done.unwrap_or_else(|error| exit::report(&error))).into()
+    out::exit_code(result.unwrap_or_else(|error| out::report(&error))).into()
 }
 
-/// Prints the help, the version or what is wrong with the arguments.
+/// The arguments, with `proofmark test` as `proofmark workflow test`. A hidden subcommand would show in completion
+/// scripts.
+fn current_spelling(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_some_and(|command| command == "test") {
+        arguments.insert(1, "workflow".into());
+    }
+    arguments
+}
+
+/// Whether the command, or the subcommand, is to print JSON.
+fn wants_json(matches: &ArgMatches) -> bool {
+    let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
+    json.unwrap_or(false) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
+}
+
+/// Prints the help, the version or an error in the arguments.
 fn print(help: &clap::Error) -> Exit {
     match (help.print(), help.exit_code()) {
         (Err(error), _) if error.kind() != ErrorKind::BrokenPipe => {
-            out::unwritten(&anyhow::Error::new(error).context("write the help"));
+            out::report_incomplete(&anyhow::Error::new(error).context("write the help"));
             Exit::NoAnswer
         }
         (_, 0) => Exit::Yes,
@@ -129,8 +155,8 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
         Command::Policy(command) => command.run(),
+        Command::Workflow(command) => command.run(),
         Command::Lint(command) => command.run(),
-        Command::Test(command) => command.run(),
         Command::Runs(command) => command.run(&config),
         Command::Receipt(command) => command.run(&config),
         Command::Acp(command) => command.run(&config),

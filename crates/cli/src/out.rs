@@ -1,40 +1,47 @@
-//! Standard output and standard error. A command's exit code is its answer, so what becomes of its output changes it only
-//! one way: an answer that could not be written is not a yes.
+//! Standard output and standard error. The exit code is the command's result. Losing output changes it in one case only:
+//! success whose output could not be written becomes an error.
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use proofmark_receipt::{Json, object};
+
+use crate::error;
 use crate::exit::Exit;
+use crate::paint::printable;
 
-/// Whether something could not be written; nothing more is written to standard output then.
-static LOST: AtomicBool = AtomicBool::new(false);
-/// Whether it was lost for another reason than that the reader had seen enough.
-static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+/// Whether standard output could not be written; nothing more is written to it then.
+static STDOUT_LOST: AtomicBool = AtomicBool::new(false);
+/// Whether output was lost for another reason than that its reader closed the pipe.
+static INCOMPLETE: AtomicBool = AtomicBool::new(false);
+/// Whether errors are printed as JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
 
-/// Standard output, to which writing never fails: the command goes on, and [`settle`] says what it comes to.
-pub(crate) struct Out(StdoutLock<'static>);
+/// Standard output. Writing to it never fails, so the command finishes its work; [`exit_code`] takes a loss into account.
+pub(crate) struct Stdout(StdoutLock<'static>);
 
 /// Standard output.
-pub(crate) fn stdout() -> Out {
-    Out(io::stdout().lock())
+pub(crate) fn stdout() -> Stdout {
+    Stdout(io::stdout().lock())
 }
 
-impl Out {
+impl Stdout {
     fn attempt(&mut self, write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) {
-        if LOST.load(Ordering::Relaxed) {
+        if STDOUT_LOST.load(Ordering::Relaxed) {
+            // One report is enough, and a reader that has closed the pipe needs none.
             return;
         }
         if let Err(error) = write(&mut self.0) {
-            LOST.store(true, Ordering::Relaxed);
+            STDOUT_LOST.store(true, Ordering::Relaxed);
             if error.kind() != io::ErrorKind::BrokenPipe {
-                unwritten(&anyhow::Error::new(error).context("write to standard output"));
+                report_incomplete(&anyhow::Error::new(error).context("write to standard output"));
             }
         }
     }
 }
 
-impl Write for Out {
+impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.attempt(|stdout| stdout.write_all(bytes));
         Ok(bytes.len())
@@ -46,22 +53,47 @@ impl Write for Out {
     }
 }
 
-/// Writes a line to standard error, where there is one.
-pub(crate) fn say(line: impl Display) {
-    // Nobody is left to tell that this failed.
+/// Writes a line to standard error, if it is open.
+pub(crate) fn note(line: impl Display) {
+    // A failure to write to standard error cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Notes and says that a result could not be written.
-pub(crate) fn unwritten(error: &anyhow::Error) {
-    UNWRITTEN.store(true, Ordering::Relaxed);
-    say(format_args!("error: failed to {error:#}"));
+/// Prints errors as JSON from here on.
+pub(crate) fn set_json() {
+    JSON.store(true, Ordering::Relaxed);
 }
 
-/// The exit code, once all is written that can be: a yes that could not be written is not an answer.
-pub(crate) fn settle(exit: Exit) -> Exit {
+/// Prints an error to standard error. With `--json` it is one JSON object on a line.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    let message = format!("failed to {}", error::message(error));
+    let help = error::help(error);
+    if JSON.load(Ordering::Relaxed) {
+        let object = object! { "error": message, "help"?: help };
+        note(Json::from(object).to_text());
+    } else {
+        note(format_args!("error: {}", printable_lines(&message)));
+        if let Some(help) = help {
+            note(format_args!("help: {}", printable_lines(&help)));
+        }
+    }
+    Exit::NoAnswer
+}
+
+/// Prints that a result could not be written, and remembers it for [`exit_code`].
+pub(crate) fn report_incomplete(error: &anyhow::Error) {
+    INCOMPLETE.store(true, Ordering::Relaxed);
+    report(error);
+}
+
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// The exit code once everything is flushed: success whose output is incomplete is an error.
+pub(crate) fn exit_code(exit: Exit) -> Exit {
     stdout().attempt(Write::flush);
-    match (exit, UNWRITTEN.load(Ordering::Relaxed)) {
+    match (exit, INCOMPLETE.load(Ordering::Relaxed)) {
         (Exit::Yes, true) => Exit::NoAnswer,
         (exit, _) => exit,
     }

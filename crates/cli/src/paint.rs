@@ -4,18 +4,17 @@ use std::io::IsTerminal;
 
 use proofmark_receipt::Verdict;
 
-/// Paints words, or leaves them alone.
+/// Colours text, where colour is on.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// Paints when standard output is a terminal and `NO_COLOR` is not set
-    /// (no-color.org).
+    /// On when standard output is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
     pub(crate) fn for_stdout() -> Paint {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Paint { on: !refused && std::io::stdout().is_terminal() }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Paint { on: !no_color && std::io::stdout().is_terminal() }
     }
 
     pub(crate) fn verdict(self, verdict: Verdict) -> String {
@@ -33,7 +32,7 @@ impl Paint {
         self.wrap(text, "1;31")
     }
 
-    pub(crate) fn faint(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         self.wrap(text, "2")
     }
 
@@ -42,9 +41,9 @@ impl Paint {
     }
 }
 
-/// The text with every control character made visible, and those that change the direction of writing (Unicode, UAX 9),
-/// so that what a submission returned cannot drive or deceive the terminal it is shown on.
-pub(crate) fn tame(text: &str) -> String {
+/// The text with control characters and those that change the direction of writing (Unicode UAX 9) escaped, so that what
+/// a submission returned cannot drive or deceive the terminal that shows it.
+pub(crate) fn printable(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hidden = |c: char| c.is_control() && c != '\t';

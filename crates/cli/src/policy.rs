@@ -3,23 +3,23 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::{Args, Subcommand};
-use proofmark_verifier::boundary::{Cases, Coverage, Policy as Boundaries, explain_policy};
+use proofmark_verifier::boundary::{ActionPolicy, Cases, Coverage, explain_policy};
 
 use crate::document::{self, read_as};
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// Test, explain and measure policies of boundaries
+/// Test, explain and measure action policies
 #[derive(Subcommand)]
 pub(crate) enum Policy {
-    /// Run a table of cases: requests and the decisions that must come of them
+    /// Check requests against the decisions that a table of cases expects
     Test(Test),
-    /// Say in words what a policy demands
+    /// Explain in words what an action policy requires
     Explain(Explain),
-    /// List the rules that no case of a table reaches
+    /// List how often the cases of a table reach each rule
     Coverage(Test),
 }
 
@@ -28,19 +28,19 @@ pub(crate) enum Policy {
   proofmark policy test examples/decide/cases.yaml
   proofmark policy coverage examples/decide/cases.yaml
 
-Exit codes: 0 as expected, every rule reached; 1 not; 2 something could not be read.")]
+Exit codes: 0 every case passes, or every rule is reached; 1 not so; 2 a file could not be read.")]
 pub(crate) struct Test {
-    /// The table, in YAML or JSON; it names its policy
+    /// The table of cases, in YAML or JSON
     cases: PathBuf,
-    /// The policy [default: the one the table names]
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    /// The action policy [default: the `policy` of the table]
+    #[arg(long, alias = "policy", value_name = "FILE")]
+    action_policy: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark policy explain examples/decide/policy.yaml")]
 pub(crate) struct Explain {
-    /// The policy
+    /// The action policy
     policy: PathBuf,
 }
 
@@ -56,23 +56,26 @@ impl Policy {
 
 impl Explain {
     fn run(self) -> anyhow::Result<Exit> {
-        let policy = document::boundary(&self.policy)?;
+        let policy = document::action_policy(&self.policy)?;
         let text = explain_policy(&policy);
         let mut out = out::stdout();
-        text.lines().try_for_each(|line| writeln!(out, "{}", tame(line)))?;
+        text.lines().try_for_each(|line| writeln!(out, "{}", printable(line)))?;
         Ok(Exit::Yes)
     }
 }
 
 impl Test {
-    fn read(&self) -> anyhow::Result<(Boundaries, Cases)> {
+    fn read(&self) -> anyhow::Result<(ActionPolicy, Cases)> {
         let cases = read_as(&self.cases, "table of cases", Cases::read)?;
         let beside = |name: &String| self.cases.parent().unwrap_or(Path::new("")).join(name);
-        let path = self.policy.clone().or_else(|| cases.policy.as_ref().map(beside));
+        let path = self.action_policy.clone().or_else(|| cases.policy.as_ref().map(beside));
         let path = path.ok_or_else(|| {
-            anyhow!("find the policy of `{}`: name it in the table or with `--policy`", self.cases.display())
+            with_help(
+                format!("find the action policy of `{}`", self.cases.display()),
+                "name it as `policy` in the table, or with `--action-policy`",
+            )
         })?;
-        Ok((document::boundary(&path)?, cases))
+        Ok((document::action_policy(&path)?, cases))
     }
 
     fn test(self) -> anyhow::Result<Exit> {
@@ -83,19 +86,19 @@ impl Test {
         for case in &cases.cases {
             let result = case.run(&policy);
             if result.differences.is_empty() {
-                writeln!(out, "{} {}", paint.good("ok"), tame(&result.name))?;
+                writeln!(out, "{} {}", paint.good("ok"), printable(&result.name))?;
             } else {
                 failed += 1;
                 writeln!(
                     out,
                     "{} {}: {}",
                     paint.bad("failed"),
-                    tame(&result.name),
-                    tame(&result.differences.join("; "))
+                    printable(&result.name),
+                    printable(&result.differences.join("; "))
                 )?;
             }
         }
-        writeln!(out, "{} of {} cases come out as they say", cases.cases.len() - failed, cases.cases.len())?;
+        writeln!(out, "{} of {} cases passed", cases.cases.len() - failed, cases.cases.len())?;
         Ok(if failed == 0 { Exit::Yes } else { Exit::No })
     }
 
@@ -108,10 +111,10 @@ impl Test {
         let mut out = out::stdout();
         let mut missed = 0;
         for rule in coverage.rules() {
-            let untold = coverage.never_hit().any(|other| other == rule);
-            missed += usize::from(untold);
-            let mark = if untold { "never hit" } else { "hit" };
-            writeln!(out, "{mark:<10} {} held {} times, had an effect {} times", rule.rule, rule.held, rule.hit)?;
+            let never_hit = coverage.never_hit().any(|other| other == rule);
+            missed += usize::from(never_hit);
+            let mark = if never_hit { "never hit" } else { "hit" };
+            writeln!(out, "{mark:<10} {} true {} times, had an effect {} times", rule.rule, rule.held, rule.hit)?;
         }
         Ok(if missed == 0 { Exit::Yes } else { Exit::No })
     }

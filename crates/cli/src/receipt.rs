@@ -11,16 +11,16 @@ use clap::Subcommand;
 use crate::config::Config;
 use crate::exit::Exit;
 
-/// Check, show, list and export receipts
+/// Verify, show, list and export receipts
 #[derive(Subcommand)]
 pub(crate) enum Receipt {
-    /// Check receipts offline: format, hash, signature, signer
+    /// Verify receipts offline: format, hash, signature, signer
     Verify(verify::Verify),
-    /// Show everything a receipt says
+    /// Show a receipt in full
     Show(show::Show),
     /// List the receipts in the store, newest first
     List(list::List),
-    /// Print stored receipts, a whole chain, all decisions, or a signed head
+    /// Print stored receipts, a chain, all decisions, or a signed chain head
     Export(export::Export),
 }
 

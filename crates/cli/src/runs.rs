@@ -1,34 +1,33 @@
 //! `proofmark runs`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, object};
 use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
 
 use crate::config::Config;
-use crate::exit::{self, Exit};
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::options::StoreAt;
 use crate::out;
-use crate::paint::tame;
+use crate::paint::printable;
 
 /// List and show runs of workflow steps
 #[derive(Subcommand)]
 pub(crate) enum Runs {
-    /// List the runs in the store, last changed first
+    /// List the runs in the store, most recently changed first
     List(List),
-    /// Show every step of a run and the receipts of its judgments
+    /// Show every step of a run, and its receipts
     Show(Show),
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark runs list")]
 pub(crate) struct List {
-    /// List this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print one JSON object a line
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -38,13 +37,12 @@ pub(crate) struct List {
 pub(crate) struct Show {
     /// The run
     run: String,
-    /// Of this tenant of a server
+    /// The tenant of the run: one of a server, or `local`, the command line
     #[arg(long, value_name = "NAME", default_value_t = Tenant::LOCAL)]
     tenant: Tenant,
-    /// Look in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print one JSON object a line
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -60,13 +58,13 @@ impl Runs {
 
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let store = config.existing_store(self.store.as_deref())?;
+        let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
         let mut exit = Exit::Yes;
         for (tenant, run) in store.all_tenants_step_runs()? {
-            // A state that cannot be read keeps nobody from seeing the others.
+            // A state that cannot be read does not hide the other runs.
             if let Err(error) = line(&mut out, &tenant, &run, &[], self.json) {
-                exit = exit::report(&error);
+                exit = out::report(&error);
             }
         }
         Ok(exit)
@@ -75,14 +73,14 @@ impl List {
 
 impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let store = config.existing_store(self.store.as_deref())?;
+        let store = self.store.open_existing(config)?;
         let store = store.of(&self.tenant);
         let steps = store.step_runs(Some(&self.run))?;
         if steps.is_empty() {
-            bail!(
-                "show run `{}`: the store has none of that name; list what is there with `proofmark runs list`",
-                self.run
-            );
+            return Err(with_help(
+                format!("show run `{}`: no run in the store has this name", self.run),
+                "list the runs with `proofmark runs list`",
+            ));
         }
         let mut out = out::stdout();
         for step in steps {
@@ -97,21 +95,22 @@ impl Show {
 fn line(out: &mut impl Write, tenant: &Tenant, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
     let state = kept_state(run)?;
     if json {
-        let mut object = Object::new();
-        object.insert("tenant", tenant.as_str());
-        object.insert("run", run.run.as_str());
-        object.insert("begun_by", run.begun_by.as_str());
-        object.insert("step", run.step.as_str());
-        object.insert("state", state.to_json());
-        object.insert("receipts", receipts.iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>());
+        let object = object! {
+            "tenant": tenant.as_str(),
+            "run": run.run.as_str(),
+            "begun_by": run.begun_by.as_str(),
+            "step": run.step.as_str(),
+            "state": state.to_json(),
+            "receipts": receipts.iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>(),
+        };
         writeln!(out, "{}", Json::from(object).to_text())?;
         return Ok(());
     }
-    let whose = match *tenant == Tenant::LOCAL {
+    let owner = match *tenant == Tenant::LOCAL {
         true => String::new(),
-        false => tame(&format!(" of {tenant}, begun by `{}`", run.begun_by)),
+        false => printable(&format!(" of {tenant}, begun by `{}`", run.begun_by)),
     };
-    writeln!(out, "{} {} {}, attempt {}{whose}", run.run, run.step, state.as_str(), state.attempt())?;
+    writeln!(out, "{} {} {}, attempt {}{owner}", run.run, run.step, state.as_str(), state.attempt())?;
     for id in receipts {
         writeln!(out, "  receipt {id}")?;
     }

@@ -8,34 +8,36 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_server::{ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log};
-use proofmark_verifier::{Decider, Host, Language, Store, Verifications, allow_many_files};
+use proofmark_verifier::{Decider, Host, Language, Verifications, allow_many_files};
 
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::document::{self, read_with};
 use crate::exit::Exit;
+use crate::options::{self, Signing, StoreAt, Trusting};
 use crate::out;
+use crate::paint::printable;
 
-/// The most findings one listing has.
+/// The most findings of a listing.
 const MAX_FINDINGS: usize = 1_000;
 
 /// Serve verification and decisions over HTTP and MCP
 ///
-/// The runtime SDK `verifiedx` works against it unmodified: set VERIFIEDX_BASE_URL to its address. Without API keys it
-/// listens on the loopback only. SIGTERM ends it when what was begun is answered.
+/// The unmodified runtime SDK `verifiedx` works with it: set VERIFIEDX_BASE_URL to its address. Without API keys it
+/// accepts loopback requests only. On SIGTERM it answers the requests that it has begun, and exits.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark serve --policy examples/decide/policy.yaml")]
+#[command(after_help = "Example:\n  proofmark serve --action-policy examples/decide/policy.yaml")]
 pub(crate) struct Serve {
     #[command(flatten)]
-    answers: Answers,
-    /// Listen here
+    service: ServiceOptions,
+    /// Listen on this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
-    /// Who may call: `keys`, a list of entries that `proofmark api-key` prints
+    /// The API keys: a document whose `keys` lists entries that `proofmark api-key` prints
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
-    /// How many requests a second one caller may make
+    /// How many requests per second a caller may send
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
 }
@@ -44,40 +46,38 @@ impl Serve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
-        let services = self.answers.services(config)?;
-        let _log = self.answers.log()?;
+        let services = self.service.services(config)?;
+        let _log = self.service.log()?;
+        // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
-            out::say(format_args!("the number of open connections stays low ({error})"));
+            out::note(format_args!("the limit of open connections stays low: {error}"));
         }
         serve(Settings { listen: self.listen, services, keys, rate: self.rate }, |address| {
-            let warning = if open { " to anybody on this host: there are no API keys" } else { "" };
-            out::say(format_args!("serving on http://{address}{warning}"));
+            let warning = if open { " to every local user, because there are no API keys" } else { "" };
+            out::note(format_args!("serving on http://{address}{warning}"));
         })?;
         Ok(Exit::Yes)
     }
 }
 
-/// What `proofmark serve` and `proofmark mcp` answer with.
+/// The options that `proofmark serve` and `proofmark mcp` have in common.
 #[derive(Args)]
-pub(crate) struct Answers {
-    /// The policy of boundaries; without one nothing is decided
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// Sign with this key: a name, or the path of a key file
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
-    /// The passphrase of the key is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
-    /// Trust this signer of receipts, beside the own key: a signer id, or a public key file
-    #[arg(long, value_name = "KEY")]
-    trust: Vec<String>,
-    /// How many verifications run at a time [default: one a core]
+#[command(mut_arg("trust", |trust| {
+    trust.help("Trust this signer of receipts, besides the key that this server signs with: a signer id, or a public key file; can be repeated")
+}))]
+pub(crate) struct ServiceOptions {
+    /// The action policy; required to decide on actions
+    #[arg(long, alias = "policy", value_name = "FILE")]
+    action_policy: Option<PathBuf>,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    trusting: Trusting,
+    /// How many verifications run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Keep receipts, runs, jobs and decisions in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreAt,
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
@@ -89,7 +89,7 @@ enum LogFormatName {
     Json,
 }
 
-impl Answers {
+impl ServiceOptions {
     /// Begins to log; the log is complete when this is dropped.
     pub(crate) fn log(&self) -> anyhow::Result<Log> {
         let format = match self.log_format {
@@ -100,11 +100,10 @@ impl Answers {
     }
 
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
-        let policy = self.policy.as_deref().map(document::boundary).transpose()?;
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
-        let key = config.signing_key(self.key.as_deref(), passphrase.as_ref())?;
-        let trusted = config::trusted(&self.trust)?;
-        let store = Arc::new(Store::open(&config.store_path(self.store.as_deref()))?);
+        let policy = self.action_policy.as_deref().map(document::action_policy).transpose()?;
+        let key = self.signing.key(config)?;
+        let trusted = self.trusting.signers()?;
+        let store = Arc::new(self.store.open(config)?);
         let host = Host::probe(None);
         let mut languages: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
         languages.dedup();
@@ -115,25 +114,26 @@ impl Answers {
     }
 }
 
-/// Make an API key for `proofmark serve`
+/// Create an API key for `proofmark serve`
 ///
-/// The key is printed on standard error, once; the entry for the file of keys, which holds only its hash, on standard
-/// output.
+/// The key is printed once, on standard error. The entry for the file of API keys is printed on standard output; it holds
+/// the hash of the key.
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme.support")]
 pub(crate) struct ApiKey {
-    /// Who will call with it
+    /// The id of the caller
     id: String,
-    /// What they may do
+    /// What the caller may do
     #[arg(long, value_enum)]
     role: RoleName,
-    /// For which org and project: letters, digits, `-`, `_` and `.`
+    /// The tenant of the caller: letters, digits, `-`, `_` and `.`
     #[arg(long)]
     tenant: String,
-    /// As a reviewer, they hold this role of the policy [default: any one, where the policy pins none]
+    /// For reviewers: a role of the action policy that they hold; can be repeated [default: any role for which
+    /// the policy names no reviewers]
     #[arg(long, value_name = "ROLE")]
     holds: Vec<String>,
-    /// As a reviewer, they sign approvals of their own with this key: a signer id, or a public key file
+    /// For reviewers: the key that they sign approvals with, as a signer id or a public key file
     #[arg(long, value_name = "KEY")]
     signer: Option<String>,
 }
@@ -152,44 +152,47 @@ impl ApiKey {
             RoleName::Reviewer => Role::Reviewer,
             RoleName::Admin => Role::Admin,
         };
-        let signers = config::trusted(self.signer.as_slice())?;
+        let signers = options::signers(self.signer.as_slice())?;
         let reviewer = ReviewerEntry { roles: self.holds, signer: signers.first().copied() };
         let (key, entry) = new_key(&self.id, role, &self.tenant, &reviewer)?;
+        // Standard output can be appended to the file of API keys, so the secret is not on it.
         writeln!(io::stderr().lock(), "{key}")?;
         writeln!(out::stdout(), "{}", entry.to_text())?;
         Ok(Exit::Yes)
     }
 }
 
-/// List what was found when reports of executions were held against decisions, newest first
+/// List executions that differ from what was decided, newest first
+///
+/// A server compares reports of executions with its decisions.
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark findings --json")]
 pub(crate) struct Findings {
-    /// Look in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print one JSON object a line
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let store = config.existing_store(self.store.as_deref())?;
+        let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
         for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {
-                let mut object = Object::new();
-                object.insert("tenant", tenant.as_str());
-                object.insert("decision_id", finding.decision_id);
-                object.insert("code", finding.code);
-                object.insert("message", finding.message);
-                object.insert("found_at", found_at.as_str());
+                let object = object! {
+                    "tenant": tenant.as_str(),
+                    "decision_id": finding.decision_id,
+                    "code": finding.code,
+                    "message": finding.message,
+                    "found_at": found_at.as_str(),
+                };
                 writeln!(out, "{}", Json::from(object).to_text())?;
             } else {
-                let id = crate::paint::tame(&finding.decision_id);
-                writeln!(out, "{} {id} {}: {}", found_at.as_str(), finding.code, finding.message)?;
+                let (id, message) = (printable(&finding.decision_id), printable(&finding.message));
+                writeln!(out, "{} {id} {}: {message}", found_at.as_str(), finding.code)?;
             }
         }
         Ok(Exit::Yes)

@@ -1,29 +1,29 @@
-//! A receipt for people.
+//! Receipts as text for people.
 
 use std::io::{self, Write};
 
 use proofmark_receipt::{Detail, Json, Receipt, Status};
 
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// At most this many checks are listed in full; the receipt holds all of them.
+/// The most checks listed; the receipt holds all of them.
 const MAX_LISTED: usize = 20;
 
-/// Writes the verdict, the checks that did not pass with expected and actual, and the receipt's id.
+/// Writes the verdict, the checks that did not pass, and the receipt's id.
 pub(crate) fn write(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
     heading(out, label, receipt, paint)?;
     let details = &receipt.results().details;
-    let bad: Vec<&Detail> = details.iter().filter(|detail| detail.status != Status::Pass).collect();
-    for detail in bad.iter().take(MAX_LISTED) {
+    let failed: Vec<&Detail> = details.iter().filter(|detail| detail.status != Status::Pass).collect();
+    for detail in failed.iter().take(MAX_LISTED) {
         check(out, detail, paint)?;
     }
-    if let Some(more) = bad.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+    if let Some(more) = failed.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         writeln!(out, "  … and {more} more; see `proofmark receipt show {}`", receipt.receipt_id())?;
     }
-    writeln!(out, "  {}", paint.faint(&format!("receipt {}", receipt.receipt_id())))
+    writeln!(out, "  {}", paint.dim(&format!("receipt {}", receipt.receipt_id())))
 }
 
-/// Writes everything the receipt says.
+/// Writes a receipt in full.
 pub(crate) fn write_whole(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
     heading(out, label, receipt, paint)?;
     for detail in &receipt.results().details {
@@ -40,23 +40,23 @@ pub(crate) fn write_whole(out: &mut impl Write, label: &str, receipt: &Receipt, 
     }
     for (name, value) in receipt.metadata().iter() {
         let text = value.as_str().map_or_else(|| value.to_text(), str::to_owned);
-        field(out, &tame(name), &tame(&text))?;
+        field(out, &printable(name), &printable(&text))?;
     }
     match receipt.signature() {
-        Some(signature) => field(out, "signed by", &tame(&signature.signer_id)),
-        None => field(out, "signed by", "nobody: a claim"),
+        Some(signature) => field(out, "signed by", &printable(&signature.signer_id)),
+        None => field(out, "signed by", "unsigned"),
     }
 }
 
 fn heading(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
     let results = receipt.results();
     let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
-    let name = task.map_or_else(|| tame(label), |task| format!("{} ({})", tame(label), tame(task)));
+    let name = task.map_or_else(|| printable(label), |task| format!("{} ({})", printable(label), printable(task)));
     let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
-    let took = milliseconds.map_or_else(String::new, |number| format!(", {} ms", tame(number.as_str())));
+    let duration = milliseconds.map_or_else(String::new, |number| format!(", {} ms", printable(number.as_str())));
     let checks = if results.total == 1 { "check" } else { "checks" };
     let verdict = paint.verdict(receipt.verdict());
-    writeln!(out, "{verdict} {name}: {} of {} {checks} passed{took}", results.passed, results.total)
+    writeln!(out, "{verdict} {name}: {} of {} {checks} passed{duration}", results.passed, results.total)
 }
 
 fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> {
@@ -64,7 +64,7 @@ fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> 
         Status::Pass => paint.good(detail.status.as_str()),
         Status::Fail | Status::Error => paint.bad(detail.status.as_str()),
     };
-    writeln!(out, "  {status} {}", tame(&detail.name))?;
+    writeln!(out, "  {status} {}", printable(&detail.name))?;
     for (name, value) in [
         ("constraint", &detail.constraint),
         ("expected", &detail.expected),
@@ -72,7 +72,7 @@ fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> 
         ("message", &detail.message),
     ] {
         if let Some(value) = value {
-            writeln!(out, "      {name:<10} {}", tame(value))?;
+            writeln!(out, "      {name:<10} {}", printable(value))?;
         }
     }
     Ok(())

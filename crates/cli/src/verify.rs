@@ -5,28 +5,30 @@ use std::io::{self, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
-use proofmark_receipt::{Json, Object, Receipt};
+use proofmark_receipt::{Json, Receipt, object};
 use proofmark_verifier::evidence::suite_digest;
 use proofmark_verifier::{
-    Caps, Format, Host, Level, MAX_REQUEST_BYTES, Outside, Request, Sealer, Store, SuiteHashes, project_request,
+    Caps, Format, Host, Level, MAX_REQUEST_BYTES, Outside, Request, Sealer, SuiteHashes, project_request,
 };
 
 use crate::batch::{self, Batch};
 use crate::config::Config;
 use crate::document;
-use crate::exit::{self, Exit};
+use crate::error::with_help;
+use crate::exit::Exit;
 use crate::input::{self, Source, Sources};
+use crate::options::{Signing, StoreAt};
 use crate::out;
 use crate::paint::Paint;
 use crate::summary;
 
-/// Run submissions against their tests and strike a receipt of each
+/// Run submissions against their tests and issue a signed receipt for each
 ///
-/// A request is a JSON or YAML document: a submission, and the suite it must pass (docs/requests.md). A `.jsonl` holds
-/// one request a line; a folder stands for every request in it. Receipts are kept in the store and printed once they
-/// are on disk.
+/// A request is a JSON or YAML document with a submission and the suite that it must pass (docs/requests.md). A `.jsonl`
+/// file has one request per line; a folder means every request in it. Receipts are stored, and printed once they are on
+/// disk.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark verify examples/sort.json
@@ -36,56 +38,54 @@ use crate::summary;
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --suite-digest suite.yaml
 
-Exit codes: 0 all pass; 1 a submission fails or is partial; 2 something could not be answered.")]
+Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified.")]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
     #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
-    /// Verify this project by the command after --: its tests run in a copy of it
+    /// Verify this project: run the command after -- in a copy of it
     #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
     dir: Option<PathBuf>,
-    /// Let commands that ask for it read this path of the host
+    /// Allow commands to read this path of the host, if their request asks for it; can be repeated
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
-    /// Run nothing: print the digest of what this file holds work to, which receipt rules name as `suite`
+    /// Run nothing: print the digest of the suite in this file, which receipt rules name as `suite`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "submission", "chain", "out"])]
     suite_digest: Option<PathBuf>,
     /// The command that tests the project of --dir
     #[arg(last = true, requires = "dir", value_name = "COMMAND")]
     command: Vec<String>,
-    /// The submission: fills `output.content` of the request
+    /// Read the submission from this file, in place of `output.content` of the request
     #[arg(long, value_name = "FILE")]
     submission: Option<PathBuf>,
-    /// Sign with this key: a name, or the path of a key file
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
-    /// Do not sign: the receipts are claims
+    #[command(flatten)]
+    signing: Signing,
+    /// Leave receipts unsigned
     #[arg(long, conflicts_with_all = ["key", "chain"])]
     unsigned: bool,
-    /// Write the receipts to this file as well, one a line
+    /// Also write the receipts to this file, one per line
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the receipts, one compact line each, in the order of the requests
+    /// Print the receipts as JSON, one per line, in the order of the requests
     #[arg(long)]
     json: bool,
-    /// How many requests run at a time [default: one a core]
+    /// How many requests run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Demand this isolation level: A, B or C [default: the strongest there is]
+    /// Require this isolation level [default: the strongest available]
+    ///
+    /// A: namespaces prepared by root, Landlock, a system-call filter and resource limits. B: the same through
+    /// unprivileged user namespaces. C: without namespaces. See `proofmark doctor`.
     #[arg(long, value_name = "LEVEL")]
     isolation: Option<Level>,
-    /// Continue this chain in the store
+    /// Append the receipts to this chain in the store
     #[arg(long, value_name = "NAME", conflicts_with = "no_store")]
     chain: Option<String>,
-    /// Keep the receipts in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Keep the receipts nowhere
+    #[command(flatten)]
+    store: StoreAt,
+    /// Do not store receipts
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
-    /// The passphrase of the key is in this file
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Option<PathBuf>,
 }
 
 impl Verify {
@@ -93,8 +93,10 @@ impl Verify {
         if let Some(path) = &self.suite_digest {
             return self.print_suite(path);
         }
-        let mut feed = Feed::of(&self)?;
-        let mut window = feed.window();
+        // The order matters: without a readable request no key and no store are created, and a file of `--out` that cannot
+        // be written is found before anything runs.
+        let mut reader = RequestReader::new(&self)?;
+        let mut window = reader.next_window();
         if window.is_empty() {
             return Ok(Exit::NoAnswer);
         }
@@ -116,48 +118,48 @@ impl Verify {
                     output.receipt(label(index), &receipt)
                 }
                 Err(error) => {
-                    worst = exit::report(&error.context(format!("verify `{}`", label(index))));
+                    worst = out::report(&error.context(format!("verify `{}`", label(index))));
                     Ok(())
                 }
             })?;
             requests += window.requests.len();
-            window = feed.window();
+            window = reader.next_window();
         }
         output.finish(requests)?;
-        Ok(worst.max(feed.worst))
+        Ok(worst.max(reader.worst))
     }
 
     fn print_suite(&self, path: &Path) -> anyhow::Result<Exit> {
         let SuiteHashes { specification, tests } = document::suite(path)?;
         let suite = suite_digest(&specification, &tests).to_string();
-        let mut object = Object::new();
-        object.insert("suite", suite.as_str());
-        object.insert("specification", specification.to_string());
-        object.insert("tests", tests.to_string());
-        let text = if self.json { Json::Object(object).to_text() } else { suite };
+        let text = match self.json {
+            true => Json::from(object! {
+                "suite": suite,
+                "specification": specification.to_string(),
+                "tests": tests.to_string(),
+            })
+            .to_text(),
+            false => suite,
+        };
         writeln!(out::stdout(), "{text}")?;
         Ok(Exit::Yes)
     }
 
     fn sealer(&self, config: &Config) -> anyhow::Result<Sealer> {
-        let passphrase = config.passphrase(self.passphrase_file.as_deref())?;
-        let key = match self.unsigned {
-            true => None,
-            false => Some(config.signing_key(self.key.as_deref(), passphrase.as_ref())?),
-        };
-        let store = match self.no_store {
-            true => None,
-            false => Some(Store::open(&config.store_path(self.store.as_deref()))?),
-        };
+        let key = if self.unsigned { None } else { Some(self.signing.key(config)?) };
+        let store = if self.no_store { None } else { Some(self.store.open(config)?) };
         match (key, store, &self.chain) {
             (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())?),
             (key, store, None) => Ok(Sealer::new(key, store)),
-            (_, _, Some(chain)) => bail!("continue the chain `{chain}`: it needs a key and a store"),
+            (_, _, Some(chain)) => Err(with_help(
+                format!("append to the chain `{chain}`: it needs a key and a store"),
+                "leave `--unsigned` and `--no-store` out",
+            )),
         }
     }
 }
 
-/// The requests that are run together: as many as are read before any of them runs.
+/// The requests that run together. All of them are read before the first one runs.
 #[derive(Default)]
 struct Window {
     labels: Vec<String>,
@@ -172,29 +174,29 @@ impl Window {
 
 /// The most requests of a window.
 const WINDOW_REQUESTS: usize = 256;
-/// With so many bytes of requests, a window takes no more.
+/// A window that has this many bytes of requests takes no more.
 const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
 
-/// Reads requests as they are wanted, so that a batch of any length takes the memory of a window.
-struct Feed {
+/// Reads requests window by window, so that a batch of any length needs the memory of one window.
+struct RequestReader {
     submission: Option<String>,
     project: Option<(String, Request)>,
     sources: Sources,
-    /// What came of the requests that could not be read.
+    /// The worst exit code of the requests that could not be read.
     worst: Exit,
 }
 
-impl Feed {
-    fn of(arguments: &Verify) -> anyhow::Result<Feed> {
+impl RequestReader {
+    fn new(arguments: &Verify) -> anyhow::Result<RequestReader> {
         let submission = arguments.submission.as_deref().map(input::submission).transpose()?;
         let project = arguments.dir.as_deref().map(|folder| project(folder, &arguments.command)).transpose()?;
         let requests = arguments.requests.clone();
         let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
-        Ok(Feed { submission, project, sources, worst: Exit::Yes })
+        Ok(RequestReader { submission, project, sources, worst: Exit::Yes })
     }
 
-    /// The next requests; none at the end. What cannot be read is reported, and the others go on.
-    fn window(&mut self) -> Window {
+    /// The next requests; none at the end. A request that cannot be read is reported, and the others continue.
+    fn next_window(&mut self) -> Window {
         let mut window = Window::default();
         let mut bytes = 0;
         if let Some((label, request)) = self.project.take() {
@@ -208,7 +210,7 @@ impl Feed {
                     window.labels.push(label);
                     window.requests.push(request);
                 }
-                Err(error) => self.worst = exit::report(&error),
+                Err(error) => self.worst = out::report(&error),
             }
         }
         window
@@ -224,18 +226,20 @@ impl Feed {
     }
 }
 
-/// The request made of a folder.
+/// A folder as a request.
 fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request)> {
     let project = project_request(folder, command)?;
     for path in &project.left_out {
-        out::say(format_args!("left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"));
+        out::note(format_args!(
+            "left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"
+        ));
     }
     let label = folder.display().to_string();
     let request = Request::read(project.text.as_bytes(), Format::Json, None);
     Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
 }
 
-/// Where receipts are shown and written.
+/// Where receipts are printed and written.
 struct Output {
     json: bool,
     paint: Paint,
@@ -266,12 +270,12 @@ impl Output {
         Ok(())
     }
 
-    /// Writes to the copy. That it fails is said once; the requests go on.
+    /// Writes to the copy. A failure is reported once, and the requests continue.
     fn copy(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
         if let Some(copy) = &mut self.copy
             && let Err(error) = write(copy)
         {
-            out::unwritten(&anyhow::Error::new(error).context("write the receipts to the file of `--out`"));
+            out::report_incomplete(&anyhow::Error::new(error).context("write the receipts to the file of `--out`"));
             self.copy = None;
         }
     }

@@ -1,20 +1,21 @@
 //! `proofmark x402`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use proofmark_interop::x402::{Carried, HEADER, MAX_HEADER, decode, header, path};
 use proofmark_receipt::{Profile, verify};
 
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::options::StoreAt;
 use crate::out;
 use crate::receipt::read;
 
-/// Put receipts into the headers of paid answers (x402), and take them out
+/// Carry receipts in the headers of paid responses (x402)
 #[derive(Subcommand)]
 pub(crate) enum X402 {
     /// Print the headers that carry a receipt
@@ -34,8 +35,8 @@ impl X402 {
 
 /// Print the headers that carry a receipt
 ///
-/// A receipt of at most 3500 bytes in base64 is whole in the header; of a longer one there is the id, and a link. Its
-/// signature has to be valid. Who receives it decides whose signature counts, and whether it is about the work paid for.
+/// A header holds a receipt of at most 3500 bytes in base64; of a longer one it holds the id, and a link. The signature must
+/// be valid. The client decides whom it trusts, and whether the receipt is about the work that it paid for.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark x402 encode receipt.json
@@ -44,26 +45,29 @@ pub(crate) struct Encode {
     /// One receipt: a file, an id in the store, or - for standard input
     #[arg(default_value = "-", value_name = "FILE|ID|-")]
     receipt: String,
-    /// Look ids up in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreAt,
 }
 
 impl Encode {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let texts = read::texts(&self.receipt, self.store.as_deref(), config)?;
+        let texts = read::texts(&self.receipt, &self.store, config)?;
         let [text] = texts.as_slice() else {
-            bail!("encode `{}`: it holds {} receipts; a header carries one", self.receipt, texts.len());
+            return Err(anyhow!(
+                "encode `{}`: it holds {} receipts, and a header carries one",
+                self.receipt,
+                texts.len()
+            ));
         };
-        // White space around it is the file's, not the receipt's.
+        // White space around the receipt belongs to the file.
         let bytes = text.bytes.trim_ascii();
         let label = &text.label;
         let context = || format!("read the receipt `{label}`");
         let text = std::str::from_utf8(bytes).with_context(context)?;
         let fields = header(text).with_context(context)?.fields();
-        // What is sold is the signature: a claim that nobody signed, or that was changed, is nothing to be paid for.
+        // The client pays for the signature: a header never carries a receipt without a valid one.
         if let Some(cause) = verify(bytes, Profile::Vrf, &[]).answer.cause() {
-            bail!("encode the receipt `{label}`: {cause}; a header carries only a receipt whose signature is valid");
+            return Err(anyhow!("encode the receipt `{label}`, whose signature must be valid: {cause}"));
         }
         let mut out = out::stdout();
         for (name, value) in fields {
@@ -75,20 +79,20 @@ impl Encode {
 
 /// Print the receipt that a header carries, byte for byte
 ///
-/// The signature is not checked: pipe what is printed into `proofmark receipt verify -`.
+/// The signature is not verified: pipe the output into `proofmark receipt verify -`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark x402 decode \"$HEADER\" | proofmark receipt verify -
   curl -si https://api.example/paid | proofmark x402 decode -
 
-Exit codes: 0 a receipt; 2 none, or only its id.")]
+Exit codes: 0 printed; 2 there is no receipt, or only its id.")]
 pub(crate) struct Decode {
-    /// The header's value, lines of headers with it among them, or - for standard input
+    /// The value of the header, lines of headers that include it, or - for standard input
     #[arg(default_value = "-", value_name = "HEADER|-")]
     header: String,
 }
 
-/// Headers with the longest value, and others beside it, in bytes.
+/// The most bytes of headers read: the longest value, and other headers.
 const MAX_LINES: u64 = 4 * MAX_HEADER as u64;
 
 impl Decode {
@@ -102,15 +106,15 @@ impl Decode {
                 writeln!(out::stdout(), "{text}")?;
                 Ok(Exit::Yes)
             }
-            Carried::Id(id) => bail!(
-                "print the receipt: the header carries only its id; fetch `{}` from the server that sent it, or export {id} from your store",
-                path(&id)
-            ),
+            Carried::Id(id) => Err(with_help(
+                "print the receipt: the header carries only its id",
+                format!("fetch `{}` from the server that sent the header, or export {id} from your store", path(&id)),
+            )),
         }
     }
 }
 
-/// The header's value among lines of headers; else the whole text.
+/// The value of the header in lines of headers; else the whole text.
 fn value(text: &str) -> &str {
     let named = |line: &&str| line.split_once(':').is_some_and(|(name, _)| name.trim().eq_ignore_ascii_case(HEADER));
     let line = text.lines().find(named).and_then(|line| line.split_once(':'));

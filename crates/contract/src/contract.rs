@@ -1,14 +1,15 @@
-//! The contract of a step: what it has to prove, as workflow, class and policy together say.
+//! The contract of a step: what it has to prove, from workflow, class and policy together.
 
+use proofmark_evidence::EvidenceStatus;
 use proofmark_receipt::document::shown;
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Sha256Digest, object};
 use thiserror::Error;
 
+use crate::class::Class;
 use crate::lint;
-use crate::policy::{self, Demand, Demands, Exemption, Policy, Violation};
+use crate::policy::{self, DemandKind, Demands, Exemption, WorkflowPolicy};
 use crate::tools::ToolClasses;
-use crate::workflow::{Class, OnFailure, Step, Verification, Workflow};
-use proofmark_evidence::EvidenceStatus;
+use crate::workflow::{OnFailure, Step, Verification, Workflow};
 
 /// What one step has to prove.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,43 +18,52 @@ pub struct Contract {
     pub workflow: String,
     /// The step's id.
     pub step: String,
-    /// Who does it.
     pub agent: Option<String>,
-    /// Whether it changes something.
     pub class: Class,
-    /// The rules.
     pub verification: Verification,
-    /// What happens when they are not met.
     pub on_failure: OnFailure,
-    /// Which tools change something, by workflow and policy.
+    /// The tools that workflow and policy classify.
     pub tools: ToolClasses,
-    /// Whether a mutating call that no rule lists rejects.
+    /// Whether a mutating call that no rule lists rejects the attempt.
     pub no_other_mutations: bool,
-    /// The standing at least one met rule must rest on.
+    /// The status of evidence that at least one met rule must rest on.
     pub min_evidence: EvidenceStatus,
     /// The exemptions in force for the step.
     pub exemptions: Vec<Exemption>,
-    /// What the policy demands of the step.
     pub demands: Demands,
 }
 
-/// Why a step has no contract that could be judged by.
+/// Why a step has no contract to judge by.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContractError {
-    /// There is no such step.
-    #[error("there is no step `{step}`; the steps are `{known}`")]
+    #[error("unknown step `{step}`")]
     UnknownStep {
-        /// The step asked for.
         step: String,
-        /// The ids there are.
-        known: String,
+        /// The ids of the workflow, or the first of them.
+        known: Vec<String>,
     },
-    /// Nothing could prove the step.
-    #[error("step `{0}` has no `verification` rule, so nothing could prove it; give it one")]
+    #[error("step `{0}` has no `verification` rule, so nothing could prove it")]
     NoVerification(String),
-    /// The step does not keep what is demanded of it, or a condition cannot be read.
+    /// The step breaks a demand, or one of its conditions cannot be read.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Findings(Vec<lint::Finding>),
+}
+
+impl ContractError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::UnknownStep { known, .. } => Some(format!("the steps are `{}`", known.join("`, `"))),
+            Self::NoVerification(_) => Some("add a rule under `verification`".to_owned()),
+            Self::Findings(findings) => match findings.as_slice() {
+                [finding] => Some(finding.help.clone()),
+                several => {
+                    let lines = several.iter().map(|finding| format!("`{}`: {}", finding.path, finding.help));
+                    Some(lines.collect::<Vec<_>>().join("\n"))
+                }
+            },
+        }
+    }
 }
 
 impl Contract {
@@ -61,13 +71,18 @@ impl Contract {
     ///
     /// # Errors
     /// [`ContractError`] when there is no such step, it has no rules, breaks a demand that no exemption lifts, is
-    /// touched by an expired exemption, or a condition of it cannot be read.
-    pub fn of(workflow: &Workflow, step: &str, policy: Option<&Policy>, now_ms: i64) -> Result<Self, ContractError> {
+    /// in the scope of an expired exemption, or has a condition that cannot be read.
+    pub fn of(
+        workflow: &Workflow,
+        step: &str,
+        policy: Option<&WorkflowPolicy>,
+        now_ms: i64,
+    ) -> Result<Self, ContractError> {
         let position = workflow.position(step).ok_or_else(|| unknown_step(workflow, step))?;
         let step = workflow.steps.get(position).ok_or_else(|| unknown_step(workflow, step))?;
         let verification = step.verification.as_ref().filter(|verification| verification.rules() > 0);
         let verification = verification.ok_or_else(|| ContractError::NoVerification(step.id.clone()))?;
-        let findings = lint::hindrances(workflow, position, policy, now_ms);
+        let findings = lint::blocking_findings(workflow, position, policy, now_ms);
         if !findings.is_empty() {
             return Err(ContractError::Findings(findings));
         }
@@ -76,21 +91,20 @@ impl Contract {
 
     /// The contract as one document: what its digest is taken of.
     pub fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("workflow", self.workflow.as_str());
-        object.insert("step", self.step.as_str());
-        if let Some(agent) = &self.agent {
-            object.insert("agent", agent.as_str());
+        object! {
+            "workflow": self.workflow.as_str(),
+            "step": self.step.as_str(),
+            "agent"?: self.agent.as_deref(),
+            "class": self.class.as_str(),
+            "verification": self.verification.document.clone(),
+            "onFailure": self.on_failure.to_json(),
+            "tools": self.tools.to_json(),
+            "noOtherMutations": self.no_other_mutations,
+            "minEvidence": self.min_evidence.as_str(),
+            "demands": self.demands.to_json(),
+            "exemptions": self.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>(),
         }
-        object.insert("class", self.class.as_str());
-        object.insert("verification", self.verification.document.clone());
-        object.insert("onFailure", self.on_failure.to_json());
-        object.insert("tools", self.tools.to_json());
-        object.insert("noOtherMutations", self.no_other_mutations);
-        object.insert("minEvidence", self.min_evidence.as_str());
-        object.insert("demands", self.demands.to_json());
-        object.insert("exemptions", self.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>());
-        object.into()
+        .into()
     }
 
     /// SHA-256 of the contract in canonical form.
@@ -103,18 +117,19 @@ fn resolve(
     workflow: &Workflow,
     step: &Step,
     verification: &Verification,
-    policy: Option<&Policy>,
+    policy: Option<&WorkflowPolicy>,
     now_ms: i64,
 ) -> Contract {
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
-    let in_force = |policy: &Policy| -> Vec<Exemption> {
+    let in_force = |policy: &WorkflowPolicy| -> Vec<Exemption> {
         let all = policy.exemptions_for(workflow, step).map(|(_, exemption)| exemption);
         all.filter(|exemption| !exemption.is_expired(now_ms)).cloned().collect()
     };
-    let lifted = |demand: Demand| policy.is_some_and(|policy| policy::lifts(policy, workflow, step, demand, now_ms));
-    let demanded = demands.no_other_mutations && !lifted(Demand::NoOtherMutations);
-    let said = verification.no_other_mutations.unwrap_or(class == Class::Mutating);
+    let lifted =
+        |demand: DemandKind| policy.is_some_and(|policy| policy::lifts(policy, workflow, step, demand, now_ms));
+    let demanded = demands.no_other_mutations && !lifted(DemandKind::NoOtherMutations);
+    let written = verification.no_other_mutations.unwrap_or(class == Class::Mutating);
     Contract {
         workflow: workflow.name.clone(),
         step: step.id.clone(),
@@ -123,8 +138,8 @@ fn resolve(
         verification: verification.clone(),
         on_failure: workflow.on_failure_of(step).cloned().unwrap_or_default(),
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
-        no_other_mutations: said || demanded,
-        min_evidence: if lifted(Demand::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
+        no_other_mutations: written || demanded,
+        min_evidence: if lifted(DemandKind::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
         exemptions: policy.map(in_force).unwrap_or_default(),
         demands,
     }
@@ -132,12 +147,6 @@ fn resolve(
 
 fn unknown_step(workflow: &Workflow, step: &str) -> ContractError {
     const MAX_SHOWN: usize = 20;
-    let known: Vec<_> = workflow.steps.iter().take(MAX_SHOWN).map(|step| shown(&step.id)).collect();
-    ContractError::UnknownStep { step: shown(step), known: known.join("`, `") }
-}
-
-impl From<Violation> for lint::Finding {
-    fn from(violation: Violation) -> Self {
-        lint::Finding::error(violation.code, violation.path, violation.message, violation.mend)
-    }
+    let known = workflow.steps.iter().take(MAX_SHOWN).map(|step| shown(&step.id)).collect();
+    ContractError::UnknownStep { step: shown(step), known }
 }

@@ -1,33 +1,32 @@
 //! What a value must be.
 
-use proofmark_predicate::{Schema, Truth, Value, Why};
+use proofmark_evidence::{Condition, Path, facts};
+use proofmark_predicate::{Missing, Schema, Truth, Value, Why};
 use proofmark_receipt::Json;
-use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
-use crate::evaluate::{Facts, MissingFact};
+use crate::evidence::{Facts, MissingFact};
 use crate::vocabulary;
-use proofmark_evidence::Path;
-use proofmark_evidence::{Condition, facts};
 
-/// Steps that asking about one value counts as, beside those of its condition.
+/// Steps that checking one value counts as, beside those of its condition.
 const STEPS_PER_VALUE: u64 = 16;
 
 /// What the value at a path must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expect {
-    /// The same as this; `1` and `1.0` are the same.
+    /// Equal to this; `1` and `1.0` are equal.
     Equals(Json),
-    /// There, and neither `null` nor an empty text.
+    /// Neither absent, nor `null`, nor an empty text.
     Present,
-    /// Not there, or `null`.
+    /// Absent or `null`.
     Absent,
     /// One for which the condition over `value` holds.
     Predicate(Condition),
 }
 
-/// What a value came to.
+/// Whether a value is as expected.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum Match {
     Holds,
     Differs(String),
     Missing(Vec<MissingFact>),
@@ -50,7 +49,8 @@ impl Expect {
             (Some(predicate), None) => Ok(Self::Predicate(Condition::new(predicate.text()?, schema))),
             (None, Some(equals)) => exact(&equals, Self::Equals(equals.json.clone())),
             (Some(_), Some(_)) => {
-                Err(field.error(Cause::ConflictingFields, "`predicate` and `equals` are both there; write one of them"))
+                Err(field
+                    .error(Cause::ConflictingFields, "`predicate` and `equals` exclude each other; write one of them"))
             }
             (None, None) => {
                 Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value"))
@@ -58,44 +58,44 @@ impl Expect {
         }
     }
 
-    /// Whether all values at `path` in `document` are as expected. `facts` are what predicates may read besides
-    /// `value`; `place` is what the document is called in messages.
-    pub(crate) fn answer(&self, path: &Path, document: &Value, facts: &Facts<'_>, place: &str) -> Answer {
+    /// Whether all values at `path` in `document` are as expected. `facts` are what predicates may read beside
+    /// `value`; `place` is what messages call the document.
+    pub(crate) fn check(&self, path: &Path, document: &Value, facts: &Facts<'_>, place: &str) -> Match {
         let found = match path.select(document, facts.budget) {
             Ok(found) => found,
-            Err(missing) => return Answer::Missing(missing_at(missing, &format!("{place}{}", path.text()))),
+            Err(missing) => return Match::Missing(missing_at(missing, &format!("{place}{}", path.text()))),
         };
         if *self == Self::Absent {
             return match found.iter().all(|value| *value == Value::Null) {
-                true => Answer::Holds,
-                false => Answer::Differs(format!("`{place}{}` is there", path.text())),
+                true => Match::Holds,
+                false => Match::Differs(format!("`{place}{}` is present", path.text())),
             };
         }
         if found.is_empty() {
-            return Answer::Missing(vec![MissingFact::absent(format!("{place}{}", path.text()))]);
+            return Match::Missing(vec![MissingFact::absent(format!("{place}{}", path.text()))]);
         }
-        let mut answers = found.iter().map(|value| self.answer_one(value, path, facts, place));
-        answers.find(|answer| *answer != Answer::Holds).unwrap_or(Answer::Holds)
+        let mut checked = found.iter().map(|value| self.check_one(value, path, facts, place));
+        checked.find(|result| *result != Match::Holds).unwrap_or(Match::Holds)
     }
 
-    fn answer_one(&self, value: &Value, path: &Path, facts: &Facts<'_>, place: &str) -> Answer {
+    fn check_one(&self, value: &Value, path: &Path, facts: &Facts<'_>, place: &str) -> Match {
         let named = format!("{place}{}", path.text());
         if let Err(failure) = facts.budget.charge(STEPS_PER_VALUE) {
-            return Answer::Missing(vec![MissingFact::new(named, &Why::Failed(failure).to_string())]);
+            return Match::Missing(vec![MissingFact::new(named, &Why::Failed(failure).to_string())]);
         }
         match self {
-            Self::Present if is_nothing(value) => Answer::Missing(vec![MissingFact::new(named, "is empty")]),
-            Self::Present | Self::Absent => Answer::Holds,
-            Self::Equals(wanted) => match facts::value(wanted) {
-                Ok(wanted) if facts.same(&wanted, value) => Answer::Holds,
+            Self::Present if is_null_or_empty(value) => Match::Missing(vec![MissingFact::new(named, "is empty")]),
+            Self::Present | Self::Absent => Match::Holds,
+            Self::Equals(expected) => match facts::value(expected) {
+                Ok(exact) if facts.same(&exact, value) => Match::Holds,
                 Ok(_) | Err(_) => {
-                    Answer::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(wanted)))
+                    Match::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(expected)))
                 }
             },
             Self::Predicate(condition) => match condition.truth(&with_value(&facts.all, value), facts.budget) {
-                Truth::True => Answer::Holds,
-                Truth::False => Answer::Differs(format!("`{named}` does not satisfy `{}`", condition.source())),
-                Truth::Unknown(missing) => Answer::Missing(missing_at(missing, &named)),
+                Truth::True => Match::Holds,
+                Truth::False => Match::Differs(format!("`{named}` does not satisfy `{}`", condition.source())),
+                Truth::Unknown(missing) => Match::Missing(missing_at(missing, &named)),
             },
         }
     }
@@ -118,9 +118,9 @@ impl Expect {
     }
 }
 
-/// A value of a user, short enough for a message.
+/// A value, short enough for a message.
 pub(crate) fn brief_json(json: &Json) -> String {
-    cut(json.to_text())
+    shown(&json.to_text())
 }
 
 fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
@@ -130,7 +130,7 @@ fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_null_or_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
@@ -148,8 +148,8 @@ fn with_value(facts: &Value, value: &Value) -> Value {
     all.into_iter().collect()
 }
 
-/// What a predicate over `value` misses, named by where the value stands.
-fn missing_at(missing: Vec<proofmark_predicate::Missing>, place: &str) -> Vec<MissingFact> {
+/// What a predicate over `value` misses, under the path of the value.
+fn missing_at(missing: Vec<Missing>, place: &str) -> Vec<MissingFact> {
     let rename = |path: String| match path.strip_prefix("value") {
         Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => format!("{place}{rest}"),
         _ => path,
@@ -169,13 +169,5 @@ fn brief(value: &Value) -> String {
         Value::String(text) => brief_json(&Json::from(&**text)),
         Value::List(items) => format!("a list of {}", items.len()),
         other => format!("a {}", other.type_name().name()),
-    }
-}
-
-fn cut(text: String) -> String {
-    const MAX_CHARS: usize = 80;
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
     }
 }

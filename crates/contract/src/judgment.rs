@@ -1,52 +1,44 @@
-//! What the receipt of a judgment says: VRF 1.0, tier 1, one detail per rule.
+//! The content of the receipt of a judgment: VRF 1.0, tier 1, one detail per rule.
 
-use proofmark_receipt::{Detail, Hashes, Json, Object, Results, Sha256Digest, Status, Task, Verdict};
+use proofmark_evidence::trace::Trace;
+use proofmark_receipt::{Detail, Hashes, Json, Object, Results, Sha256Digest, Status, Task, Verdict, object};
 
 use crate::contract::Contract;
-use crate::evaluate::{Judgment, Outcome, RuleResult};
+use crate::evaluate::{Judgment, RuleOutcome, RuleResult};
 use crate::policy::Exemption;
 use crate::state::State;
-use proofmark_evidence::trace::Trace;
 
-/// The tier of these receipts: rules were checked, nothing was run.
+/// The tier of these receipts: rules were checked, nothing was executed.
 pub const TIER: u8 = 1;
 
-/// What a judgment was made of.
+/// A judged attempt, with all that its receipt names.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
-    /// What the step had to prove.
+pub struct JudgedAttempt<'a> {
     pub contract: &'a Contract,
-    /// What it came to.
     pub judgment: &'a Judgment,
-    /// The state of the run after it.
     pub state: &'a State,
-    /// The run's name.
     pub run: &'a str,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// The whole response.
     pub response: &'a [u8],
-    /// The recorded calls.
     pub trace: Option<&'a Trace>,
 }
 
-/// The parts of a receipt that say what was judged; id, time and chain are the caller's.
+/// The parts of the receipt's draft. Id, time and chain are the caller's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftParts {
     /// `pass` when every rule is met, `fail` when none is, else `partial`.
     pub verdict: Verdict,
-    /// One detail per rule.
     pub results: Results,
     /// `specification`: the contract; `output`: the response; `tests`: the verification block.
     pub hashes: Hashes,
-    /// The step, as a task.
     pub task: Task,
-    /// The run, the state, the digests of contract, response and trace, the standing of each rule, the exemptions.
+    /// The run, the state, the digests of contract, response and trace, the evidence of each rule, the exemptions.
     pub metadata: Object,
 }
 
-/// What the receipt of a judgment says.
-pub fn draft_parts(judged: &Judged<'_>) -> DraftParts {
+/// The content of the receipt of a judgment.
+pub fn draft_parts(judged: &JudgedAttempt<'_>) -> DraftParts {
     let results = Results::from_details(judged.judgment.rules.iter().map(detail).collect());
     let verification = &judged.contract.verification.document;
     DraftParts {
@@ -66,12 +58,12 @@ pub fn draft_parts(judged: &Judged<'_>) -> DraftParts {
     }
 }
 
-/// The rule as a check: what is unknown gave no answer.
+/// The rule as a check. An unknown rule has no answer, so its status is `error`.
 fn detail(rule: &RuleResult) -> Detail {
     let (status, message) = match rule.outcome {
-        Outcome::Met => (Status::Pass, None),
-        Outcome::Unmet => (Status::Fail, Some(rule.message.clone())),
-        Outcome::Unknown => (Status::Error, Some(rule.message.clone())),
+        RuleOutcome::Met => (Status::Pass, None),
+        RuleOutcome::Unmet => (Status::Fail, Some(rule.message.clone())),
+        RuleOutcome::Unknown => (Status::Error, Some(rule.message.clone())),
     };
     Detail {
         name: rule.id.clone(),
@@ -84,7 +76,7 @@ fn detail(rule: &RuleResult) -> Detail {
     }
 }
 
-/// What is missing is the submission's fault, so an unknown rule is no verdict `error`.
+/// Missing facts are the submission's fault, so an unknown rule does not make the verdict `error`.
 fn verdict(results: &Results) -> Verdict {
     match (results.passed, results.total) {
         (_, 0) => Verdict::Error,
@@ -94,48 +86,47 @@ fn verdict(results: &Results) -> Verdict {
     }
 }
 
-fn metadata(judged: &Judged<'_>, results: &Results) -> Object {
+fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
     let contract = judged.contract;
-    let mut object = Object::new();
-    object.insert("kind", "step_acceptance");
-    object.insert("structural", true);
-    object.insert("workflow", contract.workflow.as_str());
-    object.insert("step", contract.step.as_str());
-    object.insert("class", contract.class.as_str());
-    object.insert("run", judged.run);
-    object.insert("attempt", u64::from(judged.attempt));
-    object.insert("state", judged.state.as_str());
-    if let State::Aborted { action, .. } = judged.state {
-        object.insert("action", action.to_text());
-    }
-    if let State::Retry(retry) = judged.state {
-        object.insert("not_before_ms", retry.not_before_ms);
-        object.insert("prompt_digest", Sha256Digest::of(retry.prompt.as_bytes()).to_string());
-    }
-    object.insert("contract_digest", contract.digest().to_string());
-    object.insert("response_digest", Sha256Digest::of(judged.response).to_string());
-    if let Some(trace) = judged.trace {
-        object.insert("trace_digest", trace.digest.to_string());
-        object.insert("trace_form", trace.form.as_str());
-        object.insert("trace_calls", trace.calls.len() as u64);
-    }
-    object.insert("evidence", judged.judgment.rules.iter().map(standing).collect::<Vec<_>>());
+    let action = match judged.state {
+        State::Aborted { action, .. } => Some(action.to_text()),
+        _ => None,
+    };
+    let retry = match judged.state {
+        State::Retry(retry) => Some(retry),
+        _ => None,
+    };
     let spent = judged.judgment.spends.iter().map(|spend| Json::from(spend.receipt_id.as_str()));
-    object.insert("receipts_used_once", spent.collect::<Vec<_>>());
-    object.insert("exemptions", contract.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>());
-    if results.errors > 0 {
-        object.insert("fault", "submission");
+    object! {
+        "kind": "step_acceptance",
+        "structural": true,
+        "workflow": contract.workflow.as_str(),
+        "step": contract.step.as_str(),
+        "class": contract.class.as_str(),
+        "run": judged.run,
+        "attempt": u64::from(judged.attempt),
+        "state": judged.state.as_str(),
+        "action"?: action,
+        "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
+        "prompt_digest"?: retry.map(|retry| Sha256Digest::of(retry.prompt.as_bytes()).to_string()),
+        "contract_digest": contract.digest().to_string(),
+        "response_digest": Sha256Digest::of(judged.response).to_string(),
+        "trace_digest"?: judged.trace.map(|trace| trace.digest.to_string()),
+        "trace_form"?: judged.trace.map(|trace| trace.form.as_str()),
+        "trace_calls"?: judged.trace.map(|trace| trace.calls.len() as u64),
+        "evidence": judged.judgment.rules.iter().map(rule_evidence).collect::<Vec<_>>(),
+        "receipts_used_once": spent.collect::<Vec<_>>(),
+        "exemptions": contract.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>(),
+        "fault"?: (results.errors > 0).then_some("submission"),
     }
-    object
 }
 
-fn standing(rule: &RuleResult) -> Json {
-    let mut object = Object::new();
-    object.insert("rule", rule.id.as_str());
-    object.insert("outcome", rule.outcome.as_str());
-    object.insert("status", rule.status.as_str());
-    if rule.any_suite {
-        object.insert("any_suite", true);
+fn rule_evidence(rule: &RuleResult) -> Json {
+    object! {
+        "rule": rule.id.as_str(),
+        "outcome": rule.outcome.as_str(),
+        "status": rule.status.as_str(),
+        "any_suite"?: rule.any_suite.then_some(true),
     }
-    object.into()
+    .into()
 }

@@ -1,33 +1,45 @@
-//! The contract room: when a step of a workflow is done — by its evidence, not by what an agent says of itself.
+//! Step contracts: a step of a workflow is done when its evidence says so, not when the agent says so.
 //!
-//! It knows no clock, no randomness, no files and no network, and nobody's program: documents are bytes, recorded
-//! calls are bytes, receipts were verified by the caller, and the time and the seed are arguments. The same values
-//! always give the same answer. `docs/contracts.md` is the reference.
+//! The crate has no clock, no randomness, no files and no network. Workflows and recorded calls are bytes, receipts were
+//! verified by the caller, and the time and the seed of delays are arguments: the same values always give the same
+//! judgment. `docs/contracts.md` is the reference.
 //!
-//! The way of a response: [`Workflow::read`] and [`Policy::read`] read what was written, [`Contract::of`] is what a
-//! step has to prove, [`response::extract`] and [`proofmark_evidence::trace::read`] take the evidence out of what was recorded,
-//! [`evaluate`] judges every rule, [`State::apply`] moves the run of the step on, and [`judgment::draft_parts`] are
-//! what the receipt of the judgment says. [`lint::lint`] finds what is wrong with a workflow before it runs.
+//! An attempt goes through these steps:
+//!
+//! 1. [`Workflow::read`] and [`WorkflowPolicy::read`] read the documents; [`lint::lint`] finds what is wrong with them.
+//! 2. [`Contract::of`] combines workflow, class and policy into what one step has to prove.
+//! 3. [`response::extract`] and [`proofmark_evidence::trace::read`] extract the evidence from what was recorded.
+//! 4. [`evaluate`] judges every rule.
+//! 5. [`State::apply`] moves the run of the step to its next state.
+//! 6. [`judgment::draft_parts`] makes the content of the receipt.
 
+pub mod cases;
+mod class;
 mod contract;
+mod delay;
 mod evaluate;
+mod evidence;
 mod expect;
 pub mod judgment;
 pub mod lint;
 pub mod policy;
+mod read;
 pub mod response;
 mod state;
 mod tools;
 pub mod vocabulary;
 pub mod workflow;
 
+pub use class::Class;
 pub use contract::{Contract, ContractError};
+pub use delay::{delay_ms, seed};
 pub use evaluate::{
-    Decision, Evidence, Judgment, Kind, MAX_EVALUATION_STEPS, MissingFact, Outcome, RuleResult, evaluate,
-    evaluate_until, outputs_wanted,
+    AttemptOutcome, Judgment, MAX_EVALUATION_STEPS, RuleKind, RuleOutcome, RuleResult, evaluate, evaluate_until,
+    outputs_wanted,
 };
+pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;
-pub use policy::Policy;
-pub use state::{Event, Plan, Refusal, Retry, State, StateError, delay_ms, seed};
+pub use policy::WorkflowPolicy;
+pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};
 pub use tools::ToolClasses;
-pub use workflow::{Class, Workflow};
+pub use workflow::Workflow;

@@ -1,114 +1,39 @@
-//! What is wrong with a workflow or a policy, before it runs.
+//! What is wrong with a workflow or a workflow policy, before it runs.
 
+mod finding;
 mod graph;
 mod order;
 mod references;
 mod rules;
 mod step;
 
-use std::fmt;
+pub use finding::{DocumentKind, Finding, Severity};
 
-use crate::policy::{self, Exemption, Policy};
+use proofmark_evidence::glob;
+
+use crate::policy::{self, Exemption, WorkflowPolicy};
+use crate::tools::ToolClasses;
 use crate::workflow::Workflow;
 
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What it is, for programs; stable.
-    pub code: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// Which document it is in.
-    pub document: Document,
-    /// Where, as in `steps[0].verification.evidence[1]`; `locate` turns it into a line and column.
-    pub path: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub mend: String,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// It cannot run, or not safely.
-    Error,
-    /// It runs, but hardly as it is meant.
-    Warning,
-}
-
-/// Which document a finding is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Document {
-    /// The workflow.
-    Workflow,
-    /// The policy.
-    Policy,
-}
-
-/// What lint says of a workflow.
+/// What lint reports about a workflow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// What is wrong, in the order of the document.
     pub findings: Vec<Finding>,
-    /// The exemptions in force that touch it.
-    pub exemptions: Vec<Touched>,
+    /// The steps under an exemption in force.
+    pub exemptions: Vec<ExemptedStep>,
 }
 
 /// A step and an exemption in force for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touched {
+pub struct ExemptedStep {
     /// The step's id.
     pub step: String,
-    /// The exemption.
     pub exemption: Exemption,
 }
 
-impl Severity {
-    /// The word: `error` or `warning`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
-    }
-}
-
-impl Document {
-    /// The word: `workflow` or `policy`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Workflow => "workflow",
-            Self::Policy => "policy",
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}; {} ({})", self.path, self.message, self.mend, self.code)
-    }
-}
-
-impl Finding {
-    pub(crate) fn error(code: &'static str, path: String, message: String, mend: String) -> Self {
-        Self { code, severity: Severity::Error, document: Document::Workflow, path, message, mend }
-    }
-
-    fn warning(code: &'static str, path: String, message: String, mend: &str) -> Self {
-        let mend = mend.to_owned();
-        Self { code, severity: Severity::Warning, document: Document::Workflow, path, message, mend }
-    }
-
-    fn in_policy(self) -> Self {
-        Self { document: Document::Policy, ..self }
-    }
-}
-
-/// Everything that is wrong with a workflow under a policy at a time, in milliseconds since 1970.
-///
-/// What is wrong with the policy itself is [`lint_policy`]'s.
-pub fn lint(workflow: &Workflow, policy: Option<&Policy>, now_ms: i64) -> Report {
+/// Everything that is wrong with a workflow under a policy at a time, in milliseconds since 1970. [`lint_policy`] finds
+/// what is wrong with the policy itself.
+pub fn lint(workflow: &Workflow, policy: Option<&WorkflowPolicy>, now_ms: i64) -> Report {
     let mut findings = tool_classes(&workflow.tools);
     findings.extend(graph::findings(workflow));
     findings.extend(references::findings(workflow));
@@ -117,13 +42,14 @@ pub fn lint(workflow: &Workflow, policy: Option<&Policy>, now_ms: i64) -> Report
         findings.extend(violations.into_iter().map(Finding::from));
         findings.extend(step::findings(workflow, position, policy));
     }
-    Report { findings, exemptions: policy.map(|policy| touched(workflow, policy, now_ms)).unwrap_or_default() }
+    let exemptions = policy.map(|policy| exempted_steps(workflow, policy, now_ms)).unwrap_or_default();
+    Report { findings, exemptions }
 }
 
 /// Everything that is wrong with a policy, given the workflows it is for.
-pub fn lint_policy(policy: &Policy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
     let mut findings: Vec<_> = tool_classes(&policy.tools).into_iter().map(Finding::in_policy).collect();
-    let covered = |index: usize| {
+    let covers_a_step = |index: usize| {
         workflows.iter().any(|workflow| {
             workflow.steps.iter().any(|step| policy.exemptions_for(workflow, step).any(|(place, _)| place == index))
         })
@@ -131,57 +57,55 @@ pub fn lint_policy(policy: &Policy, workflows: &[Workflow], now_ms: i64) -> Vec<
     for (index, exemption) in policy.exemptions.iter().enumerate() {
         if exemption.is_expired(now_ms) {
             findings.push(expired(index, exemption));
-        } else if !workflows.is_empty() && !covered(index) {
-            let message = "the exemption is for no step of these workflows".to_owned();
+        } else if !workflows.is_empty() && !covers_a_step(index) {
+            let message = "the exemption covers no step of these workflows".to_owned();
             let path = format!("exemptions[{index}].scope");
             findings
-                .push(Finding::warning("exemption-unused", path, message, "remove it, or mend its scope").in_policy());
+                .push(Finding::warning("exemption-unused", path, message, "remove it, or fix its scope").in_policy());
         }
     }
     findings
 }
 
-/// What keeps a step from being judged: broken demands, conditions that cannot be read, exemptions that ended.
-pub(crate) fn hindrances(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Finding> {
-    let mut findings: Vec<_> =
-        policy::violations(workflow, position, policy, now_ms).into_iter().map(Finding::from).collect();
+/// The findings for which a step cannot be judged: broken demands, conditions that cannot be read, expired exemptions.
+pub(crate) fn blocking_findings(
+    workflow: &Workflow,
+    position: usize,
+    policy: Option<&WorkflowPolicy>,
+    now_ms: i64,
+) -> Vec<Finding> {
+    let violations = policy::violations(workflow, position, policy, now_ms);
+    let mut findings: Vec<_> = violations.into_iter().map(Finding::from).collect();
     findings.extend(step::unreadable_conditions(workflow, position));
     if let (Some(policy), Some(step)) = (policy, workflow.steps.get(position)) {
-        let ended = policy.exemptions_for(workflow, step).filter(|(_, exemption)| exemption.is_expired(now_ms));
-        findings.extend(ended.map(|(index, exemption)| expired(index, exemption)));
+        let expired_ones = policy.exemptions_for(workflow, step).filter(|(_, exemption)| exemption.is_expired(now_ms));
+        findings.extend(expired_ones.map(|(index, exemption)| expired(index, exemption)));
     }
     findings
 }
 
-fn touched(workflow: &Workflow, policy: &Policy, now_ms: i64) -> Vec<Touched> {
+fn exempted_steps(workflow: &Workflow, policy: &WorkflowPolicy, now_ms: i64) -> Vec<ExemptedStep> {
     let mut all = Vec::new();
     for step in &workflow.steps {
         let in_force = policy.exemptions_for(workflow, step).filter(|(_, exemption)| !exemption.is_expired(now_ms));
-        all.extend(in_force.map(|(_, exemption)| Touched { step: step.id.clone(), exemption: exemption.clone() }));
+        all.extend(in_force.map(|(_, exemption)| ExemptedStep { step: step.id.clone(), exemption: exemption.clone() }));
     }
     all
 }
 
 fn expired(index: usize, exemption: &Exemption) -> Finding {
-    let message = format!("the exemption from `{}` ended on {}", exemption.requirement.as_str(), exemption.expires);
-    let mend = "remove it, or have it approved anew with another end".to_owned();
-    Finding::error("exemption-expired", format!("exemptions[{index}].expires"), message, mend).in_policy()
+    let message = format!("the exemption from `{}` expired on {}", exemption.requirement.as_str(), exemption.expires);
+    let help = "remove it, or have it approved again with another end";
+    Finding::error("exemption-expired", format!("exemptions[{index}].expires"), message, help).in_policy()
 }
 
-fn tool_classes(tools: &crate::ToolClasses) -> Vec<Finding> {
-    let both = tools
-        .readonly
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| tools.mutating.iter().any(|pattern| proofmark_evidence::glob::covers(pattern, name)));
+fn tool_classes(tools: &ToolClasses) -> Vec<Finding> {
+    let is_mutating = |name: &str| tools.mutating.iter().any(|pattern| glob::covers(pattern, name));
+    let both = tools.readonly.iter().enumerate().filter(|(_, name)| is_mutating(name));
     let findings = both.map(|(index, name)| {
-        let message = format!("`{name}` is mutating too, and mutating it counts as");
-        Finding::warning(
-            "tool-class-conflict",
-            format!("tools.readonly[{index}]"),
-            message,
-            "leave it out of one of the two lists",
-        )
+        let message = format!("`{name}` is also listed as mutating, which takes precedence");
+        let path = format!("tools.readonly[{index}]");
+        Finding::warning("tool-class-conflict", path, message, "leave it out of one of the two lists")
     });
     findings.collect()
 }

@@ -1,4 +1,8 @@
-//! Policies: what a house demands of every workflow, and the exemptions it grants.
+//! Workflow policies: what an organization demands of every workflow, and the exemptions it grants.
+//!
+//! A policy only tightens: of two demands the stricter one binds, and the strictest class. So rules may stand in any
+//! order, and an added one never weakens a step. The only thing that loosens is an exemption, which names its reason, its
+//! approver and its end.
 
 mod check;
 mod demands;
@@ -6,57 +10,54 @@ mod exemption;
 mod scope;
 
 pub use check::Violation;
-pub use demands::{Demand, Demands};
+pub use demands::{DemandKind, Demands};
 pub use exemption::Exemption;
 pub use scope::Scope;
 
 pub(crate) use check::{lifts, violations};
 
 use proofmark_receipt::Json;
-use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
+use proofmark_receipt::document::{DocumentError, Field, Fields};
 
-use crate::tools::{self, ToolClasses};
+use crate::class::Class;
+use crate::read::{self, list};
+use crate::tools::ToolClasses;
 use crate::vocabulary;
-use crate::workflow::{Class, Step, Workflow};
+use crate::workflow::{Step, Workflow};
 
 /// The most requirements or exemptions a policy may have.
 pub const MAX_ENTRIES: usize = 1_000;
+/// The same, with what to do about more.
+const LIMIT: (usize, &str) = (MAX_ENTRIES, "use `*`");
 
-/// A policy as its author wrote it. It only ever tightens what holds without it; what loosens is an [`Exemption`].
+/// A workflow policy as its author wrote it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
-    /// Its name.
+pub struct WorkflowPolicy {
     pub name: String,
-    /// Which tools change something, besides what workflows say.
+    /// Added to what workflows declare.
     pub tools: ToolClasses,
-    /// What mutating steps have to keep, besides what always holds for them.
+    /// Added to what mutating steps always must do.
     pub mutating: Demands,
-    /// What readonly steps have to keep.
     pub readonly: Demands,
-    /// What some steps have to keep.
     pub requirements: Vec<Requirement>,
-    /// What need not be kept, where, why and until when.
     pub exemptions: Vec<Exemption>,
-    /// The document.
     pub document: Json,
 }
 
 /// What a policy demands of the steps in a scope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
-    /// The steps.
     pub scope: Scope,
-    /// The class they have, should it be stricter than what they say.
+    /// Their class, where it is stricter than their own.
     pub class: Option<Class>,
-    /// What they have to keep.
     pub demands: Demands,
 }
 
-impl Policy {
+impl WorkflowPolicy {
     /// Reads a policy from its document.
     ///
     /// # Errors
-    /// [`DocumentError`] names the place, what is wrong and the mend.
+    /// [`DocumentError`] names the place.
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let fields = Field::root(document).fields()?;
         fields.only(vocabulary::POLICY)?;
@@ -65,24 +66,24 @@ impl Policy {
         }
         let (mutating, readonly) = read_classes(&fields)?;
         Ok(Self {
-            name: tools::word(&fields.need("name", "write the policy's name")?)?,
+            name: read::word(&fields.need("name", "write the policy's name")?)?,
             tools: fields.get("tools").map_or(Ok(ToolClasses::default()), |field| ToolClasses::read(&field))?,
             mutating,
             readonly,
-            requirements: list(&fields, "requirements", Requirement::read)?,
-            exemptions: list(&fields, "exemptions", Exemption::read)?,
+            requirements: list(&fields, "requirements", LIMIT, Requirement::read)?,
+            exemptions: list(&fields, "exemptions", LIMIT, Exemption::read)?,
             document: document.clone(),
         })
     }
 
-    /// The class of a step: the strictest of what the workflow and this policy say.
+    /// The class of a step: the strictest that the workflow or this policy gives it.
     pub fn class_of(&self, workflow: &Workflow, step: &Step) -> Class {
         let own = workflow.class_of(step);
-        let said = self.requirements.iter().filter(|requirement| requirement.scope.covers(workflow, step, own));
-        said.filter_map(|requirement| requirement.class).fold(own, Class::max)
+        let matching = self.requirements.iter().filter(|requirement| requirement.scope.covers(workflow, step, own));
+        matching.filter_map(|requirement| requirement.class).fold(own, Class::max)
     }
 
-    /// What a step has to keep, exemptions left aside.
+    /// What is demanded of a step, without regard to exemptions.
     pub fn demands_on(&self, workflow: &Workflow, step: &Step) -> Demands {
         let class = self.class_of(workflow, step);
         let of_class = match class {
@@ -93,7 +94,7 @@ impl Policy {
         matching.fold(Demands::of_class(class).and(of_class), |all, requirement| all.and(&requirement.demands))
     }
 
-    /// The exemptions whose scope a step is in, with their place in the list; also expired ones.
+    /// The exemptions whose scope covers a step, with their positions in the list; also expired ones.
     pub fn exemptions_for<'p>(
         &'p self,
         workflow: &'p Workflow,
@@ -110,7 +111,7 @@ impl Requirement {
         let fields = field.fields()?;
         fields.only(vocabulary::REQUIREMENT)?;
         Ok(Self {
-            scope: Scope::read(&fields.need("scope", "say of which workflows, steps or agents")?)?,
+            scope: Scope::read(&fields.need("scope", "name the workflows, steps or agents")?)?,
             class: fields.get("class").map(|field| Class::read(&field)).transpose()?,
             demands: Demands::read(&fields)?,
         })
@@ -132,20 +133,4 @@ fn read_classes(fields: &Fields<'_>) -> Result<(Demands, Demands), DocumentError
         Demands::read(&fields)
     };
     Ok((read("mutating")?, read("readonly")?))
-}
-
-fn list<'a, T>(
-    fields: &Fields<'a>,
-    name: &str,
-    read: impl Fn(&Field<'a>) -> Result<T, DocumentError>,
-) -> Result<Vec<T>, DocumentError> {
-    let Some(field) = fields.get(name) else {
-        return Ok(Vec::new());
-    };
-    let items = field.items()?;
-    if items.len() > MAX_ENTRIES {
-        let message = format!("{} entries are more than the {MAX_ENTRIES} there may be; use `*`", items.len());
-        return Err(field.error(Cause::TooMany, message));
-    }
-    items.iter().map(read).collect()
 }

@@ -1,4 +1,4 @@
-//! The result block of a response: the one part of it that is evidence.
+//! The result block of a response: the only part of it that is evidence.
 
 mod lines;
 
@@ -11,77 +11,61 @@ use self::lines::{Fence, Lines, List, Paragraph, indent};
 /// The longest response, in bytes (8 MiB).
 pub const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
-/// How many result blocks are counted at most.
+/// The most result blocks that are counted.
 const MAX_BLOCKS: usize = 10;
 
 const OPEN_TAG: &str = "<result>";
 const CLOSE_TAG: &str = "</result>";
 
-/// The payload of a response.
+/// The content of a response's result block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
-    /// What it says: an object.
     pub json: Json,
     /// How it was written.
-    pub form: Form,
+    pub form: BlockForm,
     /// The line it begins on, from 1.
     pub line: u64,
 }
 
 /// How a result block is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum BlockForm {
     /// A fenced block labelled `result`.
     Fence,
     /// `<result>…</result>`.
     Tag,
-    /// The whole response.
+    /// The whole response is a JSON object.
     Whole,
 }
 
 /// Why a response has no payload.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResponseError {
-    /// More bytes than are read.
-    #[error("the response has {0} bytes, more than the {MAX_RESPONSE_BYTES} that are read; make it shorter")]
+    #[error("the response has {0} bytes, more than the limit of {MAX_RESPONSE_BYTES}")]
     TooLarge(usize),
-    /// Not text.
-    #[error("byte {0} of the response is not UTF-8; save it as UTF-8")]
+    #[error("byte {0} of the response is not UTF-8")]
     NotUtf8(usize),
-    /// There is no result block.
-    #[error(
-        "there is no result block; end the response with one fenced block labelled `result`, on lines of its own and outside lists, quotes and other blocks"
-    )]
+    #[error("the response has no result block")]
     Missing,
-    /// There are several.
-    #[error("there are {} result blocks, at lines {}; leave all but one out", .0.len(), join(.0))]
+    #[error("the response has {} result blocks, at lines {}", .0.len(), join(.0))]
     Ambiguous(Vec<u64>),
-    /// It depends on the reader where a block begins or ends.
-    #[error("line {0} leaves open where a block begins or ends; begin blocks at the margin, on lines of their own")]
+    /// Readers of Markdown could disagree about where a block begins or ends.
+    #[error("line {0} leaves open where a block begins or ends")]
     Unclear(u64),
-    /// One is cut off.
-    #[error("the result block at line {0} does not end; close it")]
+    #[error("the result block at line {0} does not end")]
     Unclosed(u64),
-    /// One cannot be read.
     #[error("the result block at line {line} cannot be read: {error}")]
     Unreadable {
-        /// The line it begins on.
         line: u64,
-        /// What is wrong; places are counted from the block's first line.
+        /// Its lines are counted from the block's first line.
         error: DocumentError,
     },
-    /// One is not an object.
-    #[error("the result block at line {line} is {found}; write an object")]
-    NotAnObject {
-        /// The line it begins on.
-        line: u64,
-        /// What it is.
-        found: &'static str,
-    },
+    #[error("the result block at line {line} is {found}, not an object")]
+    NotAnObject { line: u64, found: &'static str },
 }
 
 impl ResponseError {
-    /// The name of the error, for programs; stable.
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::TooLarge(_) => "response_too_large",
@@ -95,18 +79,35 @@ impl ResponseError {
         }
     }
 
-    /// Whether this is input that cannot be judged at all, and not an agent's answer without evidence.
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge(_) => Some("make it shorter"),
+            Self::NotUtf8(_) => Some("save it as UTF-8"),
+            Self::Missing => Some(
+                "end the response with one fenced block labelled `result`, on lines of its own and outside lists, \
+                 quotes and other blocks",
+            ),
+            Self::Ambiguous(_) => Some("leave all but one out"),
+            Self::Unclear(_) => Some("begin blocks at the margin, on lines of their own"),
+            Self::Unclosed(_) => Some("close it"),
+            Self::Unreadable { .. } => None,
+            Self::NotAnObject { .. } => Some("write an object"),
+        }
+    }
+
+    /// Whether the input cannot be judged at all, as opposed to a response without evidence.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::TooLarge(_) | Self::NotUtf8(_))
     }
 }
 
-/// Takes the result block out of a response: the one fenced block labelled `result`, or `<result>…</result>`, or the
-/// whole response when it is a JSON object. A block stands on lines of its own, outside every other fenced block, list,
-/// quote and inline code. Prose is never read.
+/// Extracts the result block of a response: the one fenced block labelled `result`, or `<result>…</result>`, or the whole
+/// response when it is a JSON object. A block stands on lines of its own, outside every other fenced block, list, quote
+/// and inline code. Prose is never read.
 ///
 /// # Errors
-/// [`ResponseError`] when there is none, several, or none that can be read.
+/// [`ResponseError`] when there is no block, more than one, or one that cannot be read.
 pub fn extract(response: &[u8]) -> Result<Payload, ResponseError> {
     if response.len() > MAX_RESPONSE_BYTES {
         return Err(ResponseError::TooLarge(response.len()));
@@ -131,25 +132,25 @@ fn whole(text: &str) -> Option<Result<Payload, ResponseError>> {
         return None;
     }
     let json = document::parse(trimmed.as_bytes(), Format::Json).ok()?;
-    Some(object(json, Form::Whole, 1))
+    Some(object(json, BlockForm::Whole, 1))
 }
 
-fn object(json: Json, form: Form, line: u64) -> Result<Payload, ResponseError> {
+fn object(json: Json, form: BlockForm, line: u64) -> Result<Payload, ResponseError> {
     match json {
         Json::Object(_) => Ok(Payload { json, form, line }),
         other => Err(ResponseError::NotAnObject { line, found: other.type_name() }),
     }
 }
 
-/// A result block as found.
+/// A result block, not yet parsed.
 #[derive(Debug)]
 struct Block<'t> {
     line: u64,
-    form: Form,
+    form: BlockForm,
     notation: Option<Format>,
     /// `None` when the block does not end.
     body: Option<&'t str>,
-    /// Whether nothing else stands on its last line.
+    /// Whether its last line holds nothing else.
     alone: bool,
 }
 
@@ -169,7 +170,7 @@ impl Block<'_> {
     }
 }
 
-/// Looks for result blocks, line by line, and keeps in mind what a line stands in.
+/// Finds result blocks line by line, with the list and the paragraph that a line stands in.
 struct Scan<'t> {
     lines: Lines<'t>,
     list: List,
@@ -181,10 +182,10 @@ impl<'t> Scan<'t> {
         Self { lines: Lines::of(text), list: List::default(), paragraph: Paragraph::default() }
     }
 
-    /// All result blocks; what stands inside another fenced block, a list, a quote or inline code is text.
+    /// All result blocks. What looks like one inside another fenced block, a list, a quote or inline code is text.
     fn blocks(mut self) -> Result<Vec<Block<'t>>, ResponseError> {
         let mut found = Vec::new();
-        // Two are too many already; a line with thousands of them is not read to its end.
+        // Two are too many already, so a response with thousands of them is not read to its end.
         while found.len() < MAX_BLOCKS {
             let Some(line) = self.lines.next() else { break };
             let number = self.lines.number();
@@ -200,8 +201,8 @@ impl<'t> Scan<'t> {
         Ok(found)
     }
 
-    /// Reads the block that `fence` opens, and returns it if it is a result. A fence of a list ends with the list, at the
-    /// latest at the next fence at the margin, so it hides nothing and is passed over.
+    /// Reads the block that `fence` opens, and returns it if it is a result. A fence inside a list ends with the list, at
+    /// the latest at the next fence at the margin. So it hides nothing, and is passed over.
     fn fenced(&mut self, line: &str, fence: &Fence<'t>, number: u64) -> Result<Option<Block<'t>>, ResponseError> {
         match self.list.holds(indent(line)) {
             Some(true) => return Ok(None),
@@ -212,10 +213,10 @@ impl<'t> Scan<'t> {
         self.paragraph = Paragraph::default();
         let body = self.lines.until_closed(fence);
         let result = fence.result_notation();
-        Ok(result.map(|notation| Block { line: number, form: Form::Fence, notation, body, alone: true }))
+        Ok(result.map(|notation| Block { line: number, form: BlockForm::Fence, notation, body, alone: true }))
     }
 
-    /// Reads the block that the tag at the beginning of `line` opens.
+    /// Reads the block that the tag at the start of `line` opens.
     fn tagged(&mut self, line: &str, number: u64) -> Block<'t> {
         let body = self.lines.until(line.len() - OPEN_TAG.len(), CLOSE_TAG);
         let alone = self.lines.is_at_line_end();
@@ -224,7 +225,7 @@ impl<'t> Scan<'t> {
         }
         self.list.close();
         self.paragraph = Paragraph::default();
-        Block { line: number, form: Form::Tag, notation: None, body, alone }
+        Block { line: number, form: BlockForm::Tag, notation: None, body, alone }
     }
 }
 

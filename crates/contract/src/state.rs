@@ -1,20 +1,32 @@
-//! The acceptance state machine of one run of a step: `(state, event) -> state`.
+//! The acceptance state machine of one run of a step: `(state, event) -> state`, without side effects.
+//!
+//! | state | submitted | judged | interrupted |
+//! |---|---|---|---|
+//! | `pending` | attempt 1: `evaluating` | not evaluating | not evaluating |
+//! | `retry` n | attempt n, same contract, not too early: `evaluating` | not evaluating | not evaluating |
+//! | `evaluating` n | being judged | attempt n: by its outcome | attempt n: back to what was awaited |
+//! | `accepted`, `accepted_with_warnings` | already accepted | already accepted | already accepted |
+//! | `aborted` | already aborted | already aborted | already aborted |
+//!
+//! An outcome leads on so: accepted to `accepted` or `accepted_with_warnings`; reject-and-retry to `retry` n+1 while
+//! there are attempts, else to `aborted` with the action of `onFailure`; reject-and-abort to `aborted` with `abort`.
+//!
+//! The attempt number makes every event safe to repeat: the number that is awaited is part of the state, so a response
+//! that arrives twice, late or out of order is refused and cannot use an attempt up. The contract's digest is part of it
+//! too, because a weaker contract between two attempts would accept what the first one refused.
 
-mod delay;
 mod document;
 mod prompt;
-
-pub use delay::{delay_ms, seed};
-pub use document::StateError;
-
-pub(crate) use delay::longest_delay_ms;
 
 use proofmark_receipt::Sha256Digest;
 use thiserror::Error;
 
 use crate::contract::Contract;
-use crate::evaluate::{Decision, Judgment};
+use crate::delay::delay_ms;
+use crate::evaluate::{AttemptOutcome, Judgment};
 use crate::workflow::{Action, OnFailure};
+
+pub use document::StateError;
 
 /// Where the run of a step is.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -22,23 +34,19 @@ pub enum State {
     /// The first attempt is awaited.
     #[default]
     Pending,
-    /// An attempt is being judged.
     Evaluating {
-        /// The attempt, from 1.
+        /// From 1.
         attempt: u32,
         /// The digest of the contract it is judged by.
         contract: Sha256Digest,
-        /// What was awaited before; `None` at the first attempt.
+        /// The state to return to if the judgment is interrupted; `None` at the first attempt.
         awaited: Option<Retry>,
     },
-    /// The step is done.
     Accepted {
-        /// The attempt that was accepted.
         attempt: u32,
     },
-    /// The step is done; not all of its rules are met, and its contract asks for no more than a warning.
+    /// The step is done although not all rules are met: its contract only warns.
     AcceptedWithWarnings {
-        /// The attempt that was accepted.
         attempt: u32,
     },
     /// Another attempt is awaited.
@@ -55,11 +63,10 @@ pub enum State {
 /// An attempt that is awaited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// The attempt, from 2.
+    /// From 2.
     pub attempt: u32,
-    /// What it is told.
     pub prompt: String,
-    /// When it may come, in milliseconds since 1970.
+    /// The earliest time of the attempt, in milliseconds since 1970.
     pub not_before_ms: i64,
     /// The digest of the contract it will be judged by.
     pub contract: Sha256Digest,
@@ -68,113 +75,61 @@ pub struct Retry {
 /// What happens to a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An attempt came in.
     Submitted {
-        /// The attempt, from 1.
+        /// From 1.
         attempt: u32,
-        /// The digest of the contract it is to be judged by.
+        /// The digest of the contract to judge it by.
         contract: Sha256Digest,
-        /// When, in milliseconds since 1970.
+        /// In milliseconds since 1970.
         now_ms: i64,
     },
-    /// The attempt was judged.
     Judged {
-        /// The attempt.
         attempt: u32,
-        /// What follows from the judgment.
-        decision: Decision,
-        /// What the next attempt is told, should there be one.
-        plan: Plan,
-        /// When, in milliseconds since 1970.
+        outcome: AttemptOutcome,
+        /// Used where the attempt is rejected.
+        plan: RetryPlan,
+        /// In milliseconds since 1970.
         now_ms: i64,
     },
-    /// The judgment of the attempt did not come to an end; the attempt may come again.
-    Interrupted {
-        /// The attempt.
-        attempt: u32,
-    },
+    /// The judgment was stopped or failed; the same attempt may come again.
+    Interrupted { attempt: u32 },
 }
 
 /// What happens when an attempt is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// How often and how fast the step is tried again.
+pub struct RetryPlan {
     pub on_failure: OnFailure,
-    /// What the next attempt is told.
+    /// The prompt of the next attempt.
     pub prompt: String,
-    /// What delays are drawn from; the same for all attempts of a run, so that they can be replayed.
+    /// What delays are drawn from: one for all attempts of a run, so that delays can be computed again.
     pub seed: u64,
 }
 
 /// Why an event does not fit the state. The state stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// The step is done already.
-    #[error("attempt {attempt} comes after attempt {accepted} was accepted; start another run")]
-    AlreadyAccepted {
-        /// The attempt that came.
-        attempt: u32,
-        /// The attempt that was accepted.
-        accepted: u32,
-    },
-    /// The run is over.
-    #[error("attempt {attempt} comes after the run was aborted at attempt {last}; start another run")]
-    AlreadyAborted {
-        /// The attempt that came.
-        attempt: u32,
-        /// The last attempt.
-        last: u32,
-    },
-    /// The attempt was judged already.
-    #[error("attempt {attempt} was judged already; attempt {expected} is awaited")]
-    Repeated {
-        /// The attempt that came.
-        attempt: u32,
-        /// The attempt that is awaited.
-        expected: u32,
-    },
-    /// The attempt is older than the one before it.
+pub enum TransitionError {
+    #[error("attempt {attempt} comes after attempt {accepted} was accepted")]
+    AlreadyAccepted { attempt: u32, accepted: u32 },
+    #[error("attempt {attempt} comes after the run was aborted at attempt {last}")]
+    AlreadyAborted { attempt: u32, last: u32 },
+    #[error("attempt {attempt} was judged before; attempt {expected} is awaited")]
+    Repeated { attempt: u32, expected: u32 },
     #[error("attempt {attempt} comes late; attempt {expected} is awaited")]
-    Late {
-        /// The attempt that came.
-        attempt: u32,
-        /// The attempt that is awaited.
-        expected: u32,
-    },
-    /// An attempt was left out.
+    Late { attempt: u32, expected: u32 },
     #[error("attempt {attempt} comes out of order; attempt {expected} is awaited")]
-    OutOfOrder {
-        /// The attempt that came.
-        attempt: u32,
-        /// The attempt that is awaited.
-        expected: u32,
-    },
-    /// The delay is not over.
-    #[error("attempt {attempt} comes {early_ms} ms too early; wait")]
-    TooEarly {
-        /// The attempt that came.
-        attempt: u32,
-        /// How much too early, in milliseconds.
-        early_ms: u64,
-    },
-    /// An attempt is being judged.
-    #[error("attempt {attempt} comes while attempt {judging} is being judged; wait")]
-    BeingJudged {
-        /// The attempt that came.
-        attempt: u32,
-        /// The attempt that is being judged.
-        judging: u32,
-    },
-    /// Nothing is being judged.
-    #[error("attempt {0} is not being judged; submit it first")]
+    OutOfOrder { attempt: u32, expected: u32 },
+    #[error("attempt {attempt} comes {early_ms} ms too early")]
+    TooEarly { attempt: u32, early_ms: u64 },
+    #[error("attempt {attempt} comes while attempt {judging} is being judged")]
+    BeingJudged { attempt: u32, judging: u32 },
+    #[error("attempt {0} is not being judged")]
     NotEvaluating(u32),
-    /// The contract is another than at the first attempt.
-    #[error("the contract was changed between attempts; start another run")]
+    #[error("the contract changed between attempts")]
     OtherContract,
 }
 
 impl State {
-    /// The word: `pending`, `evaluating`, `accepted`, `accepted_with_warnings`, `retry` or `aborted`.
+    /// `pending`, `evaluating`, `accepted`, `accepted_with_warnings`, `retry` or `aborted`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -186,7 +141,7 @@ impl State {
         }
     }
 
-    /// Whether nothing follows.
+    /// Whether no event changes it any more.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Accepted { .. } | Self::AcceptedWithWarnings { .. } | Self::Aborted { .. } => true,
@@ -194,7 +149,7 @@ impl State {
         }
     }
 
-    /// The attempt that is awaited, being judged, or was the last one.
+    /// The attempt that is awaited or being judged, or that was the last one.
     pub fn attempt(&self) -> u32 {
         match self {
             Self::Pending => 1,
@@ -209,8 +164,8 @@ impl State {
     /// The state after an event.
     ///
     /// # Errors
-    /// [`Refusal`] names why the event does not fit; the state stays as it is.
-    pub fn apply(&self, event: &Event) -> Result<Self, Refusal> {
+    /// [`TransitionError`] when the event does not fit.
+    pub fn apply(&self, event: &Event) -> Result<Self, TransitionError> {
         match (self, event) {
             (Self::Pending, Event::Submitted { attempt, contract, .. }) => match attempt {
                 1 => Ok(Self::Evaluating { attempt: 1, contract: *contract, awaited: None }),
@@ -220,12 +175,13 @@ impl State {
                 resubmit(retry, *attempt, contract, *now_ms)
             }
             (Self::Evaluating { attempt: judging, .. }, Event::Submitted { attempt, .. }) => {
-                Err(Refusal::BeingJudged { attempt: *attempt, judging: *judging })
+                Err(TransitionError::BeingJudged { attempt: *attempt, judging: *judging })
             }
-            (
-                Self::Evaluating { attempt: judging, contract, .. },
-                Event::Judged { attempt, decision, plan, now_ms },
-            ) if judging == attempt => Ok(judged(*attempt, contract, *decision, plan, *now_ms)),
+            (Self::Evaluating { attempt: judging, contract, .. }, Event::Judged { attempt, outcome, plan, now_ms })
+                if judging == attempt =>
+            {
+                Ok(judged(*attempt, contract, *outcome, plan, *now_ms))
+            }
             (Self::Evaluating { attempt: judging, awaited, .. }, Event::Interrupted { attempt })
                 if judging == attempt =>
             {
@@ -234,12 +190,12 @@ impl State {
             (
                 Self::Pending | Self::Retry(_) | Self::Evaluating { .. },
                 Event::Judged { attempt, .. } | Event::Interrupted { attempt },
-            ) => Err(Refusal::NotEvaluating(*attempt)),
+            ) => Err(TransitionError::NotEvaluating(*attempt)),
             (Self::Accepted { attempt: accepted } | Self::AcceptedWithWarnings { attempt: accepted }, event) => {
-                Err(Refusal::AlreadyAccepted { attempt: event.attempt(), accepted: *accepted })
+                Err(TransitionError::AlreadyAccepted { attempt: event.attempt(), accepted: *accepted })
             }
             (Self::Aborted { attempt: last, .. }, event) => {
-                Err(Refusal::AlreadyAborted { attempt: event.attempt(), last: *last })
+                Err(TransitionError::AlreadyAborted { attempt: event.attempt(), last: *last })
             }
         }
     }
@@ -254,16 +210,16 @@ impl Event {
     }
 }
 
-impl Plan {
-    /// What happens when `judgment` rejects: the contract's `onFailure`, and its retry prompt followed by the rules
-    /// that failed and the facts that are missing.
+impl RetryPlan {
+    /// The plan for when `judgment` rejects: the contract's `onFailure`, and its retry prompt followed by the rules that
+    /// failed and the facts that are missing.
     pub fn of(contract: &Contract, judgment: &Judgment, seed: u64) -> Self {
         Self { on_failure: contract.on_failure.clone(), prompt: prompt::write(contract, judgment), seed }
     }
 }
 
-impl Refusal {
-    /// The name of the refusal, for programs; stable.
+impl TransitionError {
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::AlreadyAccepted { .. } => "already_accepted",
@@ -277,35 +233,47 @@ impl Refusal {
             Self::OtherContract => "other_contract",
         }
     }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::AlreadyAccepted { .. } | Self::AlreadyAborted { .. } | Self::OtherContract => {
+                Some("start another run")
+            }
+            Self::TooEarly { .. } | Self::BeingJudged { .. } => Some("wait, then try again"),
+            Self::NotEvaluating(_) => Some("submit the attempt first"),
+            Self::Repeated { .. } | Self::Late { .. } | Self::OutOfOrder { .. } => None,
+        }
+    }
 }
 
-fn resubmit(retry: &Retry, attempt: u32, contract: &Sha256Digest, now_ms: i64) -> Result<State, Refusal> {
+fn resubmit(retry: &Retry, attempt: u32, contract: &Sha256Digest, now_ms: i64) -> Result<State, TransitionError> {
     if attempt != retry.attempt {
         return Err(misplaced(attempt, retry.attempt));
     }
     if *contract != retry.contract {
-        return Err(Refusal::OtherContract);
+        return Err(TransitionError::OtherContract);
     }
     match retry.not_before_ms.checked_sub(now_ms).map(u64::try_from) {
-        Some(Ok(early_ms)) if early_ms > 0 => Err(Refusal::TooEarly { attempt, early_ms }),
+        Some(Ok(early_ms)) if early_ms > 0 => Err(TransitionError::TooEarly { attempt, early_ms }),
         _ => Ok(State::Evaluating { attempt, contract: *contract, awaited: Some(retry.clone()) }),
     }
 }
 
-fn misplaced(attempt: u32, expected: u32) -> Refusal {
+fn misplaced(attempt: u32, expected: u32) -> TransitionError {
     match expected.checked_sub(attempt) {
-        Some(1) if attempt > 0 => Refusal::Repeated { attempt, expected },
-        Some(2..) if attempt > 0 => Refusal::Late { attempt, expected },
-        Some(_) | None => Refusal::OutOfOrder { attempt, expected },
+        Some(1) if attempt > 0 => TransitionError::Repeated { attempt, expected },
+        Some(2..) if attempt > 0 => TransitionError::Late { attempt, expected },
+        Some(_) | None => TransitionError::OutOfOrder { attempt, expected },
     }
 }
 
-fn judged(attempt: u32, contract: &Sha256Digest, decision: Decision, plan: &Plan, now_ms: i64) -> State {
+fn judged(attempt: u32, contract: &Sha256Digest, outcome: AttemptOutcome, plan: &RetryPlan, now_ms: i64) -> State {
     let attempts_left = attempt < plan.on_failure.max_attempts;
-    match (decision, attempts_left) {
-        (Decision::Accept, _) => State::Accepted { attempt },
-        (Decision::AcceptWithWarnings, _) => State::AcceptedWithWarnings { attempt },
-        (Decision::RejectAndRetry, true) => {
+    match (outcome, attempts_left) {
+        (AttemptOutcome::Accept, _) => State::Accepted { attempt },
+        (AttemptOutcome::AcceptWithWarnings, _) => State::AcceptedWithWarnings { attempt },
+        (AttemptOutcome::RejectAndRetry, true) => {
             let delay = delay_ms(&plan.on_failure, attempt, plan.seed);
             State::Retry(Retry {
                 attempt: attempt.saturating_add(1),
@@ -314,7 +282,7 @@ fn judged(attempt: u32, contract: &Sha256Digest, decision: Decision, plan: &Plan
                 contract: *contract,
             })
         }
-        (Decision::RejectAndRetry, false) => State::Aborted { attempt, action: plan.on_failure.action.clone() },
-        (Decision::RejectAndAbort, _) => State::Aborted { attempt, action: Action::Abort },
+        (AttemptOutcome::RejectAndRetry, false) => State::Aborted { attempt, action: plan.on_failure.action.clone() },
+        (AttemptOutcome::RejectAndAbort, _) => State::Aborted { attempt, action: Action::Abort },
     }
 }

@@ -1,23 +1,22 @@
 //! Which tools change something.
 
-use proofmark_receipt::document::{Cause, DocumentError, Field};
-use proofmark_receipt::{Json, Object};
-
-use crate::vocabulary;
-use crate::workflow::Class;
 use proofmark_evidence::glob;
+use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::{Json, object};
 
-/// The names of tools, with `*` for any characters, that change something and that do not.
+use crate::class::Class;
+use crate::{read, vocabulary};
+
+/// Which tools change something, by globs over their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolClasses {
-    /// Those that change something.
     pub mutating: Vec<String>,
-    /// Those that only read.
     pub readonly: Vec<String>,
 }
 
 impl ToolClasses {
-    /// What a tool does: it reads only where it is declared to and nothing says it changes something.
+    /// The class of a tool: readonly where it is declared so and not also declared mutating. An undeclared tool counts as
+    /// mutating.
     pub fn class_of(&self, tool: &str) -> Class {
         match (self.is_mutating(tool), self.is_readonly(tool)) {
             (false, true) => Class::Readonly,
@@ -38,11 +37,11 @@ impl ToolClasses {
     pub(crate) fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::TOOLS)?;
-        let list = |name: &str| fields.get(name).map_or(Ok(Vec::new()), |field| names(&field));
+        let list = |name: &str| fields.get(name).map_or(Ok(Vec::new()), |field| read::names(&field));
         Ok(Self { mutating: list("mutating")?, readonly: list("readonly")? })
     }
 
-    /// Both together; what either calls mutating is.
+    /// The declarations of both. What either calls mutating is mutating.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let both = |left: &[String], right: &[String]| [left, right].concat();
         Self { mutating: both(&self.mutating, &other.mutating), readonly: both(&self.readonly, &other.readonly) }
@@ -50,28 +49,6 @@ impl ToolClasses {
 
     pub(crate) fn to_json(&self) -> Json {
         let list = |names: &[String]| names.iter().map(|name| Json::from(name.as_str())).collect::<Vec<_>>();
-        let mut object = Object::new();
-        object.insert("mutating", list(&self.mutating));
-        object.insert("readonly", list(&self.readonly));
-        object.into()
-    }
-}
-
-/// A list of words, none of them empty.
-pub(crate) fn names(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
-    const MAX_NAMES: usize = 1_000;
-    let items = field.items()?;
-    if items.len() > MAX_NAMES {
-        let message = format!("{} names are more than the {MAX_NAMES} it may have; use `*`", items.len());
-        return Err(field.error(Cause::TooMany, message));
-    }
-    items.iter().map(word).collect()
-}
-
-/// A word that is not empty.
-pub(crate) fn word(field: &Field<'_>) -> Result<String, DocumentError> {
-    match field.text()? {
-        "" => Err(field.error(Cause::Empty, "the text is empty; write a word, or leave the field out")),
-        text => Ok(text.to_owned()),
+        object! { "mutating": list(&self.mutating), "readonly": list(&self.readonly) }.into()
     }
 }

@@ -1,4 +1,5 @@
-//! The fields each object of a workflow or policy may have: what the readers accept and the JSON Schemas list.
+//! The fields that each object of a workflow or a workflow policy may have: what the readers accept and the JSON Schemas
+//! list.
 
 /// A workflow.
 pub const WORKFLOW: &[&str] = &["name", "description", "class", "context", "tools", "onFailure", "steps"];
@@ -30,12 +31,13 @@ pub const PART: &[&str] = &["expect"];
 /// A rule about the recorded tool calls.
 pub const TOOL_CALL: &[&str] =
     &["id", "name", "when", "min", "max", "before", "after", "args", "exactArgs", "status", "result", "rejectMessage"];
-/// A rule about receipts.
+/// A rule about receipts. The snake_case spellings are those of action policies, and are accepted as well.
 pub const RECEIPT: &[&str] = &[
     "id",
     "kind",
     "suite",
     "specification",
+    "anySuite",
     "any_suite",
     "tests",
     "comparison",
@@ -43,7 +45,9 @@ pub const RECEIPT: &[&str] = &[
     "tier",
     "output",
     "signer",
+    "maxAge",
     "max_age",
+    "singleUse",
     "single_use",
     "rejectMessage",
 ];

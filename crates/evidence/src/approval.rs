@@ -1,16 +1,19 @@
 //! Approvals: a human's attestation over the hash of one action, as a VRF receipt of tier 3, and whether one counts.
 
+pub(crate) mod fact;
+
+pub use fact::{ApprovalFact, HUMAN_TIER, Subject};
+
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{
-    Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict,
+    Detail, Draft, Hashes, Json, Object, ReceiptId, Results, Sha256Digest, Status, Task, Timestamp, Verdict, object,
 };
 
-use crate::approver::{Reviewer, Roles};
 use crate::receipt::{Evidence, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, nearest, refuse};
+use crate::reviewer::{Person, Reviewer};
+use crate::roles::Roles;
 
-/// The tier of a human's attestation (VRF 1.0, "Tier 3").
-pub const HUMAN_TIER: u8 = 3;
 /// The most approvals one rule may ask for.
 const MAX_APPROVALS: u64 = 16;
 /// The longest role, in bytes.
@@ -18,17 +21,6 @@ const MAX_ROLE_BYTES: usize = 1_024;
 
 /// The longest note of an approval, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
-
-/// What an approval is of: an action, asked for by an agent in an environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// SHA-256 of the action in canonical form.
-    pub action: Sha256Digest,
-    /// The environment (`agent.environment`), where the request names one.
-    pub environment: Option<String>,
-    /// The agent (`agent.id`), where the request names one.
-    pub agent: Option<String>,
-}
 
 /// What of its subject binds an approval, beside the action, which always does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,30 +48,27 @@ pub struct Approval {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// The document is not a decision receipt, or binds no action.
-    #[error("the document has no `{0}`; give the decision receipt of the action to approve")]
+    #[error("the document has no complete `{0}`")]
     NotADecision(&'static str),
-    /// The note is empty or too long.
-    #[error("the note has to have 1 to {MAX_NOTE_BYTES} bytes; say why you approve")]
+    #[error("the note is empty or longer than {MAX_NOTE_BYTES} bytes")]
     Note,
-    /// The role is empty.
-    #[error("the role is empty; say in which role you approve")]
+    #[error("the role is empty")]
     Role,
-    /// It would never count.
-    #[error("it would expire before it is given; give a later time")]
+    #[error("the approval would expire before it is given")]
     Expired,
 }
 
-/// What a receipt says as an approval (`metadata.approval`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalFact {
-    /// In which role it was given.
-    pub role: String,
-    /// What it is of.
-    pub subject: Subject,
-    /// Who gave it, as its signer says; whether that counts is another matter ([`Roles::person`]).
-    pub reviewer: Option<Reviewer>,
-    /// Until when it counts.
-    pub expires_at: Timestamp,
+impl ApprovalError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotADecision(_) => "give the decision receipt of the action to approve",
+            Self::Note => "say why you approve",
+            Self::Role => "say in which role you approve",
+            Self::Expired => "give a later time",
+        })
+    }
 }
 
 /// Signed approvals of exactly one action.
@@ -101,30 +90,6 @@ pub struct Approvals<'e> {
     pub counted: Vec<&'e ReceiptFact>,
     /// The refused ones, the nearest first.
     pub refused: Vec<(&'e ReceiptFact, Refusal)>,
-}
-
-impl Subject {
-    /// The subject as a document names it: `action_hash`, `environment` and `agent`, of which the last two may be `null`;
-    /// `None` when a part of it is missing, since what is bound to nothing is not bound.
-    fn read(object: &Object) -> Option<Self> {
-        let named = |name: &str| match object.get(name)? {
-            Json::Null => Some(None),
-            json => json.as_str().map(|text| Some(text.to_owned())),
-        };
-        Some(Self {
-            action: object.get("action_hash")?.as_str()?.parse().ok()?,
-            environment: named("environment")?,
-            agent: named("agent")?,
-        })
-    }
-
-    /// Writes the hash of the action, the environment and the agent, as `binding` and `metadata.approval` hold them.
-    pub fn write(&self, object: &mut Object) {
-        let named = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
-        object.insert("action_hash", self.action.to_string());
-        object.insert("environment", named(&self.environment));
-        object.insert("agent", named(&self.agent));
-    }
 }
 
 impl Binds {
@@ -155,21 +120,6 @@ impl Binds {
     fn hold(self, given: &Subject, asked: &Subject) -> Result<(), Refusal> {
         refuse(self.environment && given.environment != asked.environment, Refusal::OtherEnvironment)?;
         refuse(self.agent && given.agent != asked.agent, Refusal::OtherAgent)
-    }
-}
-
-impl ApprovalFact {
-    /// Reads `metadata.approval`; `None` when a part of it is missing.
-    #[must_use]
-    pub fn read(json: &Json) -> Option<Self> {
-        let object = json.as_object()?;
-        let text = |name: &str| object.get(name)?.as_str();
-        Some(Self {
-            role: text("role")?.to_owned(),
-            subject: Subject::read(object)?,
-            reviewer: object.get("reviewer").map(Reviewer::read).map_or(Some(None), |read| read.map(Some))?,
-            expires_at: text("expires_at")?.parse().ok()?,
-        })
     }
 }
 
@@ -273,6 +223,37 @@ fn read_count(field: &Field<'_>) -> Result<usize, DocumentError> {
     }
 }
 
+impl ReceiptFact {
+    /// An approval of the subject by this person, valid, trusted and not used up, until `expires_at`.
+    #[must_use]
+    pub fn blank_approval(
+        name: &str,
+        (person, role): (&Person, &str),
+        subject: &Subject,
+        now: &Timestamp,
+        expires_at: Timestamp,
+    ) -> Self {
+        // A person without a key of their own is the caller of a server, which signs for them.
+        let (signer, reviewer) = match person {
+            Person::Key(key) => (*key, Reviewer::of_key(*key)),
+            Person::Caller { id, server } => (*server, Reviewer { id: id.clone(), key: None, roles: Vec::new() }),
+        };
+        Self {
+            kind: Some(ReceiptKind::Approval),
+            tier: HUMAN_TIER,
+            output: subject.action,
+            signer: Some(signer),
+            approval: Some(ApprovalFact {
+                role: role.to_owned(),
+                subject: subject.clone(),
+                reviewer: Some(reviewer),
+                expires_at,
+            }),
+            ..Self::blank(name, now)
+        }
+    }
+}
+
 impl Approval {
     /// The roles the decision asks approvals of, in its order.
     #[must_use]
@@ -295,8 +276,7 @@ impl Approval {
         let text = |name: &'static str| decision.get(name).and_then(Json::as_str);
         let decision_id = text("decision_id").ok_or(ApprovalError::NotADecision("decision_id"))?;
         let subject = decision.get("binding").and_then(|binding| Subject::read(binding.as_object()?));
-        let subject =
-            subject.ok_or(ApprovalError::NotADecision("binding` with `action_hash`, `environment` and `agent"))?;
+        let subject = subject.ok_or(ApprovalError::NotADecision("binding"))?;
         if self.note.trim().is_empty() || self.note.len() > MAX_NOTE_BYTES {
             return Err(ApprovalError::Note);
         }
@@ -306,15 +286,12 @@ impl Approval {
         if self.expires_at.unix_millis() <= now.unix_millis() {
             return Err(ApprovalError::Expired);
         }
-        let mut approval = Object::new();
-        approval.insert("reviewer", self.reviewer.to_json());
-        approval.insert("role", self.role);
+        let mut approval = object! { "reviewer": self.reviewer.to_json(), "role": self.role };
         subject.write(&mut approval);
         approval.insert("decision_id", decision_id);
         approval.insert("expires_at", self.expires_at.as_str());
         approval.insert("note", self.note.as_str());
-        let mut metadata = Object::new();
-        metadata.insert("approval", approval);
+        let metadata = object! { "approval": approval };
         let task =
             Task { task_id: Some(decision_id.to_owned()), task_type: Some("approval".to_owned()), description: None };
         Ok(Draft {

@@ -1,6 +1,6 @@
 //! A recorded tool call, and how it ended.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, object};
 
 /// One tool call.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,15 +84,14 @@ impl Call {
     /// The call as predicates read it. `name` says the same as `tool`.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("tool", self.tool.as_str());
-        object.insert("name", self.tool.as_str());
-        object.insert("args", self.arguments.clone());
-        if let Some(result) = &self.result {
-            object.insert("result", result.clone());
-        }
-        object.insert("status", self.status.as_str());
-        object.insert("index", self.index as u64);
+        let object = object! {
+            "tool": self.tool.as_str(),
+            "name": self.tool.as_str(),
+            "args": self.arguments.clone(),
+            "result"?: self.result.clone(),
+            "status": self.status.as_str(),
+            "index": self.index as u64,
+        };
         object.into()
     }
 }

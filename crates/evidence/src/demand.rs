@@ -73,6 +73,9 @@ impl ReceiptDemand {
 
     /// Reads the shared fields of a receipt rule. Whether there is a `specification` is looked at, its value is not.
     ///
+    /// Policies are written in snake_case and workflows in camelCase, so `max_age`, `single_use` and `any_suite` have both
+    /// spellings here. Which of them a document may use is decided by its list of known fields.
+    ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write; also for a rule that does not say what it accepts.
     pub fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
@@ -88,8 +91,8 @@ impl ReceiptDemand {
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
-            max_age_millis: fields.get("max_age").map(|field| span::read(&field)).transpose()?,
-            single_use: fields.get("single_use").map_or(Ok(false), |field| field.boolean())?,
+            max_age_millis: fields.either("max_age", "maxAge")?.map(|field| span::read(&field)).transpose()?,
+            single_use: fields.either("single_use", "singleUse")?.map_or(Ok(false), |field| field.boolean())?,
             kind,
         })
     }
@@ -147,7 +150,8 @@ fn read_kind(field: &Field<'_>) -> Result<ReceiptKind, DocumentError> {
 }
 
 fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, DocumentError> {
-    let (suite, specification, any) = (fields.get("suite"), fields.get("specification"), fields.get("any_suite"));
+    let (suite, specification) = (fields.get("suite"), fields.get("specification"));
+    let any = fields.either("any_suite", "anySuite")?;
     if let Some(any) = &any
         && !any.boolean()?
     {

@@ -11,26 +11,28 @@
 //! - [`assign()`] gives rules that use a receipt up one of their own each.
 //! - [`approval`] is a human's attestation, and whether it counts.
 //! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how each ended.
+//! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 
 pub mod approval;
-mod approver;
 mod assign;
 mod call;
 mod condition;
 mod demand;
+pub mod difference;
 pub mod facts;
 pub mod glob;
 mod path;
 mod receipt;
 mod refusal;
+mod reviewer;
+mod roles;
 pub mod span;
 mod status;
 mod suite;
 pub mod trace;
 
 pub use approval::{Approval, ApprovalDemand, ApprovalError, ApprovalFact, Binds, Subject};
-pub use approver::{Person, PersonError, Reviewer, Roles};
 pub use assign::assign;
 pub use call::{Call, CallStatus};
 pub use condition::{Condition, ConditionError, NoText, TextExpression};
@@ -38,5 +40,7 @@ pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
 pub use path::Path;
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};
 pub use refusal::{MAX_REFUSED, Refusal, nearest};
+pub use reviewer::{Person, PersonError, Reviewer};
+pub use roles::Roles;
 pub use status::EvidenceStatus;
 pub use suite::{resolve_suites, suite_digest};

@@ -1,6 +1,6 @@
 //! What a receipt proved: a specification and the tests it was held to, under one digest.
 
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Sha256Digest, object};
 
 /// SHA-256 of `{"specification": "sha256:…", "tests": "sha256:…"}` in canonical form: the name of a suite.
 ///
@@ -8,10 +8,8 @@ use proofmark_receipt::{Json, Object, Sha256Digest};
 /// what was proven: an agent can put a trivial test under the right specification.
 #[must_use]
 pub fn suite_digest(specification: &Sha256Digest, tests: &Sha256Digest) -> Sha256Digest {
-    let mut object = Object::new();
-    object.insert("specification", specification.to_string());
-    object.insert("tests", tests.to_string());
-    Sha256Digest::of(&Json::Object(object).canonical_vrf())
+    let suite = object! { "specification": specification.to_string(), "tests": tests.to_string() };
+    Sha256Digest::of(&Json::Object(suite).canonical_vrf())
 }
 
 /// Writes the digests of suites in place of the names of their files, so that what is hashed and judged by is the suite

@@ -44,20 +44,30 @@ pub enum Carried {
 /// Why a header carries no receipt.
 #[derive(Debug, thiserror::Error)]
 pub enum HeaderError {
-    /// Longer than any header.
-    #[error("read the header: {0} bytes are more than the {MAX_HEADER} it may have; send the receipt's id instead")]
+    #[error("read the header: {0} bytes exceed the limit of {MAX_HEADER}")]
     TooLong(usize),
-    /// Neither base64 nor an id.
-    #[error(
-        "read the header: it is neither base64 (RFC 4648, with its padding, without line breaks) nor a receipt id; send what `proofmark x402 encode` prints"
-    )]
+    /// Neither base64 (RFC 4648, section 4, with its padding and without line breaks) nor an id.
+    #[error("read the header: it is neither base64 nor a receipt id")]
     NotBase64,
-    /// Not text.
-    #[error("read the header: what it encodes is not UTF-8; encode the receipt's bytes as they are")]
+    #[error("read the header: what it encodes is not UTF-8")]
     NotText,
-    /// Not a receipt.
     #[error("read the receipt in the header: {0}")]
     Receipt(#[from] ReceiptError),
+}
+
+impl HeaderError {
+    /// What to send instead.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLong(_) => Some("send the receipt's id instead"),
+            Self::NotBase64 => {
+                Some("send what `proofmark x402 encode` prints: base64 with its padding and without line breaks")
+            }
+            Self::NotText => Some("encode the bytes of the receipt unchanged"),
+            Self::Receipt(_) => None,
+        }
+    }
 }
 
 /// The header for a receipt, whose bytes go into it as they stand.

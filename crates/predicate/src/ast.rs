@@ -12,7 +12,8 @@ use crate::value::Value;
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
-    /// Levels of nodes from here down, this one counted.
+    /// How many levels of nodes there are from here down, this one included. The parser bounds it, so that code which walks
+    /// the tree may recurse.
     pub(crate) depth: usize,
 }
 
@@ -45,9 +46,9 @@ pub(crate) enum Kind {
         operator: Operator,
         operands: Box<[Node; 2]>,
     },
-    /// A list; its value, when all its items are literals.
     List {
         items: Vec<Node>,
+        /// The list, when all its items are literals.
         value: Option<Value>,
     },
     Map(Vec<[Node; 2]>),
@@ -81,20 +82,14 @@ pub(crate) struct Macro {
 /// The macros over lists and maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MacroKind {
-    /// `all`
     All,
-    /// `exists`
     Exists,
-    /// `exists_one`
     ExistsOne,
-    /// `filter`
     Filter,
-    /// `map`
     Map,
 }
 
 impl MacroKind {
-    /// The names of all macros, for suggestions.
     pub(crate) const NAMES: [&str; 5] = ["all", "exists", "exists_one", "filter", "map"];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -109,32 +104,20 @@ impl MacroKind {
     }
 }
 
-/// The operators between two operands, but for `&&` and `||`.
+/// The operators between two operands, except `&&` and `||`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// `==`
     Equal,
-    /// `!=`
     NotEqual,
-    /// `<`
     Less,
-    /// `<=`
     LessOrEqual,
-    /// `>`
     Greater,
-    /// `>=`
     GreaterOrEqual,
-    /// `in`
     In,
-    /// `+`
     Add,
-    /// `-`
     Subtract,
-    /// `*`
     Multiply,
-    /// `/`
     Divide,
-    /// `%`
     Remainder,
 }
 

@@ -1,4 +1,4 @@
-//! What evaluations may take: one of them, and all those of a request together.
+//! Limits on steps: those of one evaluation, and those of all evaluations of a request together.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,23 +8,23 @@ use crate::limits::MAX_STEPS;
 
 /// Bytes of text that count as one step.
 const BYTES_PER_STEP: usize = 16;
-/// How many steps are taken between two looks at whether to stop.
+/// How many steps are taken between two checks whether to stop.
 const STEPS_BETWEEN_LOOKS: u64 = 8_192;
 
-/// The steps all evaluations of one request may take together, and whether somebody still waits for them.
+/// The steps that all evaluations of one request may take together, and whether a caller still waits for them.
 ///
-/// The count is the same on every machine. `stop` is not, so what was stopped is not an answer to keep.
+/// The count is the same on every machine, so a decision replays. When `stop` answers is not: what was stopped has no answer.
 pub struct Budget<'s> {
     limit: u64,
     taken: Cell<u64>,
-    /// The count at which the limit and `stop` are looked at next.
+    /// The count at which the limit and `stop` are checked next.
     look_at: Cell<u64>,
     failure: Cell<Option<Failure>>,
     stop: &'s dyn Fn() -> bool,
 }
 
 impl Budget<'static> {
-    /// A budget of `limit` steps that nobody stops.
+    /// A budget of `limit` steps without a way to stop it.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self::stopping(limit, &|| false)
@@ -45,7 +45,7 @@ impl<'s> Budget<'s> {
         self.taken.get()
     }
 
-    /// Why nothing more is evaluated: [`Failure::BudgetLimit`] or [`Failure::Stopped`]; `None` while there are steps left.
+    /// Why evaluation has ended: [`Failure::BudgetLimit`] or [`Failure::Stopped`]; `None` while there are steps left.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         self.failure.get()
@@ -54,7 +54,7 @@ impl<'s> Budget<'s> {
     /// Takes steps for work that is not an evaluation, such as reading a document.
     ///
     /// # Errors
-    /// The [`Failure`] that ends the budget; once it is there, it stays.
+    /// The [`Failure`] that ended the budget; every later charge has the same one.
     pub fn charge(&self, steps: u64) -> Result<(), Failure> {
         let taken = self.taken.get().saturating_add(steps);
         self.taken.set(taken);
@@ -69,7 +69,7 @@ impl<'s> Budget<'s> {
         self.charge(steps(bytes / BYTES_PER_STEP))
     }
 
-    /// Ends the work that was done within it.
+    /// Checks at the end of the work that none of it was left out.
     ///
     /// # Errors
     /// [`StoppedError`] when some of the work was not done because it was stopped.
@@ -110,7 +110,7 @@ impl fmt::Debug for Budget<'_> {
     }
 }
 
-/// Work was stopped before it had an answer.
+/// Work that was stopped before it had an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the evaluation was stopped before it had an answer")]
 pub struct StoppedError;
@@ -123,7 +123,7 @@ impl StoppedError {
     }
 }
 
-/// Counts the steps of one evaluation. Once they are gone they stay gone.
+/// Counts the steps of one evaluation.
 #[derive(Debug)]
 pub(crate) struct Steps<'b> {
     taken: u64,
@@ -140,7 +140,7 @@ impl<'b> Steps<'b> {
         self.taken
     }
 
-    /// Why nothing more is evaluated.
+    /// Why this evaluation has ended.
     pub(crate) fn failure(&self) -> Option<Failure> {
         if self.taken > MAX_STEPS { Some(Failure::StepLimit) } else { self.budget.failure() }
     }

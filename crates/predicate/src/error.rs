@@ -39,8 +39,8 @@ pub enum Fault {
         nearest: Option<String>,
     },
     /// The whole expression has another type than the one it is for.
-    #[error("the expression is {found}, and a {wanted} is needed here")]
-    Result { found: String, wanted: &'static str },
+    #[error("expected a {expected}, found {found}")]
+    Result { found: String, expected: &'static str },
     /// An operation that cannot succeed whatever the facts are.
     #[error("{0}")]
     Type(String),
@@ -256,6 +256,19 @@ impl Why {
             Self::Failed(failure) => failure.code(),
         }
     }
+}
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("compute a value: {}", join(missing))]
+pub struct UnknownError {
+    /// The facts it would have needed.
+    pub missing: Vec<Missing>,
+}
+
+fn join(missing: &[Missing]) -> String {
+    let parts: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    parts.join(", ")
 }
 
 impl fmt::Display for Missing {

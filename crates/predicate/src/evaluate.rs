@@ -26,13 +26,13 @@ pub(crate) struct Machine<'a> {
     /// Variables of the macros being run, outermost first.
     locals: Vec<Local<'a>>,
     steps: Steps<'a>,
-    /// Whether the clauses that decide are wanted.
+    /// Whether to collect the clauses that decide.
     explains: bool,
     /// The clauses that decided what has been evaluated so far.
     decided: Vec<Span>,
 }
 
-/// A value that is part of the facts or the predicate, or one just made.
+/// A value that is part of the facts or the predicate, or one that was computed.
 #[derive(Clone)]
 enum Operand<'a> {
     Shared(&'a Value),
@@ -78,13 +78,13 @@ impl From<bool> for Operand<'_> {
 }
 
 impl<'a> Machine<'a> {
-    /// An evaluation that keeps no account of the clauses that decide.
+    /// An evaluation that does not collect the clauses that decide.
     pub(crate) fn new(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
         let steps = Steps::of_evaluation(budget);
         Self { source, facts, locals: Vec::new(), steps, explains: false, decided: Vec::new() }
     }
 
-    /// An evaluation that keeps account.
+    /// An evaluation that collects the clauses that decide.
     pub(crate) fn explaining(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
         Self { explains: true, ..Self::new(source, facts, budget) }
     }
@@ -144,7 +144,7 @@ impl<'a> Machine<'a> {
     }
 
     /// `&&` (which stops at false) and `||` (which stops at true). An unknown operand leaves the
-    /// answer to the others; the clauses kept are those that made it.
+    /// answer to the others. The clauses that remain are those that decided.
     fn junction(&mut self, items: &'a [Node], stop: bool) -> Flow<bool> {
         let first = self.decided.len();
         let mut missing: Option<Vec<Missing>> = None;
@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
         missing.map_or(Ok(!stop), Err)
     }
 
-    /// Kept out of line: its frame is large, and most nodes never need it.
+    /// Not inlined: its stack frame is large, most nodes never need it, and evaluation recurses.
     #[inline(never)]
     fn compute(&mut self, node: &'a Node) -> Flow<Operand<'a>> {
         self.charge(node, 1)?;
@@ -333,7 +333,7 @@ impl<'a> Machine<'a> {
         charged.map_err(|failure| self.failed(node, failure))
     }
 
-    /// Counts the elements of a list that is made, and refuses one that is too long.
+    /// Charges for the elements of a new list, and refuses one that is too long.
     fn charge_items(&mut self, node: &'a Node, items: usize) -> Flow<()> {
         if items > MAX_LIST_ITEMS {
             return Err(self.failed(node, Failure::SizeLimit));
@@ -343,7 +343,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The element of a list at a place: shared when the list is.
+/// The element of a list: shared when the list is.
 fn element<'a>(operand: &Operand<'a>, items: &[Value], at: usize) -> Option<Operand<'a>> {
     match operand {
         Operand::Shared(Value::List(items)) => items.get(at).map(Operand::Shared),
@@ -363,7 +363,7 @@ fn both<T>(left: Flow<T>, right: Flow<T>) -> Flow<(T, T)> {
     }
 }
 
-/// Adds reasons that are not there yet, up to the limit.
+/// Adds new reasons, up to the limit.
 fn merge(known: &mut Vec<Missing>, more: Vec<Missing>) {
     for missing in more {
         if known.len() >= MAX_MISSING {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::ast::MacroKind;
 use crate::error::Failure;
 use crate::limits::MAX_STRING_BYTES;
 use crate::time::{Field, TimeError, Timestamp, parse_offset};
@@ -187,15 +186,9 @@ pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().filter(|row| row.form != Form::Method).flat_map(Signature::names).chain(SPECIAL_FUNCTIONS)
 }
 
-/// The names of what is called as `x.name(…)`, macros included.
+/// The names of what is called as `x.name(…)`, without the macros.
 pub(crate) fn method_names() -> impl Iterator<Item = &'static str> {
-    let rows = FUNCTIONS.iter().filter(|row| row.form != Form::Function).flat_map(Signature::names);
-    rows.chain(SPECIAL_METHODS).chain(MacroKind::NAMES)
-}
-
-/// The names of all functions, methods and macros of the language; a name that is both comes twice.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    function_names().chain(method_names())
+    FUNCTIONS.iter().filter(|row| row.form != Form::Function).flat_map(Signature::names).chain(SPECIAL_METHODS)
 }
 
 impl Signature {

@@ -7,7 +7,7 @@ mod literal;
 use crate::decimal::Decimal;
 use crate::error::{Fault, Located, Span, shown};
 
-/// Words that stand for themselves and cannot name a fact.
+/// Words of CEL that cannot name a fact.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -67,7 +67,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// Cuts the source into tokens, the last of which is [`Token::End`].
+/// Splits the source into tokens, the last of which is [`Token::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<(Token, Span)>, Located> {
     let mut lexer = Lexer { source, at: 0 };
     let mut tokens = Vec::new();
@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `1.` is not a number: the point starts a field or a method.
+    /// `1.` is not a number: the dot starts a field or a method.
     fn take_fraction(&mut self) -> bool {
         let digits = self.rest().strip_prefix('.');
         let present = digits.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -192,7 +192,7 @@ impl<'a> Lexer<'a> {
         present
     }
 
-    /// `12abc` is a slip, not a number followed by a name.
+    /// Refuses `12abc`, which is probably a typing error and not a number followed by a name.
     fn no_word_follows(&self, start: usize) -> Result<(), Located> {
         if self.rest().starts_with(is_word) {
             return Err(self.literal_fault(start, "a letter follows the number"));

@@ -1,13 +1,12 @@
-//! One small, total, typed, three-valued expression language over JSON facts: the same everywhere
-//! a user writes a condition.
+//! A small, total, typed, three-valued expression language over JSON facts, used wherever a user writes a condition.
 //!
-//! The syntax is a subset of CEL with JSONPath added; `docs/predicate.md` is its reference. What
-//! sets it apart:
+//! The syntax is a subset of CEL with JSONPath added; `docs/predicate.md` is its reference. Its
+//! properties:
 //!
 //! - **Total.** Source, nesting, sizes and steps are bounded by the constants in [`limits`]; there
 //!   is no clock, no randomness and no input or output.
 //! - **Three-valued.** A fact that is absent or of the wrong type is *unknown*, never true and
-//!   never false, and the answer says where it should have been.
+//!   never false, and the answer names it.
 //! - **Exact.** Integers have 64 bits and overflow is an error; decimals do not round to binary.
 //!
 //! ```
@@ -44,9 +43,9 @@ mod value;
 
 pub use budget::{Budget, StoppedError};
 pub use decimal::{Decimal, NumberError};
-pub use error::{CompileError, Failure, Fault, Missing, Span, Why};
+pub use error::{CompileError, Failure, Fault, Missing, Span, UnknownError, Why};
 pub use path::Query;
-pub use predicate::{Evaluation, Predicate, Truth, Unknown};
+pub use predicate::{Evaluation, Predicate, Truth};
 pub use schema::{FieldType, Schema};
 pub use time::{Duration, TimeError, Timestamp};
 pub use value::{Key, Map, TypeName, Value};

@@ -1,4 +1,4 @@
-//! Every limit of the language in one place. Going past one is a named error, never a hang.
+//! All limits of the language. Exceeding one is a named error.
 
 /// Longest source text of one predicate, in bytes.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024;

@@ -1,8 +1,8 @@
-//! The known name a misspelt one was probably meant to be.
+//! Suggestions for misspelt names.
 
-/// The nearest of the known names, if one is near enough to be worth naming.
+/// The known name nearest to `name`, if it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    // Distances grow with the square of the length; no name worth suggesting is this long.
+    // The cost of a distance is quadratic in the length, and no known name is this long.
     if name.len() > 64 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Tokens to expression. The nesting is bounded, so that neither parsing nor anything that walks
-//! the result can run out of stack.
+//! Tokens to expression. The nesting is bounded, so that neither parsing nor code that walks the result can run out of
+//! stack.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Parser {
         self.nested(Self::conditional)
     }
 
-    /// Runs one level further down, if there may be one.
+    /// Parses one level deeper, up to the limit.
     fn nested<T>(&mut self, parse: fn(&mut Self) -> Result<T, Located>) -> Result<T, Located> {
         if self.depth >= MAX_DEPTH {
             return Err(Fault::TooDeep.at(self.span()));
@@ -238,7 +238,7 @@ impl Parser {
         self.advance();
         let inner = self.expression()?;
         self.expect(")")?;
-        // The brackets belong to the clause they enclose.
+        // A clause that decides is shown with its brackets.
         Ok(Node { span: self.span_since(start), ..inner })
     }
 

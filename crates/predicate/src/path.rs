@@ -1,18 +1,16 @@
 //! JSONPath queries, RFC 9535, over facts.
 //!
-//! A query of names, indexes and wildcards alone is walked here and strictly: a member that is not
-//! there makes the answer unknown instead of the list shorter. Queries with filters, slices,
-//! unions or `..` ask what is there, as the standard has it; only the plain names they begin with
-//! must be there.
+//! A query of only names, indexes and wildcards is strict and evaluated here: a member that is absent makes the answer
+//! unknown, not the list shorter. Queries with filters, slices, unions or `..` select what is present, as the standard says;
+//! only the plain names they begin with must be present.
 
 use std::sync::Arc;
 
 use serde_json_path::{JsonPath, PathElement};
 
 use crate::budget::{Budget, Steps};
-use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, Why, shorten};
+use crate::error::{CompileError, Failure, Fault, Located, Missing, Span, UnknownError, Why, shorten};
 use crate::limits::{MAX_LIST_ITEMS, MAX_MISSING, MAX_PATH_BYTES, MAX_PATH_NESTING, MAX_VALUE_DEPTH};
-use crate::predicate::Unknown;
 use crate::value::{Key, Value};
 
 /// A JSONPath query, RFC 9535, as `path` takes it: its size, its nesting and the walks it makes are bounded.
@@ -25,7 +23,7 @@ pub struct Query {
     general: Option<General>,
 }
 
-/// A step that selects what must be there.
+/// A step that selects what must be present.
 #[derive(Debug)]
 pub(crate) enum Step {
     Name(Arc<str>),
@@ -36,14 +34,14 @@ pub(crate) enum Step {
 #[derive(Debug)]
 struct General {
     path: JsonPath,
-    /// How often the walk may start anew from every node: the exponent of its cost.
+    /// How often the walk may start again from every node: the exponent of its cost.
     nested: u32,
     /// How often each node may be visited because of unions and relative queries.
     repeated: u64,
 }
 
 impl Query {
-    /// Reads a query. One of names, indexes and wildcards alone is strict: what it names must be there.
+    /// Reads a query. One of only names, indexes and wildcards is strict: what it names must be present.
     ///
     /// # Errors
     /// [`CompileError`] when it is malformed or larger than [`MAX_PATH_BYTES`] and [`MAX_PATH_NESTING`] allow.
@@ -52,15 +50,15 @@ impl Query {
         Self::new(text).map_err(|fault| CompileError::new(text, Located { fault, span }))
     }
 
-    /// The values it selects, in its order, at the cost of a request's budget.
+    /// The values it selects, in its order, charged to a budget.
     ///
     /// # Errors
-    /// [`Unknown`] with the places that must be there and are not, or the limit that was met.
-    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Unknown> {
-        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| Unknown { missing })
+    /// [`UnknownError`] with the places that must be present and are not, or the limit that was hit.
+    pub fn values(&self, root: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, UnknownError> {
+        self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| UnknownError { missing })
     }
 
-    /// The query as written.
+    /// The query as it was written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -95,7 +93,7 @@ impl Query {
         &self.strict
     }
 
-    /// The nodes the query selects, in its order. `name` is how messages call the root.
+    /// The nodes the query selects, in its order. `name` is the name of the root in reasons.
     pub(crate) fn select(&self, root: &Value, name: &str, steps: &mut Steps<'_>) -> Result<Vec<Value>, Vec<Missing>> {
         let mut walk = Walk { name, steps, trail: Vec::new(), found: Vec::new(), missing: Vec::new() };
         walk.follow(root, &self.strict);
@@ -263,7 +261,7 @@ impl<'a> Walk<'a, '_, '_> {
     }
 }
 
-/// Refuses what the parser of the standard would recurse too deeply on.
+/// Refuses queries on which the JSONPath parser would recurse too deeply.
 fn check_size(text: &str) -> Result<(), Fault> {
     if text.len() > MAX_PATH_BYTES {
         return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));

@@ -5,8 +5,8 @@ use regex::{Regex, RegexBuilder};
 use crate::error::Fault;
 use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_PATTERN_MEMORY};
 
-/// Compiled sizes tried in turn. The first that holds a pattern tells how much work one byte of
-/// text can cost, which the step count has to know.
+/// Limits on the compiled size, tried in turn. The first one that a pattern fits into says how much work a byte of text can
+/// cost, which the step count depends on.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 128 << 10, MAX_PATTERN_MEMORY];
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Pattern {
         Err(Fault::Pattern("it is too large once compiled".to_owned()))
     }
 
-    /// The pattern as written.
+    /// The pattern as it was written.
     pub(crate) fn text(&self) -> &str {
         self.regex.as_str()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ast::{Kind, Node, Operator};
 use crate::budget::Budget;
-use crate::error::{CompileError, Fault, Located, Missing, Span};
+use crate::error::{CompileError, Fault, Located, Missing, Span, UnknownError};
 use crate::evaluate::Machine;
 use crate::limits::{MAX_SOURCE_BYTES, MAX_STEPS};
 use crate::path::Step;
@@ -13,8 +13,7 @@ use crate::tree::Expression;
 use crate::value::{TypeName, Value};
 use crate::{parser, typecheck};
 
-/// A predicate that has been read and checked. Evaluating it changes nothing, so one can be
-/// shared by threads.
+/// A predicate that has been read and checked. Threads can share one.
 #[derive(Debug)]
 pub struct Predicate {
     source: String,
@@ -24,9 +23,8 @@ pub struct Predicate {
 /// The answer to a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluation {
-    /// True, false, or unknown for want of facts.
     pub truth: Truth,
-    /// Steps taken; the same predicate over the same facts always takes as many.
+    /// The steps taken: the same predicate over the same facts always takes as many.
     pub steps: u64,
     /// The clauses that made the answer false or unknown, in the order of the source; none when
     /// it is true. [`Predicate::clause`] gives their text.
@@ -36,27 +34,17 @@ pub struct Evaluation {
 /// True, false, or unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truth {
-    /// The predicate holds.
     True,
-    /// The predicate does not hold.
     False,
-    /// Whether it holds depends on these facts.
+    /// The answer depends on these facts.
     Unknown(Vec<Missing>),
 }
 
-/// Why an expression has no value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("failed to compute a value: {}", join(missing))]
-pub struct Unknown {
-    /// The facts it would have needed.
-    pub missing: Vec<Missing>,
-}
-
 impl Predicate {
-    /// Reads a predicate over facts of which nothing is declared.
+    /// Reads a predicate over undeclared facts.
     ///
     /// # Errors
-    /// [`CompileError`] when it is not one, with the place and the mend.
+    /// [`CompileError`] when the source is not a predicate.
     pub fn compile(source: &str) -> Result<Self, CompileError> {
         Self::load(source, None, None)
     }
@@ -70,13 +58,13 @@ impl Predicate {
         Self::load(source, Some(schema), None)
     }
 
-    /// Reads an expression over declared facts that comes to a value of this type, or may: a condition is one of
+    /// Reads an expression over declared facts whose value is, or may be, of this type. A condition is of
     /// [`TypeName::Bool`].
     ///
     /// # Errors
-    /// As [`Predicate::compile_with`], and [`Fault::Result`] when it comes to another type whatever the facts are.
-    pub fn compile_as(source: &str, schema: &Schema, wanted: TypeName) -> Result<Self, CompileError> {
-        Self::load(source, Some(schema), Some(wanted))
+    /// As [`Predicate::compile_with`], and [`Fault::Result`] when its value is of another type whatever the facts are.
+    pub fn compile_as(source: &str, schema: &Schema, expected: TypeName) -> Result<Self, CompileError> {
+        Self::load(source, Some(schema), Some(expected))
     }
 
     /// The condition that compares two facts, as `left < right` does.
@@ -97,7 +85,7 @@ impl Predicate {
         self.evaluate_within(facts, &Budget::new(MAX_STEPS))
     }
 
-    /// As [`Predicate::evaluate`], at the cost of a request's budget: unknown once that is used up.
+    /// As [`Predicate::evaluate`], charged to a budget: unknown once that is used up.
     #[must_use]
     pub fn evaluate_within(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
         let mut machine = Machine::explaining(&self.source, facts, budget);
@@ -107,35 +95,35 @@ impl Predicate {
         Evaluation { truth, steps, decided_by }
     }
 
-    /// The same answer as [`Predicate::evaluate`] gives, without the account of it: faster.
+    /// The truth that [`Predicate::evaluate`] gives, faster: without steps and clauses.
     #[must_use]
     pub fn truth(&self, facts: &Value) -> Truth {
         self.truth_within(facts, &Budget::new(MAX_STEPS))
     }
 
-    /// As [`Predicate::truth`], at the cost of a request's budget: unknown once that is used up.
+    /// As [`Predicate::truth`], charged to a budget: unknown once that is used up.
     #[must_use]
     pub fn truth_within(&self, facts: &Value, budget: &Budget<'_>) -> Truth {
         Truth::from_result(Machine::new(&self.source, facts, budget).truth(&self.root))
     }
 
-    /// What the expression comes to for these facts, when it is not a condition.
+    /// The value of the expression for these facts.
     ///
     /// # Errors
-    /// [`Unknown`] with the facts that are missing.
-    pub fn value(&self, facts: &Value) -> Result<Value, Unknown> {
+    /// [`UnknownError`] with the facts that are missing.
+    pub fn value(&self, facts: &Value) -> Result<Value, UnknownError> {
         self.value_within(facts, &Budget::new(MAX_STEPS))
     }
 
-    /// As [`Predicate::value`], at the cost of a request's budget: unknown once that is used up.
+    /// As [`Predicate::value`], charged to a budget: unknown once that is used up.
     ///
     /// # Errors
     /// As [`Predicate::value`].
-    pub fn value_within(&self, facts: &Value, budget: &Budget<'_>) -> Result<Value, Unknown> {
-        Machine::new(&self.source, facts, budget).value(&self.root).map_err(|missing| Unknown { missing })
+    pub fn value_within(&self, facts: &Value, budget: &Budget<'_>) -> Result<Value, UnknownError> {
+        Machine::new(&self.source, facts, budget).value(&self.root).map_err(|missing| UnknownError { missing })
     }
 
-    /// The parsed expression, to look at.
+    /// The parsed expression.
     #[must_use]
     pub fn tree(&self) -> Expression<'_> {
         Expression::new(&self.root)
@@ -153,8 +141,8 @@ impl Predicate {
         self.source.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// The top-level facts the predicate names, sorted. A `path` over all facts that begins
-    /// with anything but a name may read others.
+    /// The top-level facts that the predicate names, sorted. A `path` over all facts may read others, unless it begins with
+    /// a name.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
@@ -164,14 +152,14 @@ impl Predicate {
         names
     }
 
-    fn load(source: &str, schema: Option<&Schema>, wanted: Option<TypeName>) -> Result<Self, CompileError> {
+    fn load(source: &str, schema: Option<&Schema>, expected: Option<TypeName>) -> Result<Self, CompileError> {
         let place = |located| CompileError::new(source, located);
         if source.len() > MAX_SOURCE_BYTES {
             let span = Span { start: 0, end: 0 };
             return Err(place(Located { fault: Fault::TooLong, span }));
         }
         let root = parser::parse(source).map_err(place)?;
-        typecheck::check(&root, schema, wanted).map_err(place)?;
+        typecheck::check(&root, schema, expected).map_err(place)?;
         Ok(Self { source: source.to_owned(), root })
     }
 }
@@ -205,9 +193,4 @@ fn collect_names(node: &Node, names: &mut Vec<Arc<str>>) {
     for child in node.kind.children() {
         collect_names(child, names);
     }
-}
-
-fn join(missing: &[Missing]) -> String {
-    let parts: Vec<_> = missing.iter().map(ToString::to_string).collect();
-    parts.join(", ")
 }

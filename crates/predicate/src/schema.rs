@@ -1,4 +1,4 @@
-//! What a predicate may expect of its facts, declared by whoever provides them.
+//! The declared names and types of facts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,22 +9,18 @@ pub struct Schema {
     fields: BTreeMap<Arc<str>, FieldType>,
 }
 
-/// The type of a fact. Every fact may be absent or null all the same.
+/// The type of a fact. A declared fact may still be absent or null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldType {
-    /// Anything; nothing is checked at load.
+    /// Nothing is checked at load.
     Any,
-    /// `true` or `false`.
     Bool,
-    /// An integer.
     Int,
     /// An integer or a decimal.
     Number,
-    /// Text.
     String,
-    /// One of a few texts; comparing with another one is an error at load.
+    /// One of these texts; a comparison with another one is an error at load.
     OneOf(Vec<Arc<str>>),
-    /// A list.
     List(Box<FieldType>),
     /// A map from any names to values of one type.
     Map(Box<FieldType>),

@@ -1,4 +1,4 @@
-//! Points and spans of time as pure values. There is no clock: the present is a fact like others.
+//! Points and spans of time as pure values. There is no clock: the present is a fact.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,6 @@ pub struct Duration {
 /// Why a time cannot be read or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// The text is not a time in the form asked for.
     #[error("the text is not an RFC 3339 time, a duration such as `1h30m`, or an offset such as `+02:00`")]
     Malformed,
     /// The time is outside the years 1 to 9999, or the span past 292 years.
@@ -44,7 +43,7 @@ pub enum TimeError {
     OutOfRange,
 }
 
-/// The calendar fields `getFullYear()` and its relatives choose from.
+/// The fields of a calendar date and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     FullYear,
@@ -177,8 +176,8 @@ impl Duration {
     }
 }
 
-/// The seconds east of UTC that `UTC`, `+02:00`, `-09:30` or `02:00` stand for. Names of places
-/// would need a data base that changes, and answers with it.
+/// The seconds east of UTC that `UTC`, `+02:00`, `-09:30` or `02:00` stand for. Names of time
+/// zones are left out: their database changes, and decisions have to replay.
 pub(crate) fn parse_offset(text: &str) -> Result<i64, TimeError> {
     if matches!(text, "UTC" | "Z") {
         return Ok(0);
@@ -254,7 +253,7 @@ impl FromStr for Duration {
     }
 }
 
-/// A decimal count of a unit in nanoseconds; what is finer than a nanosecond is cut off.
+/// A decimal count of a unit in nanoseconds; fractions of a nanosecond are dropped.
 fn scaled_nanos(number: &str, unit: i64) -> Result<i128, TimeError> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
@@ -269,7 +268,7 @@ fn scaled_nanos(number: &str, unit: i64) -> Result<i128, TimeError> {
     Ok(read(whole) * unit + read(fraction) * unit / scale)
 }
 
-/// What is left to read of a time.
+/// The rest of a text that is being read.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -2,17 +2,18 @@
 
 use crate::ast::{Kind, Node};
 pub use crate::ast::{MacroKind, Operator};
-pub use crate::functions::{Function, names};
+pub use crate::functions::Function;
+use crate::functions::{function_names, method_names};
 use crate::value::Value;
 
-/// An expression of a predicate. Two are equal when they are written alike, space, comments and redundant brackets aside.
+/// An expression of a predicate. Two are equal when they differ only in space, comments and
+/// redundant brackets.
 #[derive(Clone, Copy, Debug)]
 pub struct Expression<'p>(&'p Node);
 
-/// What an expression is made of. Names are resolved.
+/// An operation and its operands. Names are resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub enum View<'p> {
-    /// A literal.
     Constant(&'p Value),
     /// A top-level fact.
     Fact(&'p str),
@@ -20,23 +21,17 @@ pub enum View<'p> {
     Variable(usize),
     /// `base.field`
     Select {
-        /// What the field is of.
         base: Expression<'p>,
-        /// Its name.
         field: &'p str,
     },
     /// `base[index]`
     Index {
-        /// What is indexed.
         base: Expression<'p>,
-        /// The position or the key.
         index: Expression<'p>,
     },
     /// `has(base.field)`; without a base, `has(field)` of a fact.
     Has {
-        /// What the field is of.
         base: Option<Expression<'p>>,
-        /// Its name.
         field: &'p str,
     },
     /// `!operand`
@@ -49,60 +44,50 @@ pub enum View<'p> {
     Or(Vec<Expression<'p>>),
     /// `condition ? then : otherwise`
     Conditional {
-        /// What is asked.
         condition: Expression<'p>,
-        /// The value when it is true.
         then: Expression<'p>,
-        /// The value when it is false.
         otherwise: Expression<'p>,
     },
     /// A comparison or arithmetic.
     Binary {
-        /// The operator.
         operator: Operator,
-        /// What stands left of it.
         left: Expression<'p>,
-        /// What stands right of it.
         right: Expression<'p>,
     },
-    /// A list.
     List(Vec<Expression<'p>>),
     /// The keys and values of a map.
     Map(Vec<(Expression<'p>, Expression<'p>)>),
     /// A function or method; what a method is called on is the first argument.
     Call {
-        /// Which one.
         function: Function,
-        /// The arguments.
         arguments: Vec<Expression<'p>>,
     },
     /// `text.matches("pattern")`
     Matches {
-        /// The text.
         text: Expression<'p>,
-        /// The pattern.
         pattern: &'p str,
     },
     /// `path("query")` over all facts, or `base.path("query")`.
     Path {
         /// The value that is queried; `None` for all facts.
         base: Option<Expression<'p>>,
-        /// The JSONPath.
         query: &'p str,
     },
     /// `range.name(variables, body)`
     Macro {
-        /// Which one.
         kind: MacroKind,
-        /// The list or map.
         range: Expression<'p>,
         /// One variable for the element or key, two for index or key and element.
         variables: usize,
         /// The filter of a `map` with three arguments.
         filter: Option<Expression<'p>>,
-        /// What is asked of each element, or made of it.
         body: Expression<'p>,
     },
+}
+
+/// The names of all functions, methods and macros of the language; a name that is both comes twice.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    function_names().chain(method_names()).chain(MacroKind::NAMES)
 }
 
 impl<'p> Expression<'p> {
@@ -110,7 +95,7 @@ impl<'p> Expression<'p> {
         Self(node)
     }
 
-    /// What it is made of.
+    /// The operation and its operands.
     #[must_use]
     pub fn view(self) -> View<'p> {
         let all = |nodes: &'p [Node]| nodes.iter().map(Self).collect();

@@ -1,4 +1,4 @@
-//! Errors that can be told before any fact is known: unknown names, impossible comparisons.
+//! Errors that are found before any fact is known: unknown names, impossible comparisons.
 
 mod calls;
 mod operators;
@@ -11,14 +11,14 @@ use crate::schema::Schema;
 use crate::types::{Class, Type};
 use crate::value::{TypeName, Value};
 
-/// Checks an expression, and that it may come to the type that is wanted. Without a schema, only what literals and
-/// operators say is used.
-pub(crate) fn check(node: &Node, schema: Option<&Schema>, wanted: Option<TypeName>) -> Result<(), Located> {
+/// Checks an expression, and that its value may be of the expected type. Without a schema, only literals and operators say
+/// what the types are.
+pub(crate) fn check(node: &Node, schema: Option<&Schema>, expected: Option<TypeName>) -> Result<(), Located> {
     let mut checker = Checker { schema, locals: Vec::new() };
     let found = checker.infer(node)?.class();
-    match (found, wanted) {
-        (Some(found), Some(wanted)) if found != Class::of_type(wanted) => {
-            Err(Fault::Result { found: found.to_string(), wanted: wanted.name() }.at(node.span))
+    match (found, expected) {
+        (Some(found), Some(expected)) if found != Class::of_type(expected) => {
+            Err(Fault::Result { found: found.to_string(), expected: expected.name() }.at(node.span))
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -156,7 +156,7 @@ fn field<'s>(schema: &'s Schema, name: &str, what: &'static str, span: Span) -> 
     })
 }
 
-/// Where a name selected from `base` stands: behind it and a point.
+/// The span of a name selected from `base`: it follows the base and a dot.
 fn after(base: &Node, name: &str) -> Span {
     let start = base.span.end + 1;
     Span { start, end: start + name.len() }

@@ -1,4 +1,4 @@
-//! The values predicates read and produce. Cheap to clone: whatever is long is shared.
+//! The values predicates read and produce. Cloning is cheap: long ones are shared.
 
 use std::sync::Arc;
 
@@ -9,24 +9,18 @@ pub use map::{Key, Map};
 use crate::decimal::{Decimal, NumberError};
 use crate::time::{Duration, Timestamp};
 
-/// A fact, or what an expression comes to.
+/// A fact, or the value of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// JSON's `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
-    /// A signed 64-bit integer.
     Int(i64),
     /// An unsigned 64-bit integer; only literals such as `1u` and `uint()` make one.
     UInt(u64),
-    /// An exact decimal.
     Decimal(Decimal),
-    /// Text.
     String(Arc<str>),
     /// Bytes; only literals such as `b'…'` and `bytes()` make them.
     Bytes(Arc<[u8]>),
-    /// A list.
     List(Arc<[Value]>),
     /// A map; a JSON object is a map whose keys are strings.
     Map(Map),
@@ -38,32 +32,21 @@ pub enum Value {
     Type(TypeName),
 }
 
-/// The types `type()` tells apart.
+/// The types that `type()` distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeName {
-    /// `null_type`
     Null,
-    /// `bool`
     Bool,
-    /// `int`
     Int,
-    /// `uint`
     UInt,
-    /// `double`, the name the language's relatives use; `decimal` is the same.
+    /// `double`, as in CEL, or `decimal`.
     Decimal,
-    /// `string`
     String,
-    /// `bytes`
     Bytes,
-    /// `list`
     List,
-    /// `map`
     Map,
-    /// `timestamp`
     Timestamp,
-    /// `duration`
     Duration,
-    /// `type`
     Type,
 }
 
@@ -137,7 +120,7 @@ impl Value {
         }
     }
 
-    /// The member called `name`, if this is a map that has one.
+    /// The member `name` of a map.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
@@ -146,7 +129,7 @@ impl Value {
         }
     }
 
-    /// The integer this number is, if it is one: `1`, `1u` and `1.0` are.
+    /// The number as an integer, if it is one: `1`, `1u` and `1.0` are.
     pub(crate) fn as_integer(&self) -> Option<i128> {
         match self {
             Self::Int(value) => Some(i128::from(*value)),
@@ -156,7 +139,7 @@ impl Value {
         }
     }
 
-    /// The number this is, as a decimal.
+    /// The number as a decimal.
     pub(crate) fn as_decimal(&self) -> Option<Decimal> {
         match self {
             Self::Int(value) => Some(Decimal::from(*value)),

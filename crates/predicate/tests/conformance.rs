@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, Unknown, Value};
+use proofmark_predicate::{CompileError, Duration, Key, Map, Predicate, Timestamp, TypeName, UnknownError, Value};
 use serde_json::Value as Json;
 
 mod left_out;
@@ -21,7 +21,7 @@ const LEAST_PASSED: usize = 1056;
 enum Answer {
     Value(Value),
     Refused(CompileError),
-    Unknown(Unknown),
+    Unknown(UnknownError),
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The init of a cell: the first process of its pid namespace, or, where there is
-//! none, the keeper that adopts what the submission leaves.
+//! none, the subreaper that adopts what the submission leaves.
 //!
 //! A program of its own, without a standard library: what the supervisor held in
 //! memory, a signing key or an expected output, is not in here. It reaps, and ends
@@ -140,7 +140,7 @@ unsafe fn number(mut text: *const u8) -> isize {
     if text.is_null() {
         return value;
     }
-    // SAFETY: reads up to the first byte that is no digit, at the latest the last.
+    // SAFETY: reads up to the first byte that is not a digit, at the latest the last.
     unsafe {
         while text.read().is_ascii_digit() {
             value = value.wrapping_mul(10).wrapping_add((text.read() - b'0') as isize);
@@ -190,7 +190,7 @@ fn taken(signals: i32) -> u32 {
     signal
 }
 
-/// Reaps until nobody is ready; the last answer of the kernel.
+/// Reaps every child that has ended; what the kernel returned last.
 fn reap(flags: usize, program: isize, ended: &mut Option<i32>) -> isize {
     loop {
         let mut status = 0_i32;

@@ -1,4 +1,4 @@
-//! A cell: one process tree behind walls, started and ended by the supervisor.
+//! A cell: one isolated process tree, started and ended by the supervisor.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -6,11 +6,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use crate::child::{Entering, INNER_ID, Overseen, Start, Step, first_stage};
+use crate::child::{INNER_ID, first_stage};
 use crate::filter::{Audience, Place, allow_list};
 use crate::groups::{Group, Groups, GroupsError};
-use crate::init::{InitFds, InitFile};
+use crate::init::InitFile;
 use crate::level::Level;
+use crate::stage::{Entering, InitFds, Overseen, Start, Step};
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
 
@@ -51,7 +52,7 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) group: Option<&'a Group>,
 }
 
-/// What of the host every cell stands on.
+/// What all cells of a host share.
 pub(crate) struct Ground {
     /// The Landlock version the kernel speaks; 0 where it has none.
     pub(crate) landlock: i32,
@@ -62,7 +63,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// # Errors
-    /// Where the host lets no file in memory run.
+    /// Where the host refuses to run files in memory.
     pub(crate) fn find() -> Result<Ground, CellError> {
         Ok(Ground {
             landlock: sys::landlock_abi(),
@@ -95,14 +96,14 @@ pub(crate) struct Cell {
     /// The init of the cell.
     pid: libc::pid_t,
     pidfd: OwnedFd,
-    /// What the init says of the program's end. It ends everything when this closes.
+    /// Brings the wait status of the program. Closing it makes the init end the cell.
     life: File,
     kill_signal: i32,
     reaped: bool,
 }
 
 impl Cell {
-    /// Starts `body` behind the walls of `blueprint`, with `fds` as its
+    /// Starts `body`, isolated as `blueprint` says, with `fds` as its
     /// descriptors 0, 1, 2, ….
     pub(crate) fn start(blueprint: &Blueprint<'_>, body: &Body<'_>, fds: &[OwnedFd]) -> Result<Cell, CellError> {
         let filter = allow_list(
@@ -167,19 +168,19 @@ impl Cell {
         &self.pidfd
     }
 
-    /// Kills everything in the cell; what has ended already is no error.
+    /// Kills everything in the cell; one that has ended already is not an error.
     pub(crate) fn kill(&self) {
         let _already_gone = sys::pidfd_kill(&self.pidfd, self.kill_signal);
     }
 
-    /// Waits for the end and reaps: how the program ended, or the init, where that
-    /// was killed before it could tell.
+    /// Waits for the end and reaps: how the program ended, or how the init did where
+    /// that was killed before it could report.
     pub(crate) fn wait(mut self) -> io::Result<Exit> {
         self.reaped = true;
         let own = sys::reap(self.pid)?;
         let mut status = [0; 4];
-        let told = self.life.read_exact(&mut status).is_ok();
-        Ok(if told { Exit::from_wait_status(i32::from_ne_bytes(status)) } else { own })
+        let is_reported = self.life.read_exact(&mut status).is_ok();
+        Ok(if is_reported { Exit::from_wait_status(i32::from_ne_bytes(status)) } else { own })
     }
 }
 
@@ -215,9 +216,9 @@ fn adopt(
     life: File,
     release: impl FnOnce(libc::pid_t) -> io::Result<()>,
 ) -> Result<Cell, CellError> {
-    let said = read_message(status);
+    let message = read_message(status);
     let _first = sys::reap(first)?;
-    let pid = match said? {
+    let pid = match message? {
         Some(Message::Pid(pid)) => pid,
         Some(Message::Stopped(error)) => return Err(error),
         None => return Err(CellError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -261,10 +262,8 @@ fn map_ids(pid: libc::pid_t, outer_id: Option<u32>) -> io::Result<()> {
     let write = |file: &str, text: String| std::fs::write(format!("/proc/{pid}/{file}"), text);
     write("setgroups", "deny".to_owned())?;
     let Some(id) = outer_id else {
-        // SAFETY: the calls cannot fail and take nothing.
-        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-        write("uid_map", format!("{INNER_ID} {uid} 1"))?;
-        return write("gid_map", format!("{INNER_ID} {gid} 1"));
+        write("uid_map", format!("{INNER_ID} {} 1", sys::effective_uid()))?;
+        return write("gid_map", format!("{INNER_ID} {} 1", sys::effective_gid()));
     };
     for (file, own) in [("uid_map", id), ("gid_map", id)] {
         write(file, format!("{INNER_ID} {own} 1")).or_else(|_| write(file, format!("{INNER_ID} {NOBODY} 1")))?;

@@ -55,7 +55,7 @@ const LOCKS: &[u64] = &[5, 6, 7];
 /// Sockets are connected pairs only: what waits to be accepted or was sent to an
 /// address is memory that no limit counts. For the same reason no memory is shared
 /// by mapping, no socket or pipe buffer enlarged, and no Landlock rule made. Files
-/// of the host cannot be locked, so that nobody sees it.
+/// of the host cannot be locked, so that a lock of a submission is never seen outside its cell.
 ///
 /// # Errors
 /// Where the compiler of filters refuses, or the processor is not supported.

@@ -10,16 +10,15 @@ use crate::level::Level;
 use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
 use crate::sys;
-use crate::worker::Worker;
 
 /// A probed host; cheap to clone.
 #[derive(Clone)]
 pub struct Host {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 pub(crate) struct Inner {
-    /// The level in force and what its cells stand on, or what every level tried lacks.
+    /// The level in force and what its cells share, or what every level tried lacks.
     pub(crate) level: Result<(Level, Arc<Ground>), String>,
     pub(crate) runtimes: Finder,
     slots: AtomicU32,
@@ -29,8 +28,8 @@ impl Host {
     /// Finds the isolation level: the one demanded, or the
     /// strongest that passes the self-test.
     ///
-    /// A host without it answers every job that the isolation is not to be had;
-    /// nothing runs in a weaker place instead.
+    /// On a host without it every case ends as unavailable; nothing runs with weaker
+    /// isolation instead.
     pub fn probe(demanded: Option<Level>) -> Host {
         let level = strongest(demanded);
         let other_uid = sys::effective_uid() == 0 && !matches!(level, Ok((Level::A, _)));
@@ -72,10 +71,12 @@ impl Host {
     pub fn runtimes(&self) -> Vec<Runtime> {
         self.inner.runtimes.survey()
     }
+}
 
-    /// A worker for the calling thread.
-    pub fn worker(&self) -> Worker {
-        Worker::new(Arc::clone(&self.inner), self.inner.slots.fetch_add(1, Ordering::Relaxed))
+impl Inner {
+    /// A number that no other worker of this host has.
+    pub(crate) fn next_slot(&self) -> u32 {
+        self.slots.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The init of a cell: a process of ours between supervisor and submission.
 //!
 //! It is the first process of the cell's pid namespace, so the kernel ends the
-//! rest with it. Without namespaces it is a keeper: it adopts every orphan, and a
+//! rest with it. Without namespaces it is a subreaper: it adopts every orphan, and a
 //! Landlock domain of its own makes `kill(-1)` reach just its descendants, while
 //! their nested domain keeps them from signalling it. It dies with its supervisor,
 //! whatever a submission does to itself, and it is a program of its own
@@ -11,8 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-use crate::child::{Entering, Step, Stopped, check, clone, drop_capabilities, reset_signals};
 use crate::landlock::enter_own_domain;
+use crate::stage::{Entering, Step, Stopped, check, clone, drop_capabilities, reset_signals};
 use crate::sys;
 
 /// What is written before a report that is there, even an empty one.
@@ -35,17 +35,6 @@ impl InitFile {
     }
 }
 
-/// The descriptors that only the init has.
-#[derive(Clone, Copy)]
-pub(crate) struct InitFds {
-    pub(crate) program: RawFd,
-    /// Takes the wait status of the submission; an error on it means that the
-    /// supervisor is gone.
-    pub(crate) life: RawFd,
-    /// Takes the report.
-    pub(crate) report: Option<RawFd>,
-}
-
 /// Below this, descriptors get their places.
 const FIRST_FREE: RawFd = 100;
 /// Digits of the largest pid, and the zero that ends a C string.
@@ -56,7 +45,7 @@ const PID_BYTES: usize = 11;
 ///
 /// # Safety
 /// Only between fork and exec of a cell.
-pub(crate) unsafe fn stand_over(e: &Entering<'_>) -> Result<(), Stopped> {
+pub(crate) unsafe fn split_off_init(e: &Entering<'_>) -> Result<(), Stopped> {
     let mut go = [-1; 2];
     // SAFETY: raw calls over local memory, in a process of our own.
     unsafe {

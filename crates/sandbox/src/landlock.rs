@@ -5,7 +5,7 @@
 use std::ffi::CStr;
 use std::os::fd::RawFd;
 
-use crate::child::{Entering, Step, Stopped, check};
+use crate::stage::{Entering, Step, Stopped, check};
 
 #[repr(C)]
 struct RulesetAttr {
@@ -68,7 +68,7 @@ pub(crate) unsafe fn restrict_files(e: &Entering<'_>) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// A domain for signals alone: they reach descendants and nobody else.
+/// A domain for signals alone: they reach descendants and no other process.
 pub(crate) unsafe fn enter_own_domain() -> Result<(), Stopped> {
     let attr = RulesetAttr { files: 0, net: 0, scoped: SCOPE_SIGNAL };
     // SAFETY: `attr` outlives the call and has the size given.

@@ -9,10 +9,10 @@ pub enum Level {
     /// Root prepares the file tree; submissions run under an unprivileged uid in
     /// namespaces of their own.
     A,
-    /// Unprivileged user namespaces: the same walls, made without any privilege.
+    /// Unprivileged user namespaces: the same isolation, made without any privilege.
     B,
     /// No namespaces: Landlock, system-call filter, resource limits and an init that
-    /// keeps and kills every descendant.
+    /// adopts and kills every descendant.
     C,
 }
 
@@ -37,24 +37,24 @@ impl Level {
     }
 
     /// What ends a cell: its first process dies and the kernel ends the rest, or
-    /// the keeper is told to.
+    /// the init is signalled to.
     pub(crate) fn kill_signal(self) -> i32 {
         if self.has_namespaces() { libc::SIGKILL } else { libc::SIGTERM }
     }
 
-    /// The walls in force at this level, as written to `metadata.isolation`.
-    pub(crate) fn walls(self, landlock: bool) -> Vec<String> {
-        let mut walls = vec![format!("level:{self}")];
+    /// The mechanisms in force at this level, as written to `metadata.isolation`.
+    pub(crate) fn mechanisms(self, landlock: bool) -> Vec<String> {
+        let mut mechanisms = vec![format!("level:{self}")];
         if self.has_namespaces() {
-            walls.extend(["user", "mount", "pid", "ipc", "uts", "net"].map(|ns| format!("{ns}-namespace")));
+            mechanisms.extend(["user", "mount", "pid", "ipc", "uts", "net"].map(|ns| format!("{ns}-namespace")));
         } else {
-            walls.push("keeper".to_owned());
+            mechanisms.push("keeper".to_owned());
         }
-        walls.extend(["seccomp", "rlimits", "no-new-privileges", "no-capabilities"].map(str::to_owned));
+        mechanisms.extend(["seccomp", "rlimits", "no-new-privileges", "no-capabilities"].map(str::to_owned));
         if landlock {
-            walls.push("landlock".to_owned());
+            mechanisms.push("landlock".to_owned());
         }
-        walls
+        mechanisms
     }
 }
 

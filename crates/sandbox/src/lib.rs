@@ -1,15 +1,15 @@
 //! Runs one [`Job`](proofmark_checks::Job) in isolation and returns one
 //! [`Outcome`](proofmark_checks::Outcome).
 //!
-//! This room does not judge: it never sees an expected output, a verdict or a
-//! key. It is the only room with `unsafe`, system calls and child processes.
+//! This crate does not judge: it never sees an expected output, a verdict or a
+//! key. It is the only crate with `unsafe`, system calls and child processes.
 //!
 //! - [`Host`] is what a machine offers: the isolation [`Level`] that passed its
 //!   self-test and the interpreters found.
 //! - [`Worker`] runs jobs one after another, one leaf process a case. A thread
 //!   that wants to run jobs makes its own.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 
 mod cell;
 mod child;
@@ -25,7 +25,9 @@ mod program;
 mod project;
 mod runtime;
 mod selftest;
+mod stage;
 mod sys;
+mod toolchain;
 mod tree;
 mod watch;
 mod worker;

@@ -23,8 +23,8 @@ const HELD: [&str; 4] = ["RssAnon:", "RssShmem:", "VmSwap:", TABLES];
 /// The first three in `smaps_rollup`, divided among those who share them.
 const SHARE: [&str; 2] = ["Pss:", "SwapPss:"];
 
-/// How often the kernel's objects are counted: dearer than adding up, and slower
-/// to grow.
+/// How often the kernel's objects are counted: more expensive than adding
+/// up, and slower to grow.
 const COUNT_TICK: Duration = Duration::from_millis(100);
 /// Counting may take one part in so many of the supervisor's time.
 const COUNT_SHARE: u32 = 10;
@@ -44,7 +44,7 @@ pub(crate) struct Family {
     /// The first process of the cell.
     pub(crate) root: libc::pid_t,
     /// Whether that is the cell's init, which is ours and does not count.
-    pub(crate) kept: bool,
+    pub(crate) root_is_init: bool,
 }
 
 /// Adds up what a case holds, each kind at its own pace.
@@ -66,8 +66,8 @@ impl Meter {
             self.object_bytes = self.family.object_bytes(limit);
             self.next_count = Instant::now() + COUNT_TICK.max(now.elapsed() * COUNT_SHARE);
         }
-        let room = limit.saturating_sub(self.object_bytes);
-        self.family.held_bytes() > room && self.family.proportional_bytes() > room
+        let allowed = limit.saturating_sub(self.object_bytes);
+        self.family.held_bytes() > allowed && self.family.proportional_bytes() > allowed
     }
 }
 
@@ -78,7 +78,7 @@ struct Member {
 }
 
 impl Family {
-    /// Bytes of memory its processes hold, as `/proc` tells. Memory shared by
+    /// Bytes of memory its processes hold, as `/proc` reports. Memory shared by
     /// copy-on-write, or with a child that has not yet replaced itself, counts in
     /// full: an upper bound.
     fn held_bytes(self) -> u64 {
@@ -86,7 +86,7 @@ impl Family {
     }
 
     /// The same, with shared pages divided among those who share them: exact, but
-    /// ten times as dear, so asked for only when the bound is passed.
+    /// ten times as expensive, so computed only when the bound is passed.
     fn proportional_bytes(self) -> u64 {
         let members = self.members();
         let counted_with_parent =
@@ -114,7 +114,7 @@ impl Family {
         while let Some(parent) = all.get(next).map(|member| member.pid)
             && all.len() < MAX_PROCESSES
         {
-            let known = (next > 0 || !self.kept).then_some(parent);
+            let known = (next > 0 || !self.root_is_init).then_some(parent);
             for task in tasks(parent) {
                 let children = fs::read_to_string(task.join("children")).unwrap_or_default();
                 let children = children.split_whitespace().filter_map(|child| child.parse::<libc::pid_t>().ok());
@@ -122,7 +122,7 @@ impl Family {
             }
             next += 1;
         }
-        if self.kept {
+        if self.root_is_init {
             all.remove(0);
         }
         all

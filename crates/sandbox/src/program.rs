@@ -7,11 +7,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use proofmark_checks::Language;
+use proofmark_checks::Limits;
 
 use crate::level::Level;
 use crate::runtime::Runtime;
 use crate::sys;
+use crate::toolchain::{self, Toolchain};
 use crate::tree::{Tree, c_string};
 
 /// Where a whole program (mode `stdio`) stands in the tree.
@@ -19,9 +20,6 @@ const PROGRAM_PATH: &str = "/submission";
 
 /// Where it stands where there is no tree of its own: an open file without a name.
 const OPEN_PROGRAM: &str = "/proc/self/fd/3";
-
-const PYTHON_HARNESS: &str = include_str!("harness/python.py");
-const NODE_HARNESS: &str = include_str!("harness/node.js");
 
 /// No core dump. 1 and not 0: where cores are piped to a program of the host, the
 /// kernel dumps in spite of 0 (core(5)).
@@ -32,9 +30,6 @@ const MAX_FILES: u64 = 128;
 const MAX_SIGNALS: u64 = 1_024;
 /// Bytes of stack of one process.
 const STACK_BYTES: u64 = 8 << 20;
-/// Threads that node itself starts, on top of those a submission may.
-const NODE_THREADS: u64 = 16;
-
 /// A program with its arguments and environment.
 pub(crate) struct Launch {
     pub(crate) path: CString,
@@ -42,47 +37,43 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<CString>,
 }
 
-/// Our harness under this runtime: a zygote, or for a single case (`once`).
-pub(crate) fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
-    match runtime.language {
-        Language::Python => launch(runtime, &["-I", "-S", "-B", "-c", PYTHON_HARNESS, role]),
-        Language::JavaScript => launch(runtime, &[NODE_QUIET, "-e", NODE_HARNESS]),
-        Language::Bash => Err(io::Error::other("bash has no harness")),
+/// The harness of a runtime, which runs one case.
+pub(crate) fn harness_once(runtime: &Runtime) -> io::Result<Launch> {
+    harness(runtime, "once")
+}
+
+/// The harness of a runtime, which forks one case after another.
+pub(crate) fn harness_zygote(runtime: &Runtime) -> io::Result<Launch> {
+    harness(runtime, "zygote")
+}
+
+fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
+    let toolchain = runtime.toolchain();
+    let lacking = || io::Error::other(format!("{} has no harness", toolchain.name));
+    let arguments = toolchain.harness.ok_or_else(lacking)?;
+    match toolchain.forks {
+        true => launch(runtime, &[arguments, &[role]].concat()),
+        false => launch(runtime, arguments),
     }
 }
 
 /// The submission as a program of its own, reading standard input.
 pub(crate) fn whole(runtime: &Runtime, file: &str) -> io::Result<Launch> {
-    match runtime.language {
-        Language::Python => launch(runtime, &["-I", "-S", "-B", file]),
-        Language::JavaScript => launch(runtime, &[NODE_QUIET, NODE_PATH_AS_GIVEN, file]),
-        Language::Bash => launch(runtime, &["--noprofile", "--norc", file]),
-    }
+    launch(runtime, &[runtime.toolchain().whole, &[file]].concat())
 }
 
-const NODE_QUIET: &str = "--no-warnings";
-/// Else node looks for what a file without a name is called.
-const NODE_PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
+/// What every program finds in its environment.
+const VARIABLES: [&str; 6] =
+    ["PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC"];
 
 pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch> {
     let path = c_string(&runtime.path)?;
-    let texts = |list: &[&str]| {
-        list.iter().map(|text| CString::new(*text).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>()
-    };
-    let mut argv = vec![path.clone()];
-    argv.extend(texts(arguments)?);
-    let env = texts(&[
-        "PATH=/usr/bin:/bin",
-        "HOME=/tmp",
-        "TMPDIR=/tmp",
-        "LANG=C.UTF-8",
-        "LC_ALL=C.UTF-8",
-        "TZ=UTC",
-        "PYTHONHASHSEED=0",
-        "UV_THREADPOOL_SIZE=1",
-        // Denied is not absent: node gives up over a configuration it may not read.
-        "OPENSSL_CONF=/dev/null",
-    ])?;
+    let text = |text: &str| CString::new(text).map_err(io::Error::other);
+    let arguments = arguments.iter().map(|argument| text(argument));
+    let argv = [Ok(path.clone())].into_iter().chain(arguments).collect::<io::Result<_>>()?;
+    // Those of all languages, since a bash script may run the interpreters of the others.
+    let variables = VARIABLES.iter().chain(toolchain::all().flat_map(|toolchain| toolchain.variables));
+    let env = variables.map(|variable| text(variable)).collect::<io::Result<_>>()?;
     Ok(Launch { path, argv, env })
 }
 
@@ -133,29 +124,22 @@ pub(crate) fn fixed_limits(disk_mb: u32) -> Vec<(u32, u64)> {
 }
 
 /// The limits of a program that runs a submission at once.
-pub(crate) fn limits(
-    language: Language,
-    limits: &proofmark_checks::Limits,
-    level: Level,
-    cpu_seconds: u64,
-) -> Vec<(u32, u64)> {
+pub(crate) fn limits(toolchain: &Toolchain, limits: &Limits, level: Level, cpu_seconds: u64) -> Vec<(u32, u64)> {
     // Without a user namespace the kernel counts everything the user runs.
     let others = if level.has_namespaces() || sys::effective_uid() == 0 { 0 } else { tasks_of_user() };
     let mut all = fixed_limits(limits.disk_mb);
     all.extend([
-        (libc::RLIMIT_DATA, data_bytes(language, limits)),
-        (libc::RLIMIT_NPROC, tasks(language, limits) + others),
+        (libc::RLIMIT_DATA, data_bytes(toolchain, limits)),
+        (libc::RLIMIT_NPROC, tasks(toolchain, limits) + others),
         (libc::RLIMIT_CPU, cpu_seconds),
     ]);
     all
 }
 
-/// How many processes and threads a case may have, with those of its interpreter
-/// and the init of its cell.
-pub(crate) fn tasks(language: Language, limits: &proofmark_checks::Limits) -> u64 {
-    let own_threads = if language == Language::JavaScript { NODE_THREADS } else { 0 };
+/// How many processes and threads a case may have, with those of its interpreter and the init of its cell.
+pub(crate) fn tasks(toolchain: &Toolchain, limits: &Limits) -> u64 {
     let init = 1;
-    u64::from(limits.processes) + own_threads + init
+    u64::from(limits.processes) + toolchain.threads + init
 }
 
 /// How many processes and threads the supervisor's user has now.
@@ -166,14 +150,9 @@ fn tasks_of_user() -> u64 {
     own.map(|entry| fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)).sum()
 }
 
-/// Bytes of writable memory one process may map. Node reserves far more than it
-/// uses; its real use is what the supervisor adds up.
-pub(crate) fn data_bytes(language: Language, limits: &proofmark_checks::Limits) -> u64 {
-    let asked = u64::from(limits.memory_mb) << 20;
-    match language {
-        Language::JavaScript => asked.saturating_add(1 << 30),
-        Language::Python | Language::Bash => asked,
-    }
+/// Bytes of writable memory one process may map.
+pub(crate) fn data_bytes(toolchain: &Toolchain, limits: &Limits) -> u64 {
+    (u64::from(limits.memory_mb) << 20).saturating_add(toolchain.reserved_bytes)
 }
 
 /// `/dev/null`, to read or to write.

@@ -6,15 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{Language, PROJECT_FOLDER, Project};
+use proofmark_checks::{PROJECT_FOLDER, Project};
 
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
+use crate::toolchain;
 use crate::tree::Tree;
-
-/// Prints the folders of installed packages that the host's interpreter uses.
-const PACKAGES: &str = "import sys
-print('\\n'.join(p for p in sys.path if p.endswith(('site-packages', 'dist-packages'))))";
 
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
@@ -47,26 +44,27 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
 pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Launch> {
     let arguments: Vec<&str> = project.arguments.iter().map(String::as_str).collect();
     let mut launch = launch(runtime, &arguments)?;
-    let shown = (0..packages.len()).map(shown_packages);
-    let path = std::env::join_paths(shown).map_err(io::Error::other)?;
-    for (name, value) in [
-        ("USER", "sandbox".into()),
-        ("LOGNAME", "sandbox".into()),
-        ("PYTHONDONTWRITEBYTECODE", "1".into()),
-        ("PYTHONPATH", path.to_string_lossy()),
-    ] {
-        launch.env.push(CString::new(format!("{name}={value}")).map_err(io::Error::other)?);
+    let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
+    // Those of all languages, since a bash script may run the interpreters of the others.
+    variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
+    if let Some(installed) = &runtime.toolchain().packages {
+        let folders = std::env::join_paths((0..packages.len()).map(shown_packages)).map_err(io::Error::other)?;
+        variables.push(format!("{}={}", installed.variable, folders.to_string_lossy()));
+    }
+    for variable in variables {
+        launch.env.push(CString::new(variable).map_err(io::Error::other)?);
     }
     Ok(launch)
 }
 
-/// Why the command's test runner is not there, if it is not. Found before anything of the submission runs, which could
-/// otherwise put the blame for its failure on the host.
+/// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
+/// which could otherwise blame the host for its own failure.
 pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
     let package = project.package?;
-    let module = format!("{package}.py");
-    let own = ["site-packages", "dist-packages"].map(|name| runtime.needs.iter().map(move |need| need.join(name)));
-    let mut folders = own.into_iter().flatten().chain(packages.iter().cloned());
+    let toolchain = runtime.toolchain().packages.as_ref()?;
+    let module = format!("{package}.{}", toolchain.extension);
+    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
+    let mut folders = own.chain(packages.iter().cloned());
     let installed = folders.any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file());
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
@@ -74,7 +72,7 @@ pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]
         return None;
     }
     let remedy = match project.packages {
-        true => format!("install it for the `python3` of this host, as with `python3 -m pip install {package}`"),
+        true => format!("install it on this host, as with `{} {package}`", toolchain.install),
         false => "write `packages: true` in the request".to_owned(),
     };
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
@@ -85,13 +83,13 @@ fn shown_packages(index: usize) -> PathBuf {
     PathBuf::from(format!("/packages/{index}"))
 }
 
-/// The folders of packages installed for the host's Python, where they are asked for.
-pub(crate) fn packages(project: &Project, language: Language) -> Vec<PathBuf> {
-    if !project.packages || language != Language::Python {
+/// The folders of packages installed for the host's interpreter, where they are asked for.
+pub(crate) fn packages(runtime: &Runtime, project: &Project) -> Vec<PathBuf> {
+    let installed = runtime.toolchain().packages.as_ref().filter(|_| project.packages);
+    let Some((program, arguments)) = installed.and_then(|installed| installed.list.split_first()) else {
         return Vec::new();
-    }
-    let mut python = Command::new("python3");
-    let said = python.args(["-c", PACKAGES]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    said.lines().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
+    };
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let folders = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    folders.lines().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
 }

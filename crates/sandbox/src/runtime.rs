@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use proofmark_checks::Language;
 
+use crate::toolchain::{self, Toolchain};
 use crate::tree::Tree;
 
 /// An interpreter found on this host.
@@ -34,23 +35,12 @@ impl fmt::Display for Runtime {
     }
 }
 
-/// Prints, one a line: version, real binary, then every path the runtime needs.
-const PYTHON_PROBE: &str = "import os,sys,sysconfig
-p=sysconfig.get_paths()
-v=sysconfig.get_config_var
-print('%d.%d.%d'%sys.version_info[:3])
-print(os.path.realpath(sys.executable))
-print(p['stdlib'])
-print(p['platstdlib'])
-print(os.path.join(v('LIBDIR') or '',v('INSTSONAME') or 'none'))";
-
 /// Where shared libraries are, besides the Debian multi-architecture folders.
 const LIBRARY_FOLDERS: [&str; 5] = ["/lib", "/lib64", "/usr/lib64", "/usr/lib/locale/C.utf8", "/etc/ld.so.cache"];
 
-/// Looks interpreters up on `PATH`, each binary once.
+/// Looks interpreters up on `PATH`, and asks each binary once.
 pub(crate) struct Finder {
-    /// Whether submissions run under another uid than ours, which must then be
-    /// able to reach the binary by its path.
+    /// Whether submissions run under another uid than ours, which must then be able to reach the binary by its path.
     reached_by_others: bool,
     probed: Mutex<BTreeMap<PathBuf, Option<Runtime>>>,
 }
@@ -62,33 +52,27 @@ impl Finder {
 
     /// The interpreter for `language`, of the version demanded where one is.
     ///
-    /// `python3` asks for any 3, `python3.11` for that minor version, `3.11.7` or
-    /// `python3.11.7` for just that; `node20` and `bash5.2` likewise.
+    /// `python3` asks for any 3, `python3.11` for that minor version, `3.11.7` or `python3.11.7` for just that; `node20`
+    /// and `bash5.2` likewise.
     pub(crate) fn find(&self, language: Language, demand: Option<&str>) -> Option<Runtime> {
-        let number = demand.map(|wanted| version_number(language, wanted));
-        let fits = |runtime: &Runtime| number.as_deref().is_none_or(|number| satisfies(runtime, number));
-        names(language, number.as_deref())
-            .iter()
-            .flat_map(|name| on_path(name))
-            .find_map(|file| self.probe(language, &file).filter(fits))
+        let toolchain = toolchain::of(language);
+        let number = demand.map(|demanded| version_number(toolchain, demanded)).unwrap_or_default();
+        let versioned = minor_version(&number).map(|minor| format!("{}{minor}", toolchain.name));
+        let plain = toolchain.executables.iter().map(ToString::to_string);
+        let mut files = versioned.into_iter().chain(plain).flat_map(|name| on_path(&name));
+        files.find_map(|file| self.probe(language, &file).filter(|runtime| satisfies(runtime, &number)))
     }
 
     /// Everything this host has: each binary once.
     pub(crate) fn survey(&self) -> Vec<Runtime> {
         let mut seen = BTreeSet::new();
-        let minors = (8..=20).map(|minor| format!("3.{minor}"));
-        let numbers: Vec<Option<String>> = [None].into_iter().chain(minors.map(Some)).collect();
-        let pythons = numbers.iter().flat_map(|number| names(Language::Python, number.as_deref()));
-        let mut wanted: Vec<(Language, String)> = pythons.map(|name| (Language::Python, name)).collect();
-        for language in [Language::JavaScript, Language::Bash] {
-            wanted.extend(names(language, None).into_iter().map(|name| (language, name)));
+        let mut found = Vec::new();
+        for language in Language::ALL {
+            let files = executables(toolchain::of(language)).into_iter().flat_map(|name| on_path(&name));
+            let runtimes = files.filter_map(|file| self.probe(language, &file));
+            found.extend(runtimes.filter(|runtime| seen.insert(runtime.path.clone())));
         }
-        let files =
-            wanted.iter().flat_map(|(language, name)| on_path(name).into_iter().map(move |file| (*language, file)));
-        files
-            .filter_map(|(language, file)| self.probe(language, &file))
-            .filter(|found| seen.insert(found.path.clone()))
-            .collect()
+        found
     }
 
     fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {
@@ -110,15 +94,17 @@ fn open_to_others(file: &Path) -> bool {
 }
 
 /// The number in a demanded runtime: `3.11` of `python3.11`.
-fn version_number(language: Language, wanted: &str) -> String {
-    let wanted = wanted.trim().to_ascii_lowercase();
-    let prefixes: &[&str] = match language {
-        Language::Python => &["cpython", "python"],
-        Language::JavaScript => &["nodejs", "node", "javascript"],
-        Language::Bash => &["bash"],
-    };
-    let number = prefixes.iter().find_map(|prefix| wanted.strip_prefix(prefix)).unwrap_or(&wanted);
+fn version_number(toolchain: &Toolchain, demanded: &str) -> String {
+    let demanded = demanded.trim().to_ascii_lowercase();
+    let number = toolchain.prefixes.iter().find_map(|prefix| demanded.strip_prefix(prefix)).unwrap_or(&demanded);
     number.trim_start_matches(['-', ' ', 'v', '@']).to_owned()
+}
+
+/// The first two parts of a version that has as many.
+fn minor_version(version: &str) -> Option<String> {
+    let (major, rest) = version.split_once('.')?;
+    let minor = rest.split('.').next()?;
+    Some(format!("{major}.{minor}"))
 }
 
 fn satisfies(runtime: &Runtime, number: &str) -> bool {
@@ -126,16 +112,12 @@ fn satisfies(runtime: &Runtime, number: &str) -> bool {
     number.is_empty() || runtime.version.strip_prefix(number).is_some_and(longer)
 }
 
-/// The names under which an interpreter may be on `PATH`, the likeliest first.
-fn names(language: Language, number: Option<&str>) -> Vec<String> {
-    let minor = number.map(|number| number.split('.').take(2).collect::<Vec<_>>().join("."));
-    let versioned = minor.filter(|minor| minor.contains('.')).map(|minor| format!("python{minor}"));
-    let (versioned, plain): (Option<String>, &[&str]) = match language {
-        Language::Python => (versioned, &["python3", "python"]),
-        Language::JavaScript => (None, &["node", "nodejs"]),
-        Language::Bash => (None, &["bash"]),
-    };
-    versioned.into_iter().chain(plain.iter().map(|name| (*name).to_owned())).collect()
+/// The names under which interpreters may be on `PATH`, the likeliest first.
+fn executables(toolchain: &Toolchain) -> Vec<String> {
+    let versions =
+        toolchain.versions.iter().flat_map(|(major, minors)| minors.clone().map(move |minor| (major, minor)));
+    let versioned = versions.map(|(major, minor)| format!("{}{major}.{minor}", toolchain.name));
+    toolchain.executables.iter().map(ToString::to_string).chain(versioned).collect()
 }
 
 fn on_path(program: &str) -> Vec<PathBuf> {
@@ -144,39 +126,18 @@ fn on_path(program: &str) -> Vec<PathBuf> {
 }
 
 fn probe(language: Language, binary: &Path) -> Option<Runtime> {
-    match language {
-        Language::Python => {
-            let said = output(binary, &["-I", "-S", "-c", PYTHON_PROBE])?;
-            let mut lines = said.lines().map(str::to_owned);
-            let (version, path) = (lines.next()?, PathBuf::from(lines.next()?));
-            let mut needs = vec![path.clone()];
-            needs.extend(lines.map(PathBuf::from));
-            let minor = version.rsplit_once('.')?.0;
-            Some(Runtime { language, name: format!("python{minor}"), path, needs, version })
-        }
-        Language::JavaScript => {
-            let said = output(binary, &["-p", "process.versions.node+'\\n'+process.execPath"])?;
-            let (version, path) = said.trim().split_once('\n')?;
-            let path = PathBuf::from(path).canonicalize().ok()?;
-            let needs = vec![path.clone(), PathBuf::from("/usr/share/nodejs")];
-            let major = version.split('.').next()?;
-            Some(Runtime { language, name: format!("node{major}"), path, needs, version: version.to_owned() })
-        }
-        Language::Bash => {
-            let said = output(binary, &["-c", "echo ${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}"])?;
-            let version = said.trim().to_owned();
-            let path = binary.canonicalize().ok()?;
-            let needs = ["/usr/bin", "/bin", "/etc/alternatives"].map(PathBuf::from).into_iter().chain([path.clone()]);
-            let minor = version.rsplit_once('.')?.0;
-            Some(Runtime {
-                language,
-                name: format!("bash{minor}"),
-                path,
-                needs: needs.collect(),
-                version: version.clone(),
-            })
-        }
-    }
+    let toolchain = toolchain::of(language);
+    let output = output(binary, toolchain.probe)?;
+    let mut lines = output.lines();
+    let version = lines.next()?.to_owned();
+    let binary = lines.next().filter(|path| !path.is_empty()).map_or(binary, Path::new);
+    let path = binary.canonicalize().ok()?;
+    let mut needs: Vec<PathBuf> = toolchain.needs.iter().map(PathBuf::from).collect();
+    needs.push(path.clone());
+    needs.extend(lines.map(PathBuf::from));
+    let parts: Vec<&str> = version.split('.').take(toolchain.version_parts).collect();
+    let name = format!("{}{}", toolchain.name, parts.join("."));
+    Some(Runtime { language, name, version, path, needs })
 }
 
 fn output(binary: &Path, arguments: &[&str]) -> Option<String> {
@@ -188,14 +149,22 @@ fn output(binary: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 impl Runtime {
-    /// The tree in which this runtime works: its own files and the shared
-    /// libraries, nothing else of the host.
+    /// The Debian package that installs an interpreter of the language.
+    pub fn debian_package(language: Language) -> &'static str {
+        toolchain::of(language).package
+    }
+
+    pub(crate) fn toolchain(&self) -> &'static Toolchain {
+        toolchain::of(self.language)
+    }
+
+    /// The tree in which this runtime works: its own files and the shared libraries, nothing else of the host.
     pub(crate) fn tree(&self) -> io::Result<Tree> {
         let mut tree = Tree::new()?;
         for folder in LIBRARY_FOLDERS {
             let path = Path::new(folder);
-            // A real /lib is a folder of its own on hosts that have not merged it
-            // into /usr; a link leads to what is shown below.
+            // A real /lib is a folder of its own on hosts that have not merged it into /usr; a link leads to what is
+            // shown below.
             tree.show(path)?;
         }
         let triplet = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);

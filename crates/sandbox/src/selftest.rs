@@ -1,5 +1,5 @@
-//! One attack per wall, tried before the host may serve: if any gets through,
-//! the level is not there.
+//! One attack on each mechanism of isolation, tried before a host may run anything: if
+//! any succeeds, the level is unavailable.
 
 use std::fmt;
 use std::ptr;
@@ -10,13 +10,13 @@ use crate::level::Level;
 use crate::sys::Exit;
 use crate::tree::Tree;
 
-/// Why a level is not to be had.
+/// Why a level is unavailable.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// What the level needs and the host does not have.
     Missing(&'static str),
     Cell(CellError),
-    /// The wall an attack went through.
+    /// What an attack reached.
     Breached(&'static str),
 }
 
@@ -25,12 +25,12 @@ impl fmt::Display for Failure {
         match self {
             Failure::Missing(what) => write!(f, "needs {what}"),
             Failure::Cell(error) => write!(f, "failed to {error}"),
-            Failure::Breached(wall) => write!(f, "the self-test got through the wall `{wall}`"),
+            Failure::Breached(target) => write!(f, "fails its self-test: a cell reached `{target}`"),
         }
     }
 }
 
-/// What is attacked, and an attack that answers whether it got through.
+/// What is attacked, and the attack, which returns whether it succeeded.
 type Attack = (&'static str, fn() -> bool);
 
 /// The attacks by exit code.
@@ -80,14 +80,14 @@ pub(crate) fn run(level: Level, ground: &Ground) -> Result<(), Failure> {
     let cell = Cell::start(&blueprint, &Body::Call(attack), &[]).map_err(Failure::Cell)?;
     match cell.wait().map_err(|error| Failure::Cell(error.into()))? {
         Exit::Code(0) => Ok(()),
-        Exit::Code(code) => Err(Failure::Breached(wall(code))),
+        Exit::Code(code) => Err(Failure::Breached(target(code))),
         Exit::Signal(_) => Err(Failure::Breached("self-test ended early")),
     }
 }
 
-fn wall(code: i32) -> &'static str {
+fn target(code: i32) -> &'static str {
     let index = usize::try_from(code - 1).unwrap_or(usize::MAX);
-    ATTACKS.get(index).map_or("unknown", |(wall, _)| wall)
+    ATTACKS.get(index).map_or("unknown", |(target, _)| target)
 }
 
 /// Runs in the cell: the number of the first attack that worked, else 0.

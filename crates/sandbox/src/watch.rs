@@ -13,7 +13,7 @@ use crate::groups::Group;
 use crate::memory::{Family, Meter};
 use crate::sys;
 
-/// How often the memory of a leaf and its descendants is added up, and whether its job was cancelled is looked at.
+/// How often the memory of a leaf and its descendants is added up, and a cancelled job is noticed.
 const MEMORY_TICK: Duration = Duration::from_millis(20);
 
 /// How long the kernel may take to end a killed leaf before the cell is given up.
@@ -22,7 +22,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(10);
 /// The pieces in which pipes are read.
 const CHUNK: usize = 1 << 16;
 
-/// How many pieces are read before the clock is looked at: a full pipe has no more
+/// How many pieces are read before the clock is checked: a full pipe has no more
 /// (pipe-max-size), and one that is refilled meanwhile must not hold the clock up.
 const READS_A_WAKE: usize = 16;
 
@@ -45,7 +45,7 @@ impl Output {
         Ok(Output { fatal: false, ..Output::fatal_past(cap, fd)? })
     }
 
-    /// Reads what is there; answers whether the cap was passed.
+    /// Reads what is available; whether the cap was passed.
     fn drain(&mut self) -> bool {
         let mut chunk = [0; CHUNK];
         for _ in 0..READS_A_WAKE {
@@ -55,9 +55,9 @@ impl Output {
                 Ok(0) => return false,
                 Ok(count) => {
                     self.fd = Some(file.into());
-                    let room = self.cap.saturating_sub(self.bytes.len());
-                    self.bytes.extend(chunk.iter().take(count.min(room)));
-                    if count > room && self.fatal {
+                    let free = self.cap.saturating_sub(self.bytes.len());
+                    self.bytes.extend(chunk.iter().take(count.min(free)));
+                    if count > free && self.fatal {
                         return true;
                     }
                     if count < CHUNK {
@@ -96,7 +96,7 @@ impl Input {
         Input { fd: None, bytes: Vec::new(), written: 0 }
     }
 
-    /// Writes what fits; closes the pipe at the end or when nobody reads it.
+    /// Writes what fits; closes the pipe at the end, or when its other end is closed.
     fn feed(&mut self) {
         while let Some(fd) = self.fd.take() {
             let rest = self.bytes.get(self.written..).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Input {
     }
 }
 
-/// What a leaf may use, and how long it is wanted.
+/// What a leaf may use, and for how long.
 pub(crate) struct Bounds<'a> {
     pub(crate) deadline: Instant,
     pub(crate) memory_bytes: u64,
@@ -128,12 +128,12 @@ pub(crate) struct Bounds<'a> {
     pub(crate) kill_signal: i32,
     /// Whether the process watched is the init of a cell, which is ours, and the leaf
     /// its child.
-    pub(crate) kept: bool,
-    /// Whether nobody waits for its answer any more.
+    pub(crate) watches_init: bool,
+    /// Set once the job is cancelled.
     pub(crate) cancelled: &'a AtomicBool,
 }
 
-/// Why a leaf is no more.
+/// Why a leaf ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     Ended,
@@ -159,15 +159,16 @@ pub(crate) fn watch(
     let mut why = None;
     let mut give_up = None;
     let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
-    let mut meter = counted_here.map(|root| Meter::new(Family { root, kept: bounds.kept }));
+    let mut meter = counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
         let until = give_up.unwrap_or(bounds.deadline.min(next_tick));
-        let mut fds = vec![sys::interest(Some(pidfd), libc::POLLIN), sys::interest(input.fd.as_ref(), libc::POLLOUT)];
-        fds.extend(outputs.iter().map(|output| sys::interest(output.fd.as_ref(), libc::POLLIN)));
+        let mut fds = vec![sys::readable(pidfd)];
+        fds.extend(input.fd.as_ref().map(sys::writable));
+        fds.extend(outputs.iter().filter_map(|output| output.fd.as_ref()).map(sys::readable));
         sys::poll(&mut fds, until.saturating_duration_since(now))?;
-        let gone = fds.first().is_some_and(|fd| fd.revents != 0);
+        let gone = fds.first().is_some_and(|pidfd| !pidfd.revents().is_empty());
         input.feed();
         let flooded = outputs.iter_mut().fold(false, |any, output| output.drain() | any);
         let now = Instant::now();

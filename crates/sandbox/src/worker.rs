@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Outcome, Program};
+use proofmark_checks::{Case, CaseOutcome, End, Job, Limits, Outcome, Program};
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
 use crate::groups::Group;
-use crate::host::Inner;
+use crate::host::{Host, Inner};
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
 use crate::runtime::{Finder, Runtime};
@@ -42,16 +42,23 @@ const FRAME_SLACK: usize = 16 << 10;
 /// warm interpreters die with the thread that started them.
 pub struct Worker {
     /// What runs jobs, or why nothing does.
-    crew: Result<Crew, String>,
+    backend: Result<Backend, String>,
     /// Keeps the worker in its thread.
     _thread_bound: PhantomData<*const ()>,
 }
 
+impl Host {
+    /// A worker for the calling thread.
+    pub fn worker(&self) -> Worker {
+        Worker::new(Arc::clone(&self.inner), self.inner.next_slot())
+    }
+}
+
 impl Worker {
-    pub(crate) fn new(host: Arc<Inner>, slot: u32) -> Worker {
+    fn new(host: Arc<Inner>, slot: u32) -> Worker {
         let cancelled = Arc::default();
-        let crew = host.level.clone();
-        let crew = crew.map(|(level, ground)| Crew {
+        let backend = host.level.clone();
+        let backend = backend.map(|(level, ground)| Backend {
             host,
             level,
             ground,
@@ -60,7 +67,7 @@ impl Worker {
             zygotes: HashMap::new(),
             cancelled,
         });
-        Worker { crew, _thread_bound: PhantomData }
+        Worker { backend, _thread_bound: PhantomData }
     }
 
     /// Runs every case of the job, each in a process of its own (but for
@@ -77,10 +84,10 @@ impl Worker {
     /// cases it did not come to are [`End::Unavailable`], so a cancelled outcome
     /// is of no use.
     pub fn run_watched(&mut self, job: &Job, watch: &Watch<'_>) -> Outcome {
-        match &mut self.crew {
-            Ok(crew) => {
-                crew.cancelled = Arc::clone(watch.cancelled);
-                crew.run(job, watch.ran)
+        match &mut self.backend {
+            Ok(backend) => {
+                backend.cancelled = Arc::clone(watch.cancelled);
+                backend.run(job, watch.ran)
             }
             Err(lacking) => unavailable(job, String::new(), lacking),
         }
@@ -97,7 +104,7 @@ pub struct Watch<'a> {
 }
 
 /// A worker on a host that can isolate.
-struct Crew {
+struct Backend {
     /// The control group of its cases, where the host has any. The first to go: it
     /// stands in a folder that goes with the ground.
     group: Option<Group>,
@@ -110,7 +117,7 @@ struct Crew {
     cancelled: Arc<AtomicBool>,
 }
 
-impl Crew {
+impl Backend {
     fn run(&mut self, job: &Job, ran: &dyn Fn(usize)) -> Outcome {
         let host = Arc::clone(&self.host);
         let Some(runtime) = &host.runtimes.find(job.language, job.runtime.as_deref()) else {
@@ -142,7 +149,7 @@ impl Crew {
                 job.cases.iter().enumerate().map(run).collect()
             }
         };
-        let mut isolation = self.level.walls(self.ground.landlock > 0);
+        let mut isolation = self.level.mechanisms(self.ground.landlock > 0);
         if let Some(group) = &self.group {
             group.end();
             isolation.push("control-group".to_owned());
@@ -159,7 +166,7 @@ impl Crew {
             self.group = Some(groups.group(&self.slot.to_string())?);
         }
         let Some(group) = &mut self.group else { return Ok(()) };
-        group.limit(limits, program::tasks(runtime.language, limits))
+        group.limit(limits, program::tasks(runtime.toolchain(), limits))
     }
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
@@ -176,11 +183,13 @@ impl Crew {
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
             Program::Call { source, entrypoint } => {
                 let frame = frame("call", &[source, entrypoint, &case.input]);
-                self.run_harness(runtime, &job.limits, frame, deadline).map(|leaf| one_answer(leaf, job))
+                self.run_harness(runtime, &job.limits, frame, deadline)
+                    .map(|leaf| one_answer(leaf, runtime.toolchain()))
             }
             Program::Expression { source } => {
                 let frame = frame("expression", &[source, &case.input]);
-                self.run_harness(runtime, &job.limits, frame, deadline).map(|leaf| one_answer(leaf, job))
+                self.run_harness(runtime, &job.limits, frame, deadline)
+                    .map(|leaf| one_answer(leaf, runtime.toolchain()))
             }
             Program::Pristine => Ok(End::Unavailable("failed to plan: a pristine job has no single case".to_owned())),
         };
@@ -209,8 +218,8 @@ impl Crew {
         };
         let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
         let mut next = || match frames.next() {
-            Some(line) => read_frame(line),
-            None => without_answer(&leaf, job),
+            Some(line) => read_frame(line, runtime.toolchain()),
+            None => without_answer(&leaf, runtime.toolchain()),
         };
         job.cases.iter().map(|_| CaseOutcome { end: next(), elapsed }).collect()
     }
@@ -222,7 +231,7 @@ impl Crew {
         limits: &Limits,
         job: Vec<u8>,
         deadline: Instant,
-    ) -> Result<Gone, ZygoteError> {
+    ) -> Result<Exited, ZygoteError> {
         if self.forks_warm(runtime, limits) {
             return match self.run_warm(runtime, limits, &job, deadline) {
                 Ok(gone) => Ok(gone),
@@ -232,7 +241,7 @@ impl Crew {
         }
         let (job_out, job_in) = sys::pipe()?;
         let (result_out, result_in) = sys::pipe()?;
-        let launch = program::harness(runtime, "once")?;
+        let launch = program::harness_once(runtime)?;
         let fds = [program::null(false)?, program::null(true)?, program::null(true)?, job_out, result_in];
         let cell = self.start(runtime, limits, &launch, runtime.tree()?, &fds, deadline)?;
         drop(fds);
@@ -240,11 +249,11 @@ impl Crew {
         let why = watch(cell.pidfd(), &mut Input::new(job_in, job)?, &mut outputs, &self.bounds(limits, deadline))?;
         let exit = cell.wait()?;
         let [result] = outputs;
-        Ok(Gone { why, exit, bytes: finish(result) })
+        Ok(Exited { why, exit, bytes: finish(result) })
     }
 
     fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
-        runtime.language == Language::Python && limits.disk_mb == 0 && self.level.has_namespaces()
+        runtime.toolchain().forks && limits.disk_mb == 0 && self.level.has_namespaces()
     }
 
     fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
@@ -272,14 +281,14 @@ impl Crew {
         limits: &Limits,
         job: &[u8],
         deadline: Instant,
-    ) -> Result<Gone, ZygoteError> {
+    ) -> Result<Exited, ZygoteError> {
         // Out of the map while in use: an error on the way drops it, and with it
         // whatever state it was in.
         let mut zygote = self.take_zygote(runtime)?;
         let (job_out, job_in) = sys::pipe()?;
         let (result_out, result_in) = sys::pipe()?;
         let leaf_limits = LeafLimits {
-            data_bytes: program::data_bytes(runtime.language, limits),
+            data_bytes: program::data_bytes(runtime.toolchain(), limits),
             processes: u64::from(limits.processes) + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
         };
@@ -290,14 +299,14 @@ impl Crew {
         drop((job_out, result_in));
         let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
         let mut input = Input::new(job_in, job.to_vec())?;
-        let bounds = Bounds { kept: false, ..self.bounds(limits, deadline) };
+        let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
         let why = watch(&leaf.pidfd, &mut input, &mut outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
             self.zygotes.insert(runtime.path.clone(), zygote);
         }
         let [result] = outputs;
-        Ok(Gone { why, exit, bytes: finish(result) })
+        Ok(Exited { why, exit, bytes: finish(result) })
     }
 
     /// The submission as a whole program between standard input and output.
@@ -349,7 +358,7 @@ impl Crew {
             memory_bytes,
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
-            kept: true,
+            watches_init: true,
             cancelled,
         }
     }
@@ -376,7 +385,7 @@ impl Crew {
         fds: &[std::os::fd::OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
-        let rlimits = program::limits(runtime.language, limits, self.level, cpu_seconds(deadline));
+        let rlimits = program::limits(runtime.toolchain(), limits, self.level, cpu_seconds(deadline));
         let blueprint = Blueprint {
             level: self.level,
             slot: self.slot,
@@ -399,7 +408,7 @@ const STUCK: &str = "failed to end a killed process in time: the host is out of 
 const CANCELLED: &str = "failed to run it to its end: it was cancelled";
 
 /// A leaf that is no more.
-struct Gone {
+struct Exited {
     why: Why,
     exit: Exit,
     bytes: Vec<u8>,

@@ -5,8 +5,10 @@
 //! another inherits.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::{Audience, leaf_list};
@@ -54,7 +56,7 @@ impl Zygote {
         let tree: Tree = runtime.tree()?;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
-        let launch: Launch = program::harness(runtime, "zygote")?;
+        let launch: Launch = program::harness_zygote(runtime)?;
         let limits = program::fixed_limits(0);
         let blueprint = Blueprint {
             level,
@@ -83,7 +85,7 @@ impl Zygote {
     pub(crate) fn fork(&mut self, limits: &LeafLimits, job: &OwnedFd, result: &OwnedFd) -> Result<Leaf, ZygoteError> {
         self.cases += 1;
         let text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
-        sys::send_with_fds(&self.control, text.as_bytes(), &[job.as_raw_fd(), result.as_raw_fd()])?;
+        sys::send_with_fds(&self.control, text.as_bytes(), &[job.as_fd(), result.as_fd()])?;
         match self.receive(&mut [0; 1], PATIENCE)? {
             (1, Some(pidfd)) => Ok(Leaf { pidfd }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -107,16 +109,13 @@ impl Zygote {
     fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, Option<OwnedFd>)> {
         let end = Instant::now() + patience;
         loop {
-            let mut fds = [
-                sys::interest(Some(&self.control), libc::POLLIN),
-                sys::interest(Some(self.cell.pidfd()), libc::POLLIN),
-            ];
+            let mut fds = [sys::readable(&self.control), sys::readable(self.cell.pidfd())];
             sys::poll(&mut fds, end.saturating_duration_since(Instant::now()))?;
             let [control, cell] = fds;
-            if control.revents & libc::POLLIN != 0 {
+            if control.revents().contains(PollFlags::IN) {
                 return sys::receive_with_fd(&self.control, bytes);
             }
-            if control.revents != 0 || cell.revents != 0 {
+            if !(control.revents() | cell.revents()).is_empty() {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
             if Instant::now() >= end {

@@ -1,14 +1,19 @@
-//! A job nobody waits for any more ends, with everything it started.
+//! A cancelled job ends, with everything it started.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leftovers::HostState;
@@ -43,8 +48,12 @@ fn endless() -> Vec<(&'static str, Job)> {
     ]
 }
 
+/// The tests count what this process has started, so they take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_cancelled_job_ends_and_leaves_nothing() {
+    let _turn = TURN.lock();
     leftovers::adopt_orphans();
     let folder = leftovers::own_temporary_folder();
     for level in levels::available() {
@@ -84,6 +93,7 @@ fn a_cancelled_job_ends_and_leaves_nothing() {
 
 #[test]
 fn what_is_cancelled_before_it_starts_does_not_start() {
+    let _turn = TURN.lock();
     let mut worker = Host::probe(None).worker();
     for (name, job) in endless() {
         let cancelled = Arc::new(AtomicBool::new(true));

@@ -1,6 +1,11 @@
 //! Ten thousand cases leave a host as they found it.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;

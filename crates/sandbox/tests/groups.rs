@@ -1,6 +1,13 @@
 //! Where the host has control groups, the kernel counts the memory of a case.
 
-#![allow(missing_docs, unreachable_pub, unsafe_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
@@ -41,7 +48,7 @@ fn a_case_that_holds_too_much_ends_and_the_next_starts_afresh() {
         for _ in 0..2 {
             let ended = worker.run(&job(SPREAD));
             assert_eq!(ended.cases[0].end, End::MemoryLimit, "{level}");
-            let named = ended.isolation.iter().any(|wall| wall == "control-group");
+            let named = ended.isolation.iter().any(|mechanism| mechanism == "control-group");
             assert_eq!(named, counted.is_ok(), "{level}: {:?}", ended.isolation);
             let held = worker.run(&job("echo held"));
             assert_eq!(held.cases[0].end, End::Text(b"held\n".to_vec()), "{level}");

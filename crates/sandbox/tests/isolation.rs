@@ -1,6 +1,12 @@
-//! Workers side by side do not see each other, and what cannot be had is said.
+//! Workers side by side do not see each other, and what is unavailable is named.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
@@ -45,7 +51,7 @@ fn value(end: &End) -> String {
 }
 
 /// The levels with namespaces that this host has.
-fn walled() -> Vec<Level> {
+fn with_namespaces() -> Vec<Level> {
     levels::available().into_iter().filter(|level| *level != Level::C).collect()
 }
 
@@ -93,7 +99,7 @@ def f(mine, other):
 #[test]
 fn workers_do_not_see_files_of_each_other_and_make_no_sockets() {
     let _turn = TURN.lock();
-    for level in walled() {
+    for level in with_namespaces() {
         for disk_mb in [0, 4] {
             let jobs = [python(MARKS, r#"["a","b"]"#, disk_mb), python(MARKS, r#"["b","a"]"#, disk_mb)];
             assert_eq!(side_by_side(level, jobs), ["[]"; 6], "level {level}, disk {disk_mb}");
@@ -130,7 +136,7 @@ def f():
 #[test]
 fn workers_do_not_reach_processes_of_each_other() {
     let _turn = TURN.lock();
-    for level in walled() {
+    for level in with_namespaces() {
         let answers = side_by_side(level, [python(KILLER, "[]", 0), python(VICTIM, "[]", 0)]);
         assert_eq!(answers[..3], ["0"; 3], "level {level}: the killer");
         assert_eq!(answers[3..], ["5"; 3], "level {level}: the victim");
@@ -168,7 +174,7 @@ def f():
 #[test]
 fn workers_do_not_watch_what_others_read() {
     let _turn = TURN.lock();
-    for level in walled() {
+    for level in with_namespaces() {
         assert_eq!(
             side_by_side(level, [python(WATCHER, "[]", 0), python(WATCHED, "[]", 0)]),
             ["0"; 6],
@@ -196,7 +202,7 @@ def f():
 #[test]
 fn workers_do_not_signal_each_other_by_locks() {
     let _turn = TURN.lock();
-    for level in walled() {
+    for level in with_namespaces() {
         assert_eq!(side_by_side(level, [python(LOCKER, "[]", 0), python(LOCKER, "[]", 0)]), ["0"; 6], "level {level}");
     }
 }

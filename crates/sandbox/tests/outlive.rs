@@ -2,7 +2,14 @@
 //! the submission does about it; and nothing of the supervisor's memory is in its
 //! cell.
 
-#![allow(missing_docs, unreachable_pub, unsafe_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    unreachable_pub,
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere, and shares its helpers with others"
+)]
 
 #[path = "support/leftovers.rs"]
 mod leftovers;
@@ -13,8 +20,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use leftovers::HostState;
@@ -79,6 +86,9 @@ fn job(mode: &str) -> Job {
     Job { language: Language::Python, runtime: None, program, cases, limits }
 }
 
+/// The tests count what this process has started, so they take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 const ROLE: &str = "PROOFMARK_TEST_SUPERVISOR";
 
 /// Not a test: the supervisor that another one starts and ends.
@@ -106,6 +116,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 
 #[test]
 fn nothing_outlives_a_supervisor_that_is_killed() {
+    let _turn = TURN.lock();
     leftovers::adopt_orphans();
     let folder = leftovers::own_temporary_folder();
     let before = HostState::now(&folder);
@@ -156,6 +167,7 @@ fn holds(pid: u32, wanted: &[u8]) -> bool {
 
 #[test]
 fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
+    let _turn = TURN.lock();
     // Put together here, so that it is in this memory and not in the program.
     let secret: Vec<u8> = (0..32_u32).map(|at| b'a' + ((at * 7 + std::process::id()) % 26) as u8).collect();
     assert!(holds(std::process::id(), &secret), "the test cannot see memory");

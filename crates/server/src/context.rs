@@ -32,7 +32,7 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) services: &'a Services,
     pub(crate) decider: &'a Decider,
     pub(crate) caller: Caller,
-    /// Set when nobody waits for the answer any more.
+    /// Set when no client waits for the answer any more.
     pub(crate) stop: Arc<AtomicBool>,
     variables: HashMap<String, String>,
     query: Vec<(String, String)>,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::boundary::{Disposition, Request, Reviewer};
+use proofmark_verifier::boundary::{Disposition, Request};
+use proofmark_verifier::evidence::Reviewer;
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;

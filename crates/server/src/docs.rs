@@ -23,7 +23,7 @@ pub(crate) async fn file(path: RawPathParams) -> Result<Response, Problem> {
     let name = path.iter().next().map_or("", |(_, name)| name);
     match utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) {
         Ok(Some(file)) => {
-            let packed = file.gzpipped.then(|| [(CONTENT_ENCODING, "gzip")]);
+            let packed = file.gzpipped.then_some([(CONTENT_ENCODING, "gzip")]);
             Ok((packed, [(CONTENT_TYPE, file.content_type)], file.bytes.into_owned()).into_response())
         }
         Ok(None) => Err(Problem::unknown_path()),

@@ -102,7 +102,7 @@ where
     Endpoint { method, path, access: Access::Key(role), handler: on(method.filter(), handler), operation: None }
 }
 
-/// The thread is told when nobody waits for the work any more.
+/// The work stops when no client waits for it any more.
 async fn in_thread(
     state: Arc<AppState>,
     head: Head,

@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
 use proofmark_receipt::{Json, Object};
+use proofmark_verifier::Language;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
     ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
@@ -136,8 +137,9 @@ impl ServerHandler for Handler {
 }
 
 fn tools() -> Result<&'static [Tool], ErrorData> {
-    static READ: LazyLock<Result<Vec<Tool>, String>> =
-        LazyLock::new(|| serde_json::from_str(TOOLS).map_err(|error| error.to_string()));
+    static READ: LazyLock<Result<Vec<Tool>, String>> = LazyLock::new(|| {
+        serde_json::from_str(&TOOLS.replace("{languages}", &Language::choices())).map_err(|error| error.to_string())
+    });
     READ.as_deref().map_err(|error| ErrorData::internal_error(format!("the tools cannot be listed: {error}"), None))
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Json, Object, object};
+use proofmark_verifier::Language;
 use utoipa::ToSchema;
 
 use crate::endpoint::{Access, Endpoint};
@@ -58,8 +59,10 @@ pub(crate) async fn document(State(state): State<Arc<AppState>>) -> Reply {
 
 /// The description of these endpoints.
 pub(crate) fn describe(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
+    let languages = Language::ALL.map(|language| format!("\"{language}\"")).join(", ");
     let mut whole = Object::new();
     for (index, part) in PARTS.iter().enumerate() {
+        let part = part.replace("\"{languages}\"", &languages);
         match Json::parse(part.as_bytes()).map_err(|error| DescriptionError::Json(index, error))? {
             Json::Object(part) => merge(&mut whole, &part)?,
             _ => return Err(DescriptionError::NotAnObject(format!("part {index}"))),

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::attempt_body::AttemptBodyError;
 use crate::receipt_body::ReceiptBodyError;
 
-/// A request that failed: what the client is told, and what only the log is told.
+/// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -87,12 +87,17 @@ impl Problem {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// What to do about it, where an error says so.
+    fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
+        Self { help: help.map(Into::into), ..self }
+    }
+
     /// How long the client should wait before it tries again, in seconds.
     fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
 
-    /// What the log is told: a client need not know where the store is.
+    /// The cause, for the log alone: a client need not know where the store is.
     pub(crate) fn cause(self, cause: impl ToString) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
     }
@@ -147,7 +152,7 @@ impl Problem {
 
     pub(crate) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed on this request")
-            .help("report it to whoever runs the server, with the request id")
+            .help("report it to the operator of the server, with the request id")
     }
 
     /// The message with the help, for clients that have one place for text.
@@ -210,7 +215,7 @@ impl From<StoreError> for Problem {
             StoreError::NoReceipt(_) => Self::not_found("receipt"),
             StoreError::Spent(_) => Self::conflict("already_redeemed", error.to_string()),
             error => Self::unavailable("store_unavailable", "the store cannot be used at present")
-                .help("whoever runs the server finds the cause in its log, under the request id")
+                .help("the operator of the server finds the cause in its log, under the request id")
                 .cause(error),
         }
     }
@@ -266,11 +271,7 @@ impl From<ReviewError> for Problem {
 
 impl From<AttemptBodyError> for Problem {
     fn from(error: AttemptBodyError) -> Self {
-        let problem = Self::bad(error.code(), error.to_string());
-        match error.help() {
-            Some(help) => problem.help(help),
-            None => problem,
-        }
+        Self::bad(error.code(), error.to_string()).maybe_help(error.help())
     }
 }
 

@@ -50,13 +50,13 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let (run, step) = (context.variable("run"), step_id(context.variable("step"))?);
     let stored = kept_step(&context.store(), begun_by, run, &step)?;
     let StoredStep { state, receipts } = stored.ok_or_else(|| {
-        Problem::not_found("step of a run that you began").help("name who began the run with `?begun_by=ID`")
+        Problem::not_found("step of a run begun by this caller").help("name who began the run with `?begun_by=ID`")
     })?;
     Reply::json(&StepRun {
         run: run.to_owned(),
         begun_by: begun_by.to_owned(),
         step,
-        state: Document::from(&Json::from(state.to_json())),
+        state: Document::from(&state.to_json()),
         receipts: receipts.iter().map(|receipt| receipt.document().into()).collect(),
     })
 }

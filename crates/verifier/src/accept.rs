@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use proofmark_contract::judgment::{self, Judged, TIER};
+use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
 use proofmark_contract::response::{self, ResponseError};
 use proofmark_contract::{
-    Contract, ContractError, Event, Evidence, Judgment, Plan, Policy, Refusal, RuleResult, State, StateError, Workflow,
-    evaluate_until, outputs_wanted, seed,
+    AttemptEvidence, Contract, ContractError, Event, Judgment, RetryPlan, RuleResult, State, StateError,
+    TransitionError, Workflow, WorkflowPolicy, evaluate_until, outputs_wanted, seed,
 };
 use proofmark_evidence::trace::{self, TraceError};
 use proofmark_receipt::{ChainTip, Draft, Json, Object, Receipt, SignError, SignerId, SigningKey, Timestamp};
@@ -28,7 +28,7 @@ pub struct Attempt<'a> {
     /// The workflow.
     pub workflow: &'a Workflow,
     /// The policy it must keep.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WorkflowPolicy>,
     /// The step.
     pub step: &'a str,
     /// Who sends it.
@@ -164,7 +164,7 @@ pub enum AcceptError {
         /// The step.
         step: String,
         /// Why.
-        refusal: Refusal,
+        refusal: TransitionError,
     },
     /// The run is another's.
     #[error(
@@ -241,17 +241,22 @@ pub fn accept(
     let refused = |refusal| AcceptError::Refused { run: run.clone(), step: attempt.step.to_owned(), refusal };
     let submitted = Event::Submitted { attempt: number, contract: contract.digest(), now_ms };
     let evaluating = kept.state.apply(&submitted).map_err(refused)?;
-    let evidence =
-        Evidence { payload: &payload, trace: trace.as_ref(), receipts: &receipts, now: &now, context: attempt.context };
+    let evidence = AttemptEvidence {
+        payload: &payload,
+        trace: trace.as_ref(),
+        receipts: &receipts,
+        now: &now,
+        context: attempt.context,
+    };
     let stopped = || attempt.stop.load(Ordering::Relaxed);
     let judgment = evaluate_until(&contract, &evidence, &stopped);
     // What takes few steps is judged before it is asked whether to stop.
     let judgment = judgment.ok().filter(|_| !stopped()).ok_or_else(|| AcceptError::Stopped(attempt.step.to_owned()))?;
-    let plan = Plan::of(&contract, &judgment, seed(&run, attempt.step));
-    let judged = Event::Judged { attempt: number, decision: judgment.decision, plan, now_ms };
+    let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
+    let judged = Event::Judged { attempt: number, outcome: judgment.outcome, plan, now_ms };
     let state = evaluating.apply(&judged).map_err(refused)?;
 
-    let told = Judged {
+    let told = JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
         state: &state,
@@ -399,7 +404,7 @@ fn receipts(
 }
 
 fn seal(
-    told: &Judged<'_>,
+    told: &JudgedAttempt<'_>,
     now: &Timestamp,
     tip: Option<&ChainTip>,
     key: Option<&SigningKey>,

@@ -1,14 +1,13 @@
-//! What differs between two receipts of one request: nothing should but ids and times.
+//! Where two receipts of one request differ: they should only in ids and times.
 
-use proofmark_receipt::{Json, Object, Receipt};
+use proofmark_evidence::difference::{self, Difference};
+use proofmark_receipt::{Json, Receipt};
 
 /// The most differences that are named.
 const MAX_NAMED: usize = 20;
-/// The most characters of a value that are shown.
-const MAX_SHOWN: usize = 80;
 
 /// Members that are different in every receipt: its id, its times, its place in a chain, and its signature.
-const ITS_OWN: [&str; 10] = [
+const UNIQUE: [&str; 10] = [
     "receipt_id",
     "verified_at",
     "signature",
@@ -21,50 +20,21 @@ const ITS_OWN: [&str; 10] = [
     "issuer_key",
 ];
 
-/// Where two receipts of one request differ, but for what is different in every receipt: each place with both values.
-/// Equal answers give none.
+/// Where two receipts of one request differ, apart from members that are different in every receipt: each place with both
+/// values.
 #[must_use]
 pub fn differences(old: &Receipt, new: &Receipt) -> Vec<String> {
-    let mut found = Vec::new();
-    compare("", old.document(), new.document(), &mut found);
-    found.truncate(MAX_NAMED);
-    found
+    let (Json::Object(old), Json::Object(new)) = (old.document(), new.document()) else { return Vec::new() };
+    let unique = |place: &str| UNIQUE.contains(&place.rsplit('.').next().unwrap_or(place));
+    difference::differences(old, new, MAX_NAMED, &unique).iter().map(describe).collect()
 }
 
-fn compare(at: &str, old: &Json, new: &Json, found: &mut Vec<String>) {
-    if found.len() > MAX_NAMED {
-        return;
-    }
-    match (old, new) {
-        (Json::Object(old), Json::Object(new)) => compare_members(at, old, new, found),
-        (Json::Array(left), Json::Array(right)) if left.len() == right.len() => {
-            for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                compare(&format!("{at}[{index}]"), left, right, found);
-            }
-        }
-        (_, _) if old.to_text() == new.to_text() => {}
-        (_, _) => found.push(format!("`{at}` was {} and is {}", shown(old), shown(new))),
-    }
-}
-
-fn compare_members(at: &str, old: &Object, new: &Object, found: &mut Vec<String>) {
-    let own = |name: &str| ITS_OWN.contains(&name);
-    let path = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
-    for (name, was) in old.iter().filter(|(name, _)| !own(name)) {
-        match new.get(name) {
-            Some(is) => compare(&path(name), was, is, found),
-            None => found.push(format!("`{}` was {} and is absent", path(name), shown(was))),
-        }
-    }
-    for (name, is) in new.iter().filter(|(name, _)| !own(name) && !old.contains(name)) {
-        found.push(format!("`{}` was absent and is {}", path(name), shown(is)));
-    }
-}
-
-fn shown(json: &Json) -> String {
-    let text = json.to_text();
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
+fn describe(difference: &Difference) -> String {
+    let at = &difference.at;
+    match (&difference.first, &difference.second) {
+        (Some(old), Some(new)) => format!("`{at}` was {old} and is {new}"),
+        (Some(old), None) => format!("`{at}` was {old} and is absent"),
+        (None, Some(new)) => format!("`{at}` was absent and is {new}"),
+        (None, None) => format!("`{at}` is absent"),
     }
 }

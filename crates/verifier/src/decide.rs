@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ParseDecisionError, Policy,
-    ReceiptFact, Replay, Request, Subject, admits, outputs_wanted,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Denial, Disposition, History, Moment, ParseDecisionError,
+    Replay, Request, admits, outputs_wanted,
 };
+use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
 use proofmark_store::{Bundle, Decision as Kept, DecisionIndex, Spend, Store, StoreError, Tenant, TenantStore};
 
@@ -20,7 +21,7 @@ const MAX_RACES: u32 = 100;
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The policy.
-    pub policy: &'a Policy,
+    pub policy: &'a ActionPolicy,
     /// The action and the facts.
     pub request: &'a Request,
     /// Folders of receipts and approvals, beside those the store holds.
@@ -216,7 +217,7 @@ pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
 
 /// How often the action was denied since it was allowed last, and whether a human has denied it.
 fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<History, StoreError> {
-    let fingerprint = question.request.fingerprint(question.policy);
+    let fingerprint = question.policy.fingerprint(question.request);
     let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
     let denial = denial.map(|review| Denial {
         decision_id: review.decision_id,

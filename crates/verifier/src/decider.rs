@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use proofmark_boundary::{DecisionReceipt, Policy, Request};
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{ChainTip, Sha256Digest, SignerId, SigningKey};
 use proofmark_store::{Answer, Bundle, Pending, Store, StoreError, Tenant};
 
@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
-    policy: Option<Policy>,
+    policy: Option<ActionPolicy>,
     pub(crate) key: SigningKey,
     pub(crate) store: Arc<Store>,
     pub(crate) trusted: Vec<SignerId>,
@@ -76,7 +76,7 @@ impl Decider {
     /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and keeps decisions in `store`.
     /// Receipts count as trusted when they are signed with `key` or by one of `trusted`.
     #[must_use]
-    pub fn new(policy: Option<Policy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
+    pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
         trusted.push(key.signer());
         let chain = Mutex::new(Chain { epoch: 0, tip: None });
         Self { policy, key, store, trusted, chain, turns: Turns::default() }
@@ -102,7 +102,7 @@ impl Decider {
 
     /// The policy it decides by.
     #[must_use]
-    pub fn policy(&self) -> Option<&Policy> {
+    pub fn policy(&self) -> Option<&ActionPolicy> {
         self.policy.as_ref()
     }
 
@@ -114,7 +114,7 @@ impl Decider {
     pub fn decide(&self, asked: &Asked<'_>) -> Result<DecisionReceipt, DecideError> {
         let policy = self.policy.as_ref().ok_or(DecideError::NoPolicy)?;
         let _same_key = asked.replayable.map(|one| self.take_turn("key", asked.tenant, one.key));
-        let fingerprint = asked.request.fingerprint(policy).to_string();
+        let fingerprint = policy.fingerprint(asked.request).to_string();
         // How often an action was denied depends on the decision before: those on one action go one after the other.
         let turn = format!("action\0{}\0{fingerprint}", asked.tenant);
         let _same_action = self.turns.take_unless(turn, asked.stop).ok_or(DecideError::Stopped)?;
@@ -155,7 +155,7 @@ impl Decider {
     }
 
     /// Decides, and hands the decision to the writer behind the one it is linked to.
-    fn submit(&self, policy: &Policy, asked: &Asked<'_>) -> Result<(DecisionReceipt, u64, Pending), DecideError> {
+    fn submit(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<(DecisionReceipt, u64, Pending), DecideError> {
         let question = Question {
             policy,
             request: asked.request,

@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use proofmark_boundary::{
-    Approval, ApprovalError, DecisionReceipt, Evidence, History, Item, Moment, Policy, Refusal, Request, Reviewer,
-    consider,
+    ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
+use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
 use proofmark_receipt::{Json, Receipt, SignError, SigningKey, Timestamp};
 use proofmark_store::{Bundle, Decision, NewReceipt, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore};
 
@@ -229,33 +229,26 @@ impl Decider {
 
 /// Looks at what the rules make of the approval.
 fn counted(
-    policy: &Policy,
+    policy: &ActionPolicy,
     request: &Request,
     evidence: &Evidence,
     now: &Timestamp,
     (role, receipt): (&str, &Receipt),
 ) -> Result<(), ReviewError> {
     let moment = Moment { now: now.clone(), history: History::default() };
-    let findings = consider(policy, request, evidence, &moment);
+    let findings = judge_rules(policy, request, evidence, &moment);
     let items = || findings.iter().flat_map(|finding| &finding.evidence);
     let (content, mut refused) = (receipt.content(), None);
     for item in items() {
         match item {
-            Item::Document { document, refusal, .. } if document.content == content => match refusal {
+            EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
                 None => return Ok(()),
                 Some(why) => refused = Some(*why),
             },
             _ => {}
         }
     }
-    let mut roles: Vec<String> = Vec::new();
-    for item in items() {
-        if let Item::Document { role: Some(asked), .. } | Item::NoDocument { role: Some(asked), .. } = item
-            && !roles.iter().any(|known| **known == **asked)
-        {
-            roles.push(asked.to_string());
-        }
-    }
+    let roles: Vec<String> = roles_asked(&findings).into_iter().map(str::to_owned).collect();
     let role = role.to_owned();
     Err(match refused {
         Some(why) => ReviewError::CannotCount { role, why },

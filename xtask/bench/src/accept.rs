@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Context;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::contract::{Contract, Decision, Evidence, Judgment, Workflow, evaluate, response};
+use proofmark_verifier::contract::{AttemptEvidence, AttemptOutcome, Contract, Judgment, Workflow, evaluate, response};
 use proofmark_verifier::evidence::trace;
 
 const MUTATING: [&str; 4] = ["book_*", "update_*", "cancel_*", "send_*"];
@@ -42,7 +42,7 @@ fn report(name: &str, runs: &[Run], kind: Kind, explain: bool) -> anyhow::Result
     let (mut accepted_failed, mut rejected_good) = (0_usize, 0_usize);
     for run in runs {
         let judgment = judge(run, kind).with_context(|| format!("failed to judge the run {}", run.label))?;
-        let accepted = judgment.decision == Decision::Accept;
+        let accepted = judgment.outcome == AttemptOutcome::Accept;
         match (accepted, run.good) {
             (true, true) | (false, false) => continue,
             (true, false) => accepted_failed += 1,
@@ -92,7 +92,8 @@ fn judge(run: &Run, kind: Kind) -> anyhow::Result<Judgment> {
     let payload = response::extract(b"{}");
     let trace = trace::read(&run.messages)?;
     let (receipts, now) = (proofmark_verifier::evidence::Evidence::default(), Timestamp::from_unix_millis(0));
-    let evidence = Evidence { payload: &payload, trace: Some(&trace), receipts: &receipts, now: &now, context: None };
+    let evidence =
+        AttemptEvidence { payload: &payload, trace: Some(&trace), receipts: &receipts, now: &now, context: None };
     Ok(evaluate(&contract, &evidence))
 }
 

@@ -1,30 +1,34 @@
-//! Changes in words for people, and as predicates for machines.
+//! Changes as words for people and as predicates for programs.
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Binds, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
 
 use super::Change;
-use super::suppose::{self, Op, Supposed, comes_to, condition_of};
-use crate::judge::{Kind, RuleRef, World, call_words};
+use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
+use crate::conditions::bound;
+use crate::input::Input;
+use crate::judge::call_words;
 use crate::policy::{ReceiptRule, ToolCallDemand};
+use crate::request::Request;
+use crate::rule_ref::{RuleKind, RuleRef};
 
-/// The longest predicate that is quoted to people, in characters.
+/// The longest predicate quoted to people, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
-/// The most different demands for receipts that are used up whose receipts are told apart.
+/// The most different single-use demands whose receipts are counted apart: `each_its_own` names 2^n changes.
 const MAX_EXCLUSIVE: usize = 4;
 
-/// The changes the ops are, each once: two rules may ask for the same.
-pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) -> Option<Vec<Change>> {
+/// The changes of the operations, each once: two rules may ask for the same.
+pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>) -> Option<Vec<Change>> {
     let mut named = HashSet::new();
     let mut changes: Vec<Change> = Vec::new();
     let mut exclusive: Vec<Exclusive> = Vec::new();
     for op in ops {
         let change = match op {
-            Op::Fact { source, truth, assumed } => fact(world, *source, *truth, *assumed)?,
+            Op::Fact { source, truth, assumed } => fact(input, *source, *truth, *assumed)?,
             Op::Receipt { source } => {
-                let rule = suppose::demand(world.policy, *source, suppose::receipt_demand)?;
-                let (words, test) = (receipt_words(world, rule, supposed), receipt_test(rule));
+                let rule = hypothesis::demand(input.policy, *source, hypothesis::receipt_demand)?;
+                let (words, test) = (receipt_words(input, rule, hypothesis), receipt_test(rule));
                 if rule.demand.single_use {
                     match exclusive.iter_mut().find(|known| known.test == test) {
                         Some(known) => known.rules += 1,
@@ -34,11 +38,11 @@ pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) ->
                 plain("receipt", words, format!("receipts.exists(r, {test})"))
             }
             Op::Approval { source } => {
-                let demand = suppose::approval_demand(world.policy, *source)?;
+                let demand = hypothesis::approval_demand(input.policy, *source)?;
                 plain("approval", approval_words(demand), approval_predicate(demand))
             }
             Op::Call { source } => {
-                let demand = suppose::demand(world.policy, *source, suppose::tool_call)?;
+                let demand = hypothesis::demand(input.policy, *source, hypothesis::tool_call)?;
                 plain("tool_call", format!("The run has a {}.", call_words(demand)), call_predicate(demand))
             }
         };
@@ -50,17 +54,17 @@ pub(super) fn changes(world: &World<'_>, ops: &[Op], supposed: &Supposed<'_>) ->
     Some(changes)
 }
 
-/// A demand for a receipt that is used up.
+/// A demand for a receipt that its rule uses up.
 struct Exclusive {
-    /// What it asks of a receipt `r`, as a predicate.
+    /// A predicate over a receipt `r`.
     test: String,
     words: String,
-    /// How many rules ask for it.
     rules: usize,
 }
 
-/// What it takes beside one receipt for each demand: whichever rules are taken together, there are as many receipts for
-/// them as rules, so that each can have one of its own (Hall's theorem). Nothing where the demands are too many.
+/// What is needed beside one receipt for each demand, so that each rule can use up one of its own. By Hall's theorem that
+/// is possible exactly when every set of rules has at least as many receipts that one of them accepts as it has rules.
+/// `None` when there are too many demands.
 fn each_its_own(demands: &[Exclusive]) -> Option<Vec<Change>> {
     if demands.len() > MAX_EXCLUSIVE {
         return None;
@@ -87,8 +91,8 @@ fn plain(kind: &'static str, words: String, predicate: String) -> Change {
     Change { kind, words, predicate, assumed: false }
 }
 
-fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
-    let condition = condition_of(world.policy, source)?;
+fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
+    let condition = condition_of(input.policy, source)?;
     let text = condition.source();
     let predicate = match truth {
         true => text.to_owned(),
@@ -96,20 +100,20 @@ fn fact(world: &World<'_>, source: RuleRef, truth: bool, assumed: bool) -> Optio
         false if text.contains("//") => format!("!({text}\n)"),
         false => format!("!({text})"),
     };
-    let boundary = world.policy.boundaries.get(source.boundary)?;
+    let boundary = input.policy.boundaries.get(source.boundary)?;
     let next = match source.kind {
-        Kind::Require => boundary.require.get(source.index)?.next.as_ref(),
-        Kind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
+        RuleKind::Require => boundary.require.get(source.index)?.next.as_ref(),
+        RuleKind::Deny => boundary.deny.get(source.index)?.next.as_ref(),
         _ => None,
     };
     let quoted = quoted_source(&predicate);
-    if !assumed && comes_to(world, world.request, condition, truth) {
-        return Some(plain("fact", format!("It still holds that `{quoted}`."), predicate));
+    if !assumed && evaluates_to(input, input.request, condition, truth) {
+        return Some(plain("fact", format!("`{quoted}` still holds."), predicate));
     }
     let words = match (assumed, next) {
-        (true, _) => format!("It is assumed that `{quoted}` can hold: no facts were found with which it does."),
-        (false, Some(next)) => format!("{} It holds that `{quoted}`.", next.message),
-        (false, None) => format!("It holds that `{quoted}`."),
+        (true, _) => format!("`{quoted}` holds, which is assumed to be possible: no facts were found that satisfy it."),
+        (false, Some(next)) => format!("{} Then `{quoted}` holds.", next.message),
+        (false, None) => format!("`{quoted}` holds."),
     };
     Some(Change { assumed, ..plain("fact", words, predicate) })
 }
@@ -122,14 +126,14 @@ fn quoted_source(predicate: &str) -> String {
     }
 }
 
-fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>) -> String {
+fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<'_>) -> String {
     let demand = &rule.demand;
-    let digest = |request: &crate::Request| {
-        rule.output.text(&request.value_at(world.moment.now.as_str()), world.budget).ok().map(|text| text.to_string())
+    let digest = |request: &Request| {
+        rule.output.text(&request.value_at(input.moment.now.as_str()), input.budget).ok().map(|text| text.to_string())
     };
-    // A digest is named where the changes leave it as it is.
-    let output = match digest(world.request) {
-        Some(output) if digest(&supposed.request).as_ref() == Some(&output) => output,
+    // The digest is named where the changes do not affect it.
+    let output = match digest(input.request) {
+        Some(output) if digest(&hypothesis.request).as_ref() == Some(&output) => output,
         Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
@@ -167,7 +171,7 @@ fn receipt_words(world: &World<'_>, rule: &ReceiptRule, supposed: &Supposed<'_>)
     words
 }
 
-/// What a rule asks of a receipt `r`.
+/// The predicate by which a rule accepts a receipt `r`.
 fn receipt_test(rule: &ReceiptRule) -> String {
     let demand = &rule.demand;
     let signer = match &demand.signer {
@@ -228,17 +232,6 @@ fn approval_words(demand: &ApprovalDemand) -> String {
     }
 }
 
-/// What the facts about approvals are called that count when so much binds them.
-pub(super) fn bound(name: &str, binds: Binds) -> String {
-    let of = match (binds.environment, binds.agent) {
-        (true, true) => "",
-        (true, false) => "_in_environment",
-        (false, true) => "_for_agent",
-        (false, false) => "_of_action",
-    };
-    format!("{name}{of}")
-}
-
 fn approval_predicate(demand: &ApprovalDemand) -> String {
     let role = text(&demand.role);
     match demand.distinct {
@@ -271,7 +264,7 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     format!("calls.exists(i, c, {})", parts.join(" && "))
 }
 
-/// A text as the predicate language writes it.
+/// A literal of the predicate language.
 fn text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

@@ -1,37 +1,37 @@
-//! What has to stay as it is. Other facts than those of the witness fulfil the changes too, and must not break another
-//! rule about the same facts: so that rule is named as well, unless the changes imply it.
+//! Rules that have to stay met. A retry satisfies the changes with other facts than the witness, and those must not break
+//! another rule about the same facts. So that rule becomes a change too, unless the changes imply it.
 
 use proofmark_evidence::{Condition, TextExpression};
 
 use super::MAX_CHANGES;
+use super::hypothesis::{Hypothesis, Op, approval_demand, condition_of, demand, evaluates_to, receipt_demand};
 use super::imply::implied;
 use super::solve::{Segment, is_changeable, places};
-use super::suppose::{Op, Supposed, approval_demand, comes_to, condition_of, demand, receipt_demand};
-use crate::judge::{Kind, RuleRef, World};
+use crate::input::Input;
 use crate::policy::{Demand, Matching};
+use crate::rule_ref::{RuleKind, RuleRef};
 
 /// A rule that is met in the witness.
 struct Guard {
     op: Op,
-    /// The facts it is about.
     places: Vec<Vec<Segment>>,
 }
 
-/// The ops that keep the rules about the same facts met, beside those that make the changes; nothing where they are too
-/// many, or the budget is used up.
-pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> Option<Vec<Op>> {
-    let mut met = met(world, witness);
+/// The operations that keep the rules about the same facts met, beside `ops`; `None` when they are too many, or the
+/// budget is used up.
+pub(super) fn guards(input: &Input<'_>, ops: &[Op], witness: &Hypothesis<'_>) -> Option<Vec<Op>> {
+    let mut met = met(input, witness);
     met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
-    // An approval is of the action as it is, and changes nothing of it.
+    // An approval changes no fact. It binds the action, so it depends on facts without touching them.
     let changes = |op: &Op| !matches!(op, Op::Approval { .. });
-    let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(world, op)).collect();
+    let mut touched: Vec<_> = ops.iter().filter(|op| changes(op)).flat_map(|op| places_of(input, op)).collect();
     let (mut all, mut guards) = (ops.to_vec(), Vec::new());
-    // A guard may be fulfilled by other facts too, which other rules are about.
+    // A guard can be satisfied by other facts too, which touches more rules: repeat until no new rule is touched.
     while let Some(at) =
-        met.iter().position(|guard| shares(&guard.places, &touched) || is_new(world, &guard.op, witness))
+        met.iter().position(|guard| shares(&guard.places, &touched) || is_new(input, &guard.op, witness))
     {
         let guard = met.remove(at);
-        if is_implied(world, &guard.op, &all)? {
+        if is_implied(input, &guard.op, &all)? {
             continue;
         }
         if changes(&guard.op) {
@@ -46,37 +46,38 @@ pub(super) fn guards(world: &World<'_>, ops: &[Op], witness: &Supposed<'_>) -> O
     Some(guards)
 }
 
-/// Whether a guard asks for approvals that are there in the witness alone: others than those may be given.
-fn is_new(world: &World<'_>, guard: &Op, witness: &Supposed<'_>) -> bool {
+/// Whether a guard asks for approvals that only the witness has. Others than those may be given, to other people, so the
+/// demand itself has to be a change.
+fn is_new(input: &Input<'_>, guard: &Op, witness: &Hypothesis<'_>) -> bool {
     let Op::Approval { source } = guard else { return false };
-    approval_demand(world.policy, *source).is_some_and(|demand| {
-        let (subject, now) = (witness.request.subject(), &world.moment.now);
-        demand.approvals(&world.policy.roles, &subject, world.evidence, now).counted.len() < demand.count
+    approval_demand(input.policy, *source).is_some_and(|demand| {
+        let (subject, now) = (witness.request.subject(), &input.moment.now);
+        demand.approvals(&input.policy.roles, &subject, input.evidence, now).counted.len() < demand.count
     })
 }
 
 /// The rules that are met in the witness, in policy order.
-fn met(world: &World<'_>, witness: &Supposed<'_>) -> Vec<Guard> {
+fn met(input: &Input<'_>, witness: &Hypothesis<'_>) -> Vec<Guard> {
     let mut ops = Vec::new();
-    for (index, boundary) in world.policy.boundaries.iter().enumerate() {
+    for (index, boundary) in input.policy.boundaries.iter().enumerate() {
         if boundary.matcher.matches(&witness.request) == Matching::No {
             continue;
         }
         let source = |kind, at| RuleRef { kind, boundary: index, index: at };
         if let Some(when) = &boundary.when {
-            let applies = comes_to(world, &witness.request, when, true);
-            ops.push(Op::fact(source(Kind::When, 0), applies));
+            let applies = evaluates_to(input, &witness.request, when, true);
+            ops.push(Op::fact(source(RuleKind::When, 0), applies));
             if !applies {
                 continue;
             }
         }
         for (at, rule) in boundary.deny.iter().enumerate() {
-            let source = source(Kind::Deny, at);
-            let denies = !comes_to(world, &witness.request, &rule.when, false);
+            let source = source(RuleKind::Deny, at);
+            let denies = !evaluates_to(input, &witness.request, &rule.when, false);
             ops.push(if denies { Op::Approval { source } } else { Op::fact(source, false) });
         }
         for (at, rule) in boundary.require.iter().enumerate() {
-            let source = source(Kind::Require, at);
+            let source = source(RuleKind::Require, at);
             ops.push(match rule.demand {
                 Demand::Fact(_) => Op::fact(source, true),
                 Demand::Receipt(_) => Op::Receipt { source },
@@ -85,25 +86,25 @@ fn met(world: &World<'_>, witness: &Supposed<'_>) -> Vec<Guard> {
             });
         }
     }
-    ops.into_iter().map(|op| Guard { places: places_of(world, &op), op }).collect()
+    ops.into_iter().map(|op| Guard { places: places_of(input, &op), op }).collect()
 }
 
-/// The facts an op is about and a retry may change.
-fn places_of(world: &World<'_>, op: &Op) -> Vec<Vec<Segment>> {
+/// The facts that an operation is about and a retry may change.
+fn places_of(input: &Input<'_>, op: &Op) -> Vec<Vec<Segment>> {
     let name = |name: &str| vec![Segment::Name(name.to_owned())];
     let mut all = match op {
         Op::Fact { source, .. } => {
-            let predicate = condition_of(world.policy, *source).and_then(Condition::predicate);
+            let predicate = condition_of(input.policy, *source).and_then(Condition::predicate);
             predicate.map_or_else(Vec::new, |predicate| places(predicate.tree()))
         }
         Op::Receipt { source } => {
-            let rule = demand(world.policy, *source, receipt_demand);
+            let rule = demand(input.policy, *source, receipt_demand);
             let expressions = rule.into_iter().flat_map(|rule| rule.specification.iter().chain([&rule.output]));
             expressions.filter_map(TextExpression::predicate).flat_map(|predicate| places(predicate.tree())).collect()
         }
-        // An approval is of the whole action, and of what else binds it.
+        // An approval is void when the action changes, or what else it binds.
         Op::Approval { source } => {
-            let binds = approval_demand(world.policy, *source).map(|demand| demand.binds);
+            let binds = approval_demand(input.policy, *source).map(|demand| demand.binds);
             let bound = [
                 ("action", "args", true),
                 ("action", "target", true),
@@ -123,14 +124,14 @@ fn shares(some: &[Vec<Segment>], others: &[Vec<Segment>]) -> bool {
     some.iter().any(|one| others.iter().any(|other| one.starts_with(other) || other.starts_with(one)))
 }
 
-/// Whether a guard follows from the ops; nothing once the budget is used up.
-fn is_implied(world: &World<'_>, guard: &Op, ops: &[Op]) -> Option<bool> {
+/// Whether a guard follows from the operations; `None` once the budget is used up.
+fn is_implied(input: &Input<'_>, guard: &Op, ops: &[Op]) -> Option<bool> {
     let claim = |op: &Op| match op {
         Op::Fact { source, truth, .. } => {
-            condition_of(world.policy, *source)?.predicate().map(|predicate| (predicate, *truth))
+            condition_of(input.policy, *source)?.predicate().map(|predicate| (predicate, *truth))
         }
         Op::Receipt { .. } | Op::Approval { .. } | Op::Call { .. } => None,
     };
     let premises: Vec<_> = ops.iter().filter_map(claim).collect();
-    claim(guard).map_or(Some(false), |guard| implied(world, &premises, guard))
+    claim(guard).map_or(Some(false), |guard| implied(input, &premises, guard))
 }

@@ -1,28 +1,32 @@
-//! Whether some predicates imply another one, where that can be seen by trying: predicates that only compare facts with
-//! literals answer alike for all values between two literals, so one value of each range is enough.
+//! Whether some predicates imply another one, decided by trying values.
+//!
+//! A predicate that only compares facts with literals has the same truth for all values between two neighbouring literals.
+//! So a finite set of values stands for all: each literal, one value in each gap, one beyond each end, and values of other
+//! types. If the conclusion holds wherever the premises do, it is implied. For other predicates the answer is "no",
+//! which is safe: a rule that is implied and still named only makes the set of changes longer.
 
 use proofmark_predicate::tree::{Expression, Operator, View};
 use proofmark_predicate::{Predicate, Truth, Value};
 use proofmark_receipt::{Json, Object};
 
-use super::solve::{Segment, literal, remove, set, way};
-use super::suppose::{STEPS_PER_VALUE, values};
-use crate::judge::World;
+use super::hypothesis::{STEPS_PER_VALUE, values};
+use super::solve::{Segment, literal, place_of, remove, set};
+use crate::input::Input;
 use crate::request::Request;
 
 /// The most combinations of values that are tried.
 const MAX_COMBINATIONS: usize = 512;
-/// A text that no policy compares with.
+/// A text that stands for all that no literal equals.
 const OTHER_TEXT: &str = "\u{fffd} another text";
 
-/// A predicate and what it comes to.
+/// A predicate and its truth.
 pub(super) type Claim<'p> = (&'p Predicate, bool);
 
 /// The facts a predicate compares, each with the literals it is compared with.
 type Compared = Vec<(Vec<Segment>, Vec<Json>)>;
 
-/// Whether the conclusion follows from the premises. No, where that cannot be seen; nothing once the budget is used up.
-pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
+/// Whether the conclusion follows from the premises: no where this cannot be decided, `None` once the budget is used up.
+pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
     let mut compared = Compared::new();
     if !collect(conclusion.0.tree(), &mut compared) {
         return Some(false);
@@ -30,7 +34,7 @@ pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Cla
     let mut used = Vec::new();
     for premise in premises {
         let mut more = compared.clone();
-        // Without a premise less follows, never more.
+        // A premise may be left out: fewer premises imply less, never more.
         if collect(premise.0.tree(), &mut more) && combinations(&more) <= MAX_COMBINATIONS {
             compared = more;
             used.push(*premise);
@@ -40,23 +44,23 @@ pub(super) fn implied(world: &World<'_>, premises: &[Claim<'_>], conclusion: Cla
     if count > MAX_COMBINATIONS {
         return Some(false);
     }
-    let facts = facts_of(world.request, &compared);
+    let facts = facts_of(input.request, &compared);
     for number in 0..count {
-        world.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
+        input.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
         let Some(request) = combination(&facts, &compared, number) else { return Some(false) };
-        let value = request.value_at(world.moment.now.as_str());
-        let comes_to = |(predicate, truth): Claim<'_>| {
+        let value = request.value_at(input.moment.now.as_str());
+        let evaluates_to = |(predicate, truth): Claim<'_>| {
             let wanted = if truth { Truth::True } else { Truth::False };
-            predicate.truth_within(&value, world.budget) == wanted
+            predicate.truth_within(&value, input.budget) == wanted
         };
-        if used.iter().all(|premise| comes_to(*premise)) && !comes_to(conclusion) {
+        if used.iter().all(|premise| evaluates_to(*premise)) && !evaluates_to(conclusion) {
             return Some(false);
         }
     }
-    world.budget.failure().is_none().then_some(true)
+    input.budget.failure().is_none().then_some(true)
 }
 
-/// The facts that are compared, as they are now.
+/// The compared facts with their present values.
 fn facts_of(request: &Request, compared: &Compared) -> Object {
     let mut facts = Object::new();
     for (place, _) in compared {
@@ -69,7 +73,7 @@ fn facts_of(request: &Request, compared: &Compared) -> Object {
     facts
 }
 
-/// The values a fact is tried with: each literal, one between two neighbours, one beyond, another text, and none.
+/// The values a fact is tried with; `None` is an absent fact.
 fn tried(literals: &[Json]) -> Vec<Option<Json>> {
     let mut numbers: Vec<f64> = literals.iter().filter_map(|json| json.as_number()?.as_f64()).collect();
     numbers.sort_by(f64::total_cmp);
@@ -93,7 +97,7 @@ fn combinations(compared: &Compared) -> usize {
     compared.iter().fold(1, |count, (_, literals)| count.saturating_mul(tried(literals).len()))
 }
 
-/// The facts with the values of this combination; nothing where a place cannot be set.
+/// The facts with the values of one combination; `None` where a place cannot be set.
 fn combination(facts: &Object, compared: &Compared, mut number: usize) -> Option<Request> {
     let mut facts = facts.clone();
     for (place, literals) in compared {
@@ -102,7 +106,7 @@ fn combination(facts: &Object, compared: &Compared, mut number: usize) -> Option
         number /= values.len();
         match values.swap_remove(chosen) {
             Some(value) => set(&mut facts, place, value)?,
-            // An element of a list is not taken out: it is null instead, which is tried anyway.
+            // An element of a list cannot be absent without moving the others, so it is null, which is tried anyway.
             None if place.iter().any(|segment| matches!(segment, Segment::Index(_))) => {
                 set(&mut facts, place, Json::Null)?
             }
@@ -112,7 +116,7 @@ fn combination(facts: &Object, compared: &Compared, mut number: usize) -> Option
     Request::from_facts(facts).ok()
 }
 
-/// Adds what an expression compares; whether it does nothing but compare facts with literals.
+/// Adds what an expression compares, and says whether it does nothing but compare facts with literals.
 fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
     match expression.view() {
         View::Constant(Value::Bool(_)) => true,
@@ -141,7 +145,8 @@ fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
     }
 }
 
-/// Whether values between two literals compare alike: numbers do in every way, other values only by being equal.
+/// Whether all values between two literals compare alike. Numbers do under every comparison, other values only under
+/// equality: between two texts there is no middle to try.
 fn by_value(operator: Operator, value: &Json) -> bool {
     match operator {
         Operator::Equal | Operator::NotEqual => value.as_array().is_none(),
@@ -157,9 +162,9 @@ fn by_value(operator: Operator, value: &Json) -> bool {
     }
 }
 
-/// Adds a place; not one that lies in another one, or around it, which could not be set apart.
+/// Adds a place, unless it lies inside another one or around it: the two could not be set independently.
 fn add(expression: Expression<'_>, literals: Vec<Json>, compared: &mut Compared) -> bool {
-    let Some(place) = way(expression) else { return false };
+    let Some(place) = place_of(expression) else { return false };
     if let Some((_, known)) = compared.iter_mut().find(|(known, _)| *known == place) {
         known.extend(literals);
         return true;

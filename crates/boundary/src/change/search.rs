@@ -1,145 +1,144 @@
-//! Searches for what makes a blocked decision an allow.
+//! The search for changes that make a blocked decision an allow.
 
 use super::condition;
 use super::guards;
-use super::suppose::{self, Op, Supposed};
-use super::{Change, MAX_CHANGES, MAX_SEARCH_STEPS, Witness, admit};
-use crate::judge::{Assumption, Finding, Judged, Kind, World, judge};
-use crate::policy::{Demand, Policy};
+use super::hypothesis::{self, Hypothesis, Op, Strategy};
+use super::{Change, MAX_CHANGES, MAX_SEARCH_STEPS, Witness};
+use crate::assumption::Assumption;
+use crate::conditions;
+use crate::input::Input;
+use crate::judge::{JudgedPolicy, RuleFinding, judge};
+use crate::policy::{ActionPolicy, Demand};
+use crate::rule_ref::RuleKind;
 
-/// How often the decision is tried again: each round finds what the last one uncovered.
+/// The most rounds: each finds what blocks once the changes of the last one are made.
 const MAX_ROUNDS: usize = 6;
-/// In how many ways the facts are tried that answer a predicate: where one way is closed by another rule, the next may be
-/// open.
+/// In how many ways facts for a predicate are guessed: where another rule excludes one guess, the next may work.
 const VARIANTS: usize = 4;
 
-/// A set of changes, and what proves it.
+/// A set of changes, with its proof.
 pub(super) struct Found {
     pub(super) changes: Vec<Change>,
     pub(super) witness: Option<Witness>,
 }
 
-/// Changes for which facts and documents were found: with those, the conditions hold and the action is allowed.
-pub(super) fn proven(world: &World<'_>, judged: &Judged) -> Option<Found> {
-    let conditional = world.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
+/// Changes with a witness: facts and documents with which they hold and the action is allowed.
+pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
+    let conditional = input.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
     let applies: &[bool] = if conditional { &[true, false] } else { &[true] };
-    let ways = (0..VARIANTS)
-        .flat_map(|variant| applies.iter().map(move |applies| Way { applies: *applies, variant, assumes: false }));
-    let (ops, way) = ways.into_iter().find_map(|way| Some((search(world, judged, way)?, way)))?;
-    let mut ops = minimal(world, ops, way);
-    let (mut changes, mut supposed) = proof(world, &ops, way)?;
-    let guards = guards::guards(world, &ops, &supposed)?;
+    let strategies = (0..VARIANTS)
+        .flat_map(|variant| applies.iter().map(move |applies| Strategy { applies: *applies, variant, assumes: false }));
+    let (ops, strategy) =
+        strategies.into_iter().find_map(|strategy| Some((search(input, judged, strategy)?, strategy)))?;
+    let mut ops = minimal(input, ops, strategy);
+    let (mut changes, mut hypothesis) = proof(input, &ops, strategy)?;
+    let guards = guards::guards(input, &ops, &hypothesis)?;
     if !guards.is_empty() {
         ops.extend(guards);
-        (changes, supposed) = proof(world, &ops, way)?;
+        (changes, hypothesis) = proof(input, &ops, strategy)?;
     }
-    let witness = Witness { request: supposed.request, evidence: supposed.evidence };
+    let witness = Witness { request: hypothesis.request, evidence: hypothesis.evidence };
     Some(Found { changes, witness: Some(witness) })
 }
 
-/// Changes of which some are assumed to be possible: no facts were found with which their predicates hold.
-pub(super) fn assumed(world: &World<'_>, judged: &Judged) -> Option<Found> {
-    let ways = [true, false].map(|applies| Way { applies, variant: 0, assumes: true });
-    let (ops, way) = ways.into_iter().find_map(|way| Some((search(world, judged, way)?, way)))?;
-    let mut ops = minimal(world, ops, way);
-    // Which ops had to be assumed is known once they have been applied.
-    let supposed = suppose::apply(world, &mut ops, way)?;
-    // Without an assumption they would have been proven.
-    let assumes = !supposed.assumed.is_empty() && !contradictory(world, &ops);
-    let all = assumes.then(|| condition::changes(world, &ops, &supposed))??;
+/// Changes of which some are assumed to be possible, because no facts were found that satisfy their predicates.
+pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
+    let strategies = [true, false].map(|applies| Strategy { applies, variant: 0, assumes: true });
+    let (ops, strategy) =
+        strategies.into_iter().find_map(|strategy| Some((search(input, judged, strategy)?, strategy)))?;
+    let mut ops = minimal(input, ops, strategy);
+    // Which operations are assumed is known only once they have been applied.
+    let hypothesis = hypothesis::apply(input, &mut ops, strategy)?;
+    // Without any assumption `proven` would have found them, so they are not sound.
+    let assumes = !hypothesis.assumed.is_empty() && !contradictory(input, &ops);
+    let all = assumes.then(|| condition::changes(input, &ops, &hypothesis))??;
     Some(Found { changes: all, witness: None })
 }
 
-/// How a search goes about it.
-#[derive(Clone, Copy)]
-pub(super) struct Way {
-    /// What a `when` that is unknown is made.
-    applies: bool,
-    /// Which of the facts that answer a predicate are tried first.
-    pub(super) variant: usize,
-    /// Whether a predicate is assumed to hold where no facts are found for it.
-    pub(super) assumes: bool,
-}
-
-/// The changes these ops are, and the world in which they have been made: all of them hold there, and the action is
-/// allowed.
-fn proof(world: &World<'_>, ops: &[Op], way: Way) -> Option<(Vec<Change>, Supposed<'static>)> {
-    let supposed = suppose::apply(world, &mut ops.to_vec(), way)?;
-    let supposed = supposed.by_facts()?;
-    if !judge(&supposed.world(world)).disposition.allows() {
+/// The changes of these operations and the hypothesis that proves them: all hold there, the action is allowed there, and
+/// they do not all hold yet.
+fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy) -> Option<(Vec<Change>, Hypothesis<'static>)> {
+    let hypothesis = hypothesis::apply(input, &mut ops.to_vec(), strategy)?;
+    let hypothesis = hypothesis.by_facts()?;
+    if !judge(&hypothesis.input(input)).disposition.allows() {
         return None;
     }
-    let changes = condition::changes(world, ops, &supposed)?;
-    let hold = admit::all_hold(&changes, &supposed.world(world));
-    // What holds already changes nothing.
-    let already = admit::all_hold(&changes, world);
-    (hold && !already).then_some((changes, supposed))
+    let changes = condition::changes(input, ops, &hypothesis)?;
+    let hold = all_hold(&changes, &hypothesis.input(input));
+    // Conditions that hold already would admit a retry at once, for the same decision.
+    let already = all_hold(&changes, input);
+    (hold && !already).then_some((changes, hypothesis))
 }
 
-/// Tries until the decision is an allow.
-fn search(world: &World<'_>, judged: &Judged, way: Way) -> Option<Vec<Op>> {
+/// Adds operations round by round until the hypothesis is allowed.
+fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Option<Vec<Op>> {
     let mut ops = Vec::new();
-    extend(world.policy, &mut ops, &judged.findings, way)?;
+    extend(input.policy, &mut ops, &judged.findings, strategy)?;
     for _ in 0..MAX_ROUNDS {
-        let supposed = suppose::apply(world, &mut ops, way)?;
-        let judged = judge(&supposed.world(world));
-        if judged.disposition.allows() && world.budget.failure().is_none() {
+        let hypothesis = hypothesis::apply(input, &mut ops, strategy)?;
+        let judged = judge(&hypothesis.input(input));
+        if judged.disposition.allows() && input.budget.failure().is_none() {
             return Some(ops);
         }
-        extend(world.policy, &mut ops, &judged.findings, way)?;
+        extend(input.policy, &mut ops, &judged.findings, strategy)?;
     }
     None
 }
 
-/// Adds what would change each finding that blocks; nothing when one cannot be changed.
-fn extend(policy: &Policy, ops: &mut Vec<Op>, findings: &[Finding], way: Way) -> Option<()> {
+/// Adds an operation for each finding that blocks; `None` when one cannot be lifted.
+fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], strategy: Strategy) -> Option<()> {
     let mut blocking = findings.iter().filter(|finding| finding.blocks.is_some()).peekable();
     blocking.peek()?;
     for finding in blocking {
         let source = finding.source;
-        if source.kind == Kind::Repeat {
+        if source.kind == RuleKind::Repeat {
             continue;
         }
         match ops.iter_mut().find(|op| op.source() == source) {
-            None => ops.push(op(policy, finding, way)?),
-            // The facts that were found answer it no longer beside the others.
-            Some(op) if way.assumes => op.assume()?,
+            None => ops.push(op(policy, finding, strategy)?),
+            // The facts that were guessed for it do not survive the other operations.
+            Some(op) if strategy.assumes => op.assume()?,
             Some(_) => return None,
         }
     }
     (ops.len() <= MAX_CHANGES).then_some(())
 }
 
-fn op(policy: &Policy, finding: &Finding, way: Way) -> Option<Op> {
+fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Option<Op> {
     let source = finding.source;
     if finding.hard {
         return None;
     }
     let boundary = policy.boundaries.get(source.boundary)?;
     Some(match source.kind {
-        Kind::When => Op::fact(source, way.applies),
-        Kind::Deny => match boundary.deny.get(source.index)?.unless {
+        RuleKind::When => Op::fact(source, strategy.applies),
+        RuleKind::Deny => match boundary.deny.get(source.index)?.unless {
             Some(_) => Op::Approval { source },
             None => Op::fact(source, false),
         },
-        Kind::Require => match boundary.require.get(source.index)?.demand {
+        RuleKind::Require => match boundary.require.get(source.index)?.demand {
             Demand::Fact(_) => Op::fact(source, true),
             Demand::Receipt(_) => Op::Receipt { source },
             Demand::Approval(_) => Op::Approval { source },
             Demand::ToolCall(_) => Op::Call { source },
         },
-        Kind::Review | Kind::Class | Kind::Match | Kind::Warn | Kind::Unmatched | Kind::Repeat => return None,
+        RuleKind::Review
+        | RuleKind::Class
+        | RuleKind::Match
+        | RuleKind::Warn
+        | RuleKind::Unmatched
+        | RuleKind::Repeat => return None,
     })
 }
 
-/// Leaves out what is not needed beside the others.
-fn minimal(world: &World<'_>, mut ops: Vec<Op>, way: Way) -> Vec<Op> {
+/// Leaves out operations that are not needed beside the others. In one pass, so the set need not be the smallest.
+fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy) -> Vec<Op> {
     let mut at = 0;
-    // What is left of the budget is for the proof: a set that is not the smallest is better than none.
-    while at < ops.len() && world.budget.taken() < MAX_SEARCH_STEPS / 2 {
+    // The other half of the budget is for the proof: a set with too much in it is better than none.
+    while at < ops.len() && input.budget.taken() < MAX_SEARCH_STEPS / 2 {
         let mut fewer = ops.clone();
         fewer.remove(at);
-        if allows(world, &mut fewer, way) {
+        if allows(input, &mut fewer, strategy) {
             ops = fewer;
         } else {
             at += 1;
@@ -148,19 +147,20 @@ fn minimal(world: &World<'_>, mut ops: Vec<Op>, way: Way) -> Vec<Op> {
     ops
 }
 
-fn allows(world: &World<'_>, ops: &mut [Op], way: Way) -> bool {
-    let allows =
-        |supposed: Supposed<'_>| judge(&supposed.world(world)).disposition.allows() && world.budget.failure().is_none();
-    !contradictory(world, ops) && suppose::apply(world, ops, way).is_some_and(allows)
+fn allows(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> bool {
+    let allows = |hypothesis: Hypothesis<'_>| {
+        judge(&hypothesis.input(input)).disposition.allows() && input.budget.failure().is_none()
+    };
+    !contradictory(input, ops) && hypothesis::apply(input, ops, strategy).is_some_and(allows)
 }
 
-/// Whether two ops exclude each other: what one rule needs another one must not deny.
-fn contradictory(world: &World<'_>, ops: &[Op]) -> bool {
+/// Whether two operations exclude each other: one rule needs what another one forbids.
+fn contradictory(input: &Input<'_>, ops: &[Op]) -> bool {
     let claims: Vec<_> = ops
         .iter()
         .filter_map(|op| match op {
             Op::Fact { source, truth, .. } => {
-                let condition = suppose::condition_of(world.policy, *source)?;
+                let condition = hypothesis::condition_of(input.policy, *source)?;
                 Some(Assumption::new(condition.predicate()?.tree(), *truth))
             }
             Op::Receipt { .. } | Op::Approval { .. } | Op::Call { .. } => None,
@@ -169,4 +169,10 @@ fn contradictory(world: &World<'_>, ops: &[Op]) -> bool {
     let mut pairs =
         claims.iter().enumerate().flat_map(|(at, one)| claims.iter().skip(at + 1).map(move |two| (one, two)));
     pairs.any(|(one, two)| one.contradicts(two))
+}
+
+/// Whether all changes hold for the request and evidence of `input`.
+fn all_hold(changes: &[Change], input: &Input<'_>) -> bool {
+    let facts = conditions::facts(input.policy, input.request, input.evidence, input.moment);
+    changes.iter().all(|change| conditions::holds(&change.predicate, &facts, input.budget))
 }

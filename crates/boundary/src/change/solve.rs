@@ -1,4 +1,8 @@
-//! Finds facts that answer a predicate as wanted. It guesses; whoever calls it asks the predicate.
+//! Guesses facts that give a predicate the wanted truth. The guess need not work: the caller evaluates the predicate.
+//!
+//! The expression is walked from the outside in. `&&` that must be true needs all of its parts, `||` one of them; a
+//! comparison sets the place on one side from the value on the other; a quantifier adds, changes or removes elements.
+//! Expressions about which nothing useful is known (arithmetic, patterns, JSONPath) are given up at once.
 
 mod places;
 
@@ -7,27 +11,27 @@ use proofmark_predicate::tree::{Expression, Function, MacroKind, Operator, View}
 use proofmark_receipt::json::Number;
 use proofmark_receipt::{Json, Object};
 
-pub(super) use places::{Segment, is_changeable, places, remove, set, way};
+pub(super) use places::{Segment, is_changeable, place_of, places, remove, set};
 use places::{get, segment};
 
-/// A text that stands for any.
+/// A text where any will do.
 const ANY_TEXT: &str = "value";
-/// Another text than that.
+/// A different one.
 const OTHER_TEXT: &str = "other";
 /// The most elements that are changed one by one.
 const MAX_ELEMENTS: usize = 64;
-/// The most elements a list is filled up to.
+/// The most elements that a list is filled to.
 const MAX_FILLED: i64 = 1_000;
 
-/// Changes `facts` so that the predicate probably comes to `truth`; nothing when it cannot be followed. `variant` chooses
-/// among several ways.
+/// Changes `facts` so that the expression probably has this truth; `None` when no guess is possible. `variant` chooses
+/// among several guesses.
 pub(super) fn solve(expression: Expression<'_>, truth: bool, facts: &mut Object, variant: usize) -> Option<()> {
     Solver { facts, variables: Vec::new(), variant }.make(expression, truth)
 }
 
 struct Solver<'a> {
     facts: &'a mut Object,
-    /// The places the variables of the enclosing macros stand for, the outermost first; none for one that is an index.
+    /// The places that the variables of the enclosing macros stand for, the outermost first; `None` for an index.
     variables: Vec<Option<Vec<Segment>>>,
     variant: usize,
 }
@@ -37,8 +41,8 @@ impl Solver<'_> {
         match expression.view() {
             View::Constant(Value::Bool(value)) => (*value == truth).then_some(()),
             View::Fact(_) | View::Variable(_) | View::Select { .. } | View::Index { .. } => {
-                let way = self.way(expression)?;
-                self.assign(&way, Json::Bool(truth))
+                let place = self.place_of(expression)?;
+                self.assign(&place, Json::Bool(truth))
             }
             View::Has { base, field } => self.has(base, field, truth),
             View::Not(inner) => self.make(inner, !truth),
@@ -46,9 +50,9 @@ impl Solver<'_> {
             View::Or(items) if !truth => items.into_iter().try_for_each(|item| self.make(item, false)),
             View::And(items) | View::Or(items) => self.first(&items, truth),
             View::Conditional { condition, then, otherwise } => {
-                let ways = [(true, then), (false, otherwise)];
+                let branches = [(true, then), (false, otherwise)];
                 let before = self.facts.clone();
-                ways.into_iter().cycle().skip(self.variant % 2).take(2).find_map(|(holds, branch)| {
+                branches.into_iter().cycle().skip(self.variant % 2).take(2).find_map(|(holds, branch)| {
                     *self.facts = before.clone();
                     self.make(condition, holds).and_then(|()| self.make(branch, truth))
                 })
@@ -63,7 +67,7 @@ impl Solver<'_> {
                 };
                 self.quantified(range, variables, body, exists, truth)
             }
-            // Nothing is known of the facts that answer these.
+            // No guess is possible for these.
             View::Constant(_)
             | View::Negate(_)
             | View::List(_)
@@ -74,7 +78,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The first of the items that can be made so, beginning with another one in each variant.
+    /// The first of the items that can have this truth, starting with another one in each variant.
     fn first(&mut self, items: &[Expression<'_>], truth: bool) -> Option<()> {
         let before = self.facts.clone();
         let (late, early) = items.split_at_checked(self.variant % items.len().max(1))?;
@@ -88,12 +92,12 @@ impl Solver<'_> {
     }
 
     fn has(&mut self, base: Option<Expression<'_>>, field: &str, truth: bool) -> Option<()> {
-        let mut way = base.map_or_else(|| Some(Vec::new()), |base| self.way(base))?;
-        way.push(Segment::Name(field.to_owned()));
+        let mut place = base.map_or_else(|| Some(Vec::new()), |base| self.place_of(base))?;
+        place.push(Segment::Name(field.to_owned()));
         match truth {
-            true if self.look(&way).is_some() => Some(()),
-            true => self.assign(&way, Json::from(ANY_TEXT)),
-            false => self.take_out(&way),
+            true if self.look(&place).is_some() => Some(()),
+            true => self.assign(&place, Json::from(ANY_TEXT)),
+            false => self.take_out(&place),
         }
     }
 
@@ -105,9 +109,9 @@ impl Solver<'_> {
         if let (Some(list), Some(Json::Number(length))) = (self.sized(left), literal(right)) {
             return self.resize(&list, operator, length.as_i64()?);
         }
-        match (self.way(left), self.way(right)) {
-            (Some(way), _) if is_changeable(&way) => self.relate(&way, operator, right),
-            (_, Some(way)) if is_changeable(&way) => self.relate(&way, mirrored(operator), left),
+        match (self.place_of(left), self.place_of(right)) {
+            (Some(place), _) if is_changeable(&place) => self.relate(&place, operator, right),
+            (_, Some(place)) if is_changeable(&place) => self.relate(&place, mirrored(operator), left),
             _ => None,
         }
     }
@@ -115,14 +119,14 @@ impl Solver<'_> {
     /// The list or text in `size(x)`.
     fn sized(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
         match expression.view() {
-            View::Call { function, arguments } if function.name() == "size" => self.way(*arguments.first()?),
+            View::Call { function, arguments } if function.name() == "size" => self.place_of(*arguments.first()?),
             _ => None,
         }
     }
 
-    /// Sets a place so that it compares so with the other side.
-    fn relate(&mut self, way: &[Segment], operator: Operator, other: Expression<'_>) -> Option<()> {
-        let other = match (literal(other), self.way(other)) {
+    /// Sets a place so that the comparison with the other side holds.
+    fn relate(&mut self, place: &[Segment], operator: Operator, other: Expression<'_>) -> Option<()> {
+        let other = match (literal(other), self.place_of(other)) {
             (Some(value), _) => value,
             (None, Some(other)) => match self.look(&other) {
                 Some(value) => value,
@@ -134,34 +138,35 @@ impl Solver<'_> {
             (None, None) => return None,
         };
         let value = related(operator, &other)?;
-        let fits =
-            self.look(way).is_some_and(|now| operator == Operator::NotEqual && same_type(&now, &other) && now != other);
-        if fits { Some(()) } else { self.assign(way, value) }
+        let fits = self
+            .look(place)
+            .is_some_and(|now| operator == Operator::NotEqual && same_type(&now, &other) && now != other);
+        if fits { Some(()) } else { self.assign(place, value) }
     }
 
     fn member(&mut self, item: Expression<'_>, list: Expression<'_>, truth: bool) -> Option<()> {
-        if let (Some(way), Some(Json::Array(items))) = (self.way(item), literal(list)) {
+        if let (Some(place), Some(Json::Array(items))) = (self.place_of(item), literal(list)) {
             let value = match (truth, items.first()?) {
                 (true, _) => items.get(self.variant % items.len())?.clone(),
                 (false, Json::String(_)) => Json::from("another value"),
                 (false, _) => return None,
             };
-            return self.assign(&way, value);
+            return self.assign(&place, value);
         }
-        let (value, way) = (literal(item)?, self.way(list)?);
-        let mut items = self.look(&way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        let (value, place) = (literal(item)?, self.place_of(list)?);
+        let mut items = self.look(&place).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
         items.retain(|item| *item != value);
         if truth {
             items.push(value);
         }
-        self.assign(&way, Json::Array(items))
+        self.assign(&place, Json::Array(items))
     }
 
     fn call(&mut self, function: Function, arguments: &[Expression<'_>], truth: bool) -> Option<()> {
         match (function.name(), arguments) {
             ("dyn", [inner]) => self.make(*inner, truth),
             ("startsWith" | "endsWith" | "contains", [text, part]) => {
-                let (way, Json::String(part)) = (self.way(*text)?, literal(*part)?) else { return None };
+                let (place, Json::String(part)) = (self.place_of(*text)?, literal(*part)?) else { return None };
                 let value = if truth {
                     part.as_str()
                 } else if part == ANY_TEXT {
@@ -169,15 +174,15 @@ impl Solver<'_> {
                 } else {
                     ANY_TEXT
                 };
-                self.assign(&way, Json::from(value))
+                self.assign(&place, Json::from(value))
             }
             // Of a function that is not named here no facts are guessed: its answer may be assumed, never derived.
             _ => None,
         }
     }
 
-    /// `exists` becomes true, and `all` false, by an element more, or by one that is there; `exists` becomes false by none,
-    /// or by each, and `all` true by each.
+    /// `exists` becomes true, and `all` false, by one more element or by changing one. `exists` becomes false by an empty
+    /// list or by changing each element, and `all` true by changing each.
     fn quantified(
         &mut self,
         range: Expression<'_>,
@@ -186,29 +191,29 @@ impl Solver<'_> {
         exists: bool,
         truth: bool,
     ) -> Option<()> {
-        let way = self.way(range)?;
-        let mut items = self.look(&way).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        let place = self.place_of(range)?;
+        let mut items = self.look(&place).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
         let in_place = self.variant % 2 == 1;
         if exists != truth {
-            // Signals and the like are gone where there must be none; what all have to be, each becomes.
-            let kept = if exists && !in_place { Vec::new() } else { items };
-            let count = kept.len().min(MAX_ELEMENTS);
-            self.assign(&way, Json::Array(kept))?;
-            return (0..count).try_for_each(|index| self.element(&way, variables, index, body, truth));
+            // `exists` is mostly about signals that must not be there, `all` about what every element must be.
+            let elements = if exists && !in_place { Vec::new() } else { items };
+            let count = elements.len().min(MAX_ELEMENTS);
+            self.assign(&place, Json::Array(elements))?;
+            return (0..count).try_for_each(|index| self.element(&place, variables, index, body, truth));
         }
         if in_place && !items.is_empty() {
-            return self.element(&way, variables, 0, body, truth);
+            return self.element(&place, variables, 0, body, truth);
         }
         let index = items.len();
         items.push(Json::Object(Object::new()));
-        self.assign(&way, Json::Array(items))?;
-        self.element(&way, variables, index, body, truth)
+        self.assign(&place, Json::Array(items))?;
+        self.element(&place, variables, index, body, truth)
     }
 
-    /// Makes the body so for one element.
+    /// Gives the body this truth for one element.
     fn element(
         &mut self,
-        way: &[Segment],
+        list: &[Segment],
         variables: usize,
         index: usize,
         body: Expression<'_>,
@@ -218,7 +223,7 @@ impl Solver<'_> {
         if variables == 2 {
             self.variables.push(None);
         }
-        let mut place = way.to_vec();
+        let mut place = list.to_vec();
         place.push(Segment::Index(index));
         self.variables.push(Some(place));
         let made = self.make(body, truth);
@@ -226,7 +231,7 @@ impl Solver<'_> {
         made
     }
 
-    fn resize(&mut self, way: &[Segment], operator: Operator, length: i64) -> Option<()> {
+    fn resize(&mut self, place: &[Segment], operator: Operator, length: i64) -> Option<()> {
         let wanted = match operator {
             Operator::Equal | Operator::LessOrEqual | Operator::GreaterOrEqual => length,
             Operator::NotEqual | Operator::Greater => length.checked_add(1)?,
@@ -234,7 +239,7 @@ impl Solver<'_> {
             _ => return None,
         };
         let wanted = usize::try_from(wanted).ok().filter(|_| wanted <= MAX_FILLED)?;
-        let value = match self.look(way)? {
+        let value = match self.look(place)? {
             Json::Array(mut items) => {
                 items.resize(wanted, Json::from(ANY_TEXT));
                 Json::Array(items)
@@ -242,11 +247,11 @@ impl Solver<'_> {
             Json::String(_) => Json::from("x".repeat(wanted)),
             _ => return None,
         };
-        self.assign(way, value)
+        self.assign(place, value)
     }
 
-    /// The place an expression is: variables are replaced by what they stand for.
-    fn way(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
+    /// The place that an expression denotes, with variables replaced by what they stand for.
+    fn place_of(&self, expression: Expression<'_>) -> Option<Vec<Segment>> {
         let (base, segment) = match expression.view() {
             View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
             View::Variable(slot) => return self.variables.get(slot)?.clone(),
@@ -254,28 +259,28 @@ impl Solver<'_> {
             View::Index { base, index } => (base, segment(index)?),
             _ => return None,
         };
-        let mut way = self.way(base)?;
-        way.push(segment);
-        Some(way)
+        let mut place = self.place_of(base)?;
+        place.push(segment);
+        Some(place)
     }
 
-    fn look(&self, way: &[Segment]) -> Option<Json> {
-        get(self.facts, way).cloned()
+    fn look(&self, place: &[Segment]) -> Option<Json> {
+        get(self.facts, place).cloned()
     }
 
-    fn assign(&mut self, way: &[Segment], value: Json) -> Option<()> {
-        is_changeable(way).then_some(())?;
-        set(self.facts, way, value)
+    fn assign(&mut self, place: &[Segment], value: Json) -> Option<()> {
+        is_changeable(place).then_some(())?;
+        set(self.facts, place, value)
     }
 
-    fn take_out(&mut self, way: &[Segment]) -> Option<()> {
-        is_changeable(way).then_some(())?;
-        remove(self.facts, way);
+    fn take_out(&mut self, place: &[Segment]) -> Option<()> {
+        is_changeable(place).then_some(())?;
+        remove(self.facts, place);
         Some(())
     }
 }
 
-/// The JSON a literal is.
+/// The JSON value of a literal.
 pub(super) fn literal(expression: Expression<'_>) -> Option<Json> {
     match expression.view() {
         View::Constant(Value::Null) => Some(Json::Null),
@@ -323,7 +328,7 @@ fn mirrored(operator: Operator) -> Operator {
     }
 }
 
-/// A value that compares so with the other.
+/// A value for which the comparison with `other` holds.
 fn related(operator: Operator, other: &Json) -> Option<Json> {
     match (operator, other) {
         (Operator::Equal, other) => Some(other.clone()),

@@ -1,4 +1,7 @@
 //! Whether a call of the run meets a demand.
+//!
+//! Where a call has no `tool` or `status`, it may be any call. That decides nothing in favour of the action: such a call
+//! is not the demanded one, ends the range of calls before a `before`, and starts it after an `after`.
 
 use proofmark_evidence::CallStatus;
 use proofmark_evidence::glob::Globs;
@@ -7,34 +10,31 @@ use proofmark_receipt::Json;
 use crate::policy::ToolCallDemand;
 use crate::request::Request;
 
-/// What was found for a demand.
+/// Whether a call meets a demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FoundCall {
-    /// The call with this number meets it.
+pub(crate) enum CallMatch {
     Met(usize),
-    /// None does.
     No,
-    /// That depends on these facts.
     Unknown(Vec<String>),
 }
 
-/// Looks for the call the demand asks for; of several the last.
-pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
-    let Some(calls) = request.calls() else { return FoundCall::Unknown(vec!["`calls` is absent".to_owned()]) };
+/// The call that the demand asks for; of several the last.
+pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
+    let Some(calls) = request.calls() else { return CallMatch::Unknown(vec!["`calls` is absent".to_owned()]) };
     let named = |globs: &Globs, call: &Json| text(call, "tool").is_some_and(|tool| globs.matches(tool));
-    // A call of a tool that is not known may be one of any.
+    // A call of an unknown tool may be of any.
     let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
     let from = match &demand.after {
         Some(globs) => {
             let earlier = |call: &Json| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted);
             if !calls.iter().any(earlier) {
-                return FoundCall::No;
+                return CallMatch::No;
             }
             let open: Vec<_> =
                 calls.iter().enumerate().filter(|(_, call)| maybe(globs, call) && is_open(call)).collect();
             if !open.is_empty() {
-                // It may end, and do what it does, after everything that was seen.
-                return FoundCall::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
+                // It may still act, after everything that was recorded.
+                return CallMatch::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
             }
             calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1)
         }
@@ -48,16 +48,16 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> FoundCall {
             continue;
         }
         match (demand.status, text(call, "status")) {
-            (None, _) => return FoundCall::Met(index),
-            (Some(wanted), Some(found)) if wanted.as_str() == found => return FoundCall::Met(index),
+            (None, _) => return CallMatch::Met(index),
+            (Some(wanted), Some(found)) if wanted.as_str() == found => return CallMatch::Met(index),
             (Some(_), Some(_)) => {}
             (Some(_), None) => unknown.push(format!("`calls[{index}].status` is absent")),
         }
     }
-    if unknown.is_empty() { FoundCall::No } else { FoundCall::Unknown(unknown) }
+    if unknown.is_empty() { CallMatch::No } else { CallMatch::Unknown(unknown) }
 }
 
-/// Whether it is known that nobody knows what became of the call.
+/// Whether the call says itself that its end is unknown.
 fn is_open(call: &Json) -> bool {
     status(call).is_some_and(CallStatus::is_unsettled)
 }

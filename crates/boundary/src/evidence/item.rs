@@ -4,56 +4,43 @@ use std::sync::Arc;
 
 use proofmark_evidence::{EvidenceStatus, ReceiptFact, Refusal};
 
-/// A piece of evidence a rule looked at.
+/// A piece of evidence that a rule read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
-    /// Facts of the request.
+pub enum EvidenceItem {
     Fact {
-        /// The rule.
         rule: Arc<str>,
-        /// What it asks of them.
         predicate: Arc<str>,
         /// `true`, `false` or `unknown`.
         truth: &'static str,
-        /// Where facts are missing, and why.
         missing: Vec<String>,
-        /// How they are known.
         status: EvidenceStatus,
     },
-    /// A receipt or an approval, used or refused.
     Document {
-        /// The rule.
         rule: Arc<str>,
-        /// The role an approval is asked of; `None` when a receipt is asked for.
+        /// The role that an approval is asked of; `None` for a receipt.
         role: Option<Arc<str>>,
-        /// The document.
         document: Box<ReceiptFact>,
         /// Why it was refused; `None` when it was used.
         refusal: Option<Refusal>,
         /// Whether using it spends it.
         single_use: bool,
-        /// Whether the rule accepts it whatever the work was held to.
+        /// Whether the rule accepts a receipt of any suite.
         any_suite: bool,
     },
-    /// A receipt or approval nobody presented.
     NoDocument {
-        /// The rule.
         rule: Arc<str>,
-        /// The role an approval is asked of; `None` when a receipt is asked for.
+        /// The role that an approval is asked of; `None` for a receipt.
         role: Option<Arc<str>>,
     },
-    /// A call of the run.
     ToolCall {
-        /// The rule.
         rule: Arc<str>,
-        /// Which tools will do.
         tool: String,
         /// The call's number in `calls`, from 0.
         index: Option<usize>,
     },
 }
 
-impl Item {
+impl EvidenceItem {
     /// How it is known.
     #[must_use]
     pub fn status(&self) -> EvidenceStatus {

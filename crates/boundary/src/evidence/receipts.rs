@@ -6,17 +6,18 @@ use proofmark_evidence::{Evidence, NoText, ReceiptFact, Refusal, TextExpression,
 use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
 
-use crate::judge::{MAX_DECISION_STEPS, RuleRef, World};
-use crate::policy::{Demand, Policy, ReceiptRule};
+use crate::input::{Input, MAX_DECISION_STEPS};
+use crate::policy::{ActionPolicy, Demand, ReceiptRule};
 use crate::request::Request;
+use crate::rule_ref::RuleRef;
 
-/// Steps that looking at one document counts as.
+/// Steps that reading one document counts as.
 const STEPS_PER_DOCUMENT: u64 = 8;
 
-/// The digests (`hashes.output`) a receipt or an approval has to be over to count for this request at `now`: who keeps
-/// many needs to present no others.
+/// The digests (`hashes.output`) a receipt or an approval must be over to count for this request at `now`, so that a store
+/// looks up no others.
 #[must_use]
-pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
+pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp) -> BTreeSet<String> {
     let rules = || policy.boundaries.iter().flat_map(|boundary| &boundary.require);
     let mut denials = policy.boundaries.iter().flat_map(|boundary| &boundary.deny);
     let mut wanted = BTreeSet::new();
@@ -34,7 +35,7 @@ pub fn outputs_wanted(policy: &Policy, request: &Request, now: &Timestamp) -> BT
     wanted
 }
 
-/// What a receipt has to be over, as the rule's expressions come to.
+/// The digests that a rule's expressions evaluate to.
 pub(crate) struct Digests {
     pub(crate) output: String,
     specification: Option<String>,
@@ -45,13 +46,13 @@ impl Digests {
         Wanted { output: Some(&self.output), specification: self.specification.as_deref() }
     }
 
-    /// The places of the receipts that meet the rule, the newest first.
-    pub(crate) fn candidates(&self, rule: &ReceiptRule, world: &World<'_>) -> Vec<usize> {
-        rule.demand.candidates(&self.wanted(), world.evidence, &world.moment.now)
+    /// The positions of the receipts that meet the rule, the newest first.
+    pub(crate) fn candidates(&self, rule: &ReceiptRule, input: &Input<'_>) -> Vec<usize> {
+        rule.demand.candidates(&self.wanted(), input.evidence, &input.moment.now)
     }
 }
 
-/// The digests a rule asks for; the expression that gave none, and why.
+/// The digests that a rule asks for; or the expression that has none, and why.
 pub(crate) fn digests<'r>(
     rule: &'r ReceiptRule,
     facts: &Value,
@@ -64,33 +65,33 @@ pub(crate) fn digests<'r>(
     Ok(Digests { output: text(&rule.output)?, specification: rule.specification.as_ref().map(text).transpose()? })
 }
 
-/// The receipt each rule uses up, by its place in the evidence. No receipt is used up by two rules, and as many rules as
+/// The receipt that each single-use rule uses up, by its position in the evidence: no receipt twice, and as many rules as
 /// possible have one.
 pub(crate) fn assigned<'w>(
     rules: impl Iterator<Item = (RuleRef, &'w ReceiptRule)>,
     facts: &Value,
-    world: &World<'_>,
+    input: &Input<'_>,
 ) -> BTreeMap<RuleRef, usize> {
     let exclusive = rules.filter(|(_, rule)| rule.demand.single_use);
     let (sources, candidates): (Vec<_>, Vec<_>) = exclusive
         .filter_map(|(source, rule)| {
-            world.budget.charge(looking_at(world.evidence)).ok()?;
-            Some((source, digests(rule, facts, world.budget).ok()?.candidates(rule, world)))
+            input.budget.charge(reading_steps(input.evidence)).ok()?;
+            Some((source, digests(rule, facts, input.budget).ok()?.candidates(rule, input)))
         })
         .unzip();
     sources.into_iter().zip(assign(&candidates)).filter_map(|(source, place)| Some((source, place?))).collect()
 }
 
-/// The steps that one look at every document counts as.
-pub(crate) fn looking_at(evidence: &Evidence) -> u64 {
+/// The steps that reading every document once counts as.
+pub(crate) fn reading_steps(evidence: &Evidence) -> u64 {
     evidence.documents().len() as u64 * STEPS_PER_DOCUMENT
 }
 
-/// The receipts that were refused, the nearest first. Approvals are none.
-pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, world: &World<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
-    let (wanted, now) = (digests.wanted(), &world.moment.now);
-    let receipts = world.evidence.documents().iter().filter(|fact| fact.approval.is_none());
-    // What meets the rule and is not used is used by another one.
+/// The refused receipts, the nearest first. Approvals are not receipts.
+pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, input: &Input<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
+    let (wanted, now) = (digests.wanted(), &input.moment.now);
+    let receipts = input.evidence.documents().iter().filter(|fact| fact.approval.is_none());
+    // A receipt that meets the rule and is not assigned to it is assigned to another rule.
     let refusal = |fact| rule.demand.meets(&wanted, fact, now).err().unwrap_or(Refusal::UsedByAnotherRule);
     nearest(receipts.map(|fact| (fact, Some(refusal(fact)))).collect())
 }

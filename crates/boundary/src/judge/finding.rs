@@ -1,99 +1,63 @@
-//! What was found for one rule.
+//! The finding of one rule.
 
 use std::sync::Arc;
 
 use crate::disposition::Disposition;
-use crate::evidence::Item;
+use crate::evidence::EvidenceItem;
+use crate::rule_ref::RuleRef;
 
 /// A text shared by findings.
-pub(crate) type Shared = Arc<str>;
+pub(crate) type SharedText = Arc<str>;
 
-/// What was found for one rule.
+/// The finding of one rule.
 #[derive(Clone, Debug)]
-pub struct Finding {
-    /// Its place in the policy, as in `boundaries[0].require[1]`.
-    pub rule: Shared,
-    /// The boundary it belongs to; empty for those of the whole policy.
-    pub boundary: Shared,
-    /// Whether it holds.
-    pub standing: Standing,
+pub struct RuleFinding {
+    /// As in `boundaries[0].require[1]`.
+    pub rule: SharedText,
+    /// The boundary of the rule; empty for rules of the whole policy.
+    pub boundary: SharedText,
+    pub status: RuleStatus,
     /// Why it blocks or warns; `None` when it does neither.
     pub reason: Option<Reason>,
-    /// What it looked at.
-    pub evidence: Vec<Item>,
+    pub evidence: Vec<EvidenceItem>,
     pub(crate) source: RuleRef,
-    /// The disposition it asks for; `None` when it does not block.
+    /// The disposition it demands; `None` when it does not block.
     pub(crate) blocks: Option<Disposition>,
-    /// Something went wrong, which no mode softens.
+    /// An error, which shadow mode does not relax.
     pub(crate) hard: bool,
-    /// What to do next, for people.
-    pub(crate) next: Option<(Shared, Shared)>,
-    /// Where facts are missing.
+    pub(crate) next: Option<(SharedText, SharedText)>,
     pub(crate) missing: Vec<String>,
     /// The role approvals are missing in, and how many.
-    pub(crate) missing_approvals: Option<(Shared, usize)>,
+    pub(crate) missing_approvals: Option<(SharedText, usize)>,
 }
 
 /// Whether a rule holds: a requirement is met, a denial does not apply, a warning has no cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It holds.
+pub enum RuleStatus {
     Holds,
-    /// It does not.
     Fails,
-    /// That depends on facts that are missing.
     Unknown,
-    /// The boundary is not about this action after all.
     NotApplicable,
 }
 
-/// Why an action is blocked, or warned about.
+/// Why an action is blocked or warned about. Codes are for programs, the rest for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The name, for programs.
-    pub code: Shared,
-    /// The sentence, for people.
-    pub message: Shared,
-    /// The rule it comes from.
-    pub rule: Shared,
-    /// What exactly is the matter, for programs: `spent`, `absent`, ….
+    pub code: SharedText,
+    pub message: SharedText,
+    pub rule: SharedText,
+    /// For programs: `spent`, `absent`, ….
     pub cause: Option<&'static str>,
-    /// What exactly is the matter, for people.
     pub detail: Option<String>,
 }
 
-/// Which rule a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RuleRef {
-    pub(crate) kind: Kind,
-    /// The boundary's number.
-    pub(crate) boundary: usize,
-    /// The rule's number in its list.
-    pub(crate) index: usize,
-}
-
-/// The kinds of rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
-    /// A human denied the action.
-    Review,
-    Class,
-    Match,
-    When,
-    Deny,
-    Require,
-    Warn,
-    Unmatched,
-    Repeat,
-}
-
-impl Finding {
+impl RuleFinding {
     /// A finding of a rule that holds.
-    pub(crate) fn holds(source: RuleRef, rule: &Shared, boundary: &Shared) -> Self {
+    pub(crate) fn holds(source: RuleRef, rule: &SharedText, boundary: &SharedText) -> Self {
         Self {
             rule: rule.clone(),
             boundary: boundary.clone(),
-            standing: Standing::Holds,
+            status: RuleStatus::Holds,
             reason: None,
             evidence: Vec::new(),
             source,
@@ -106,7 +70,7 @@ impl Finding {
     }
 }
 
-impl Standing {
+impl RuleStatus {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -1,4 +1,4 @@
-//! What is found for the rules of a boundary.
+//! Judges the rules of a boundary.
 
 use proofmark_evidence::glob::Globs;
 use proofmark_evidence::{
@@ -7,18 +7,19 @@ use proofmark_evidence::{
 use proofmark_predicate::{Missing, Truth};
 use proofmark_receipt::Json;
 
-use super::finding::{Finding, Reason, RuleRef, Shared, Standing};
+use super::finding::{Reason, RuleFinding, RuleStatus, SharedText};
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
 use crate::disposition::Disposition;
-use crate::evidence::{self, FoundCall, Item};
+use crate::evidence::{self, CallMatch, EvidenceItem};
 use crate::policy::{Boundary, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::rule_ref::RuleRef;
 
-/// Steps that looking at one call counts as.
+/// Steps that reading one call counts as.
 const STEPS_PER_CALL: u64 = 16;
 /// Bytes of a call's name that one glob is matched against for one step.
 const NAME_BYTES_PER_STEP: u64 = 16;
 
-/// How a requirement stands.
+/// Whether a requirement is met.
 enum Met {
     Yes,
     No { cause: &'static str, detail: Option<String> },
@@ -27,7 +28,7 @@ enum Met {
 }
 
 pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Deny) {
-    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let truth = judge.truth(&rule.when);
     if truth == Truth::False {
         judge.findings.push(finding);
@@ -38,7 +39,8 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
     match truth {
         Truth::Unknown(missing) if !lifted => {
             let unknown = self::unknown(judge, source, boundary, &rule.at, &missing);
-            finding = Finding { evidence: finding.evidence, missing_approvals: finding.missing_approvals, ..unknown };
+            finding =
+                RuleFinding { evidence: finding.evidence, missing_approvals: finding.missing_approvals, ..unknown };
         }
         Truth::True | Truth::Unknown(_) | Truth::False => {
             finding.reason = Some(reason(&rule.at, &rule.reason));
@@ -49,7 +51,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
                     ..reason
                 });
             } else {
-                finding.standing = Standing::Fails;
+                finding.status = RuleStatus::Fails;
                 finding.blocks = Some(rule.otherwise.disposition(judge.upstream, false));
                 finding.next = rule.next.as_ref().map(pair);
             }
@@ -59,16 +61,16 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 }
 
 pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {
-    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let truth = judge.truth(&rule.when);
     if truth != Truth::False {
         finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
         finding.reason = Some(reason(&rule.at, &rule.reason));
-        finding.standing = Standing::Fails;
+        finding.status = RuleStatus::Fails;
     }
-    // A warning that cannot be ruled out is given.
+    // A warning that cannot be ruled out is given: it blocks nothing.
     if let Truth::Unknown(missing) = truth {
-        finding.standing = Standing::Unknown;
+        finding.status = RuleStatus::Unknown;
         finding.missing = described(&missing);
         let detail = format!("It cannot be ruled out: {}.", finding.missing.join(", "));
         finding.reason = finding.reason.map(|reason| Reason { cause: Some("unknown"), detail: Some(detail), ..reason });
@@ -77,7 +79,7 @@ pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 }
 
 pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Require) {
-    let mut finding = Finding::holds(source, &rule.at, &boundary.id);
+    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let met = match &rule.demand {
         Demand::Fact(condition) => fact(judge, &mut finding, condition),
         Demand::Receipt(demand) => receipt(judge, &mut finding, demand),
@@ -90,59 +92,59 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
     let from_upstream = matches!(rule.demand, Demand::Fact(_) | Demand::Approval(_));
     let disposition = rule.otherwise.disposition(judge.upstream, from_upstream);
     let wording = rule.reason.clone().unwrap_or_else(|| default_wording(&rule.demand));
-    let (standing, cause, detail) = match met {
+    let (status, cause, detail) = match met {
         Met::Yes => {
             judge.findings.push(finding);
             return;
         }
-        Met::No { cause, detail } => (Standing::Fails, cause, detail),
+        Met::No { cause, detail } => (RuleStatus::Fails, cause, detail),
         Met::Unknown(missing) => {
-            let detail = format!("It cannot be told: {}.", missing.join(", "));
+            let detail = format!("This is unknown: {}.", missing.join(", "));
             finding.missing = missing;
-            (Standing::Unknown, "unknown", Some(detail))
+            (RuleStatus::Unknown, "unknown", Some(detail))
         }
         Met::Broken(what) => {
             judge.findings.push(broken(finding, &what));
             return;
         }
     };
-    finding.standing = standing;
+    finding.status = status;
     finding.blocks = Some(disposition);
     finding.reason = Some(Reason { cause: Some(cause), detail, ..reason(&rule.at, &wording) });
     finding.next = rule.next.as_ref().map(pair);
     judge.findings.push(finding);
 }
 
-/// A finding that a rule cannot be decided for want of facts.
+/// The finding of a rule that depends on missing facts.
 pub(super) fn unknown(
     judge: &Judge<'_>,
     source: RuleRef,
     boundary: &Boundary,
-    rule: &Shared,
+    rule: &SharedText,
     missing: &[Missing],
-) -> Finding {
+) -> RuleFinding {
     let described = described(missing);
     match gave_up(missing) {
-        true => broken(Finding::holds(source, rule, &boundary.id), &described.join(", ")),
+        true => broken(RuleFinding::holds(source, rule, &boundary.id), &described.join(", ")),
         false => undecided(judge, source, boundary, rule, described),
     }
 }
 
-/// As [`unknown`], with what is missing in words.
+/// As [`unknown`], with the missing facts in words.
 pub(super) fn undecided(
     judge: &Judge<'_>,
     source: RuleRef,
     boundary: &Boundary,
-    rule: &Shared,
+    rule: &SharedText,
     missing: Vec<String>,
-) -> Finding {
-    let mut finding = Finding::holds(source, rule, &boundary.id);
-    let message = format!("Whether `{rule}` ({}) applies cannot be told: {}.", boundary.id, missing.join(", "));
-    finding.standing = Standing::Unknown;
+) -> RuleFinding {
+    let mut finding = RuleFinding::holds(source, rule, &boundary.id);
+    let message = format!("Whether `{rule}` ({}) applies is unknown: {}.", boundary.id, missing.join(", "));
+    finding.status = RuleStatus::Unknown;
     finding.blocks = Some(OnBlock::ReplanRequired.disposition(judge.upstream, true));
     finding.reason = Some(Reason {
-        code: Shared::from("missing_facts"),
-        message: Shared::from(message),
+        code: SharedText::from("missing_facts"),
+        message: SharedText::from(message),
         rule: rule.clone(),
         cause: Some("unknown"),
         detail: None,
@@ -151,15 +153,15 @@ pub(super) fn undecided(
     finding
 }
 
-/// A finding that something went wrong while deciding.
-fn broken(mut finding: Finding, what: &str) -> Finding {
-    let message = format!("`{}` could not be decided: {what}.", finding.rule);
-    finding.standing = Standing::Unknown;
+/// The finding of a rule that could not be judged because of an error.
+fn broken(mut finding: RuleFinding, what: &str) -> RuleFinding {
+    let message = format!("`{}` could not be judged: {what}.", finding.rule);
+    finding.status = RuleStatus::Unknown;
     finding.blocks = Some(Disposition::LocalReplan);
     finding.hard = true;
     finding.reason = Some(Reason {
-        code: Shared::from("policy_error"),
-        message: Shared::from(message),
+        code: SharedText::from("policy_error"),
+        message: SharedText::from(message),
         rule: finding.rule.clone(),
         cause: None,
         detail: None,
@@ -167,7 +169,7 @@ fn broken(mut finding: Finding, what: &str) -> Finding {
     finding
 }
 
-fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> Met {
+fn fact(judge: &mut Judge<'_>, finding: &mut RuleFinding, condition: &Condition) -> Met {
     let truth = judge.truth(condition);
     finding.evidence.push(fact_item(&finding.rule, condition, &truth));
     match truth {
@@ -178,39 +180,39 @@ fn fact(judge: &mut Judge<'_>, finding: &mut Finding, condition: &Condition) -> 
     }
 }
 
-fn receipt(judge: &mut Judge<'_>, finding: &mut Finding, rule: &ReceiptRule) -> Met {
-    let digests = match evidence::digests(rule, &judge.facts, judge.world.budget) {
+fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule) -> Met {
+    let digests = match evidence::digests(rule, &judge.facts, judge.input.budget) {
         Ok(digests) => digests,
         Err((expression, none)) => return no_digest(expression, none),
     };
-    let world = judge.world;
-    if let Err(failure) = world.budget.charge(evidence::looking_at(world.evidence)) {
+    let input = judge.input;
+    if let Err(failure) = input.budget.charge(evidence::reading_steps(input.evidence)) {
         return Met::Broken(failure.to_string());
     }
     let place = match rule.demand.single_use {
         true => judge.assigned.get(&finding.source).copied(),
-        false => digests.candidates(rule, world).first().copied(),
+        false => digests.candidates(rule, input).first().copied(),
     };
     let any_suite = rule.demand.accepts == Accepts::AnySuite;
-    match place.and_then(|place| world.evidence.documents().get(place)) {
+    match place.and_then(|place| input.evidence.documents().get(place)) {
         Some(document) => {
             let item = document_item(&finding.rule, None, document, None, rule.demand.single_use);
             finding.evidence.push(marked(item, any_suite));
             Met::Yes
         }
         None => {
-            let refused = evidence::refused(rule, &digests, world);
+            let refused = evidence::refused(rule, &digests, input);
             name_refused(finding, None, &refused, any_suite);
             refusal_met(refused.first().copied(), format!("No receipt over {} was presented.", digests.output))
         }
     }
 }
 
-/// Whether enough approvals count; puts them among the evidence.
-fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -> bool {
-    let world = judge.world;
-    let found = demand.approvals(&world.policy.roles, &world.request.subject(), world.evidence, &world.moment.now);
-    let role = Shared::from(demand.role.as_str());
+/// Whether enough approvals count. Adds them to the evidence.
+fn approved(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ApprovalDemand) -> bool {
+    let input = judge.input;
+    let found = demand.approvals(&input.policy.roles, &input.request.subject(), input.evidence, &input.moment.now);
+    let role = SharedText::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
         finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
@@ -222,14 +224,14 @@ fn approved(judge: &Judge<'_>, finding: &mut Finding, demand: &ApprovalDemand) -
     enough
 }
 
-fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
+fn not_approved(finding: &RuleFinding, demand: &ApprovalDemand) -> Met {
     let documents = || finding.evidence.iter();
-    let counted = documents().filter(|item| matches!(item, Item::Document { refusal: None, .. })).count();
+    let counted = documents().filter(|item| matches!(item, EvidenceItem::Document { refusal: None, .. })).count();
     let refused = documents().find_map(|item| match item {
-        Item::Document { document, refusal: Some(refusal), .. } => Some((&**document, *refusal)),
+        EvidenceItem::Document { document, refusal: Some(refusal), .. } => Some((&**document, *refusal)),
         _ => None,
     });
-    let needed = format!("{counted} of {} approvals as `{}` are there.", demand.count, demand.role);
+    let needed = format!("{counted} of {} approvals as `{}` were given.", demand.count, demand.role);
     match refusal_met(refused, String::new()) {
         Met::No { cause, detail } => {
             let detail = detail.filter(|detail| !detail.is_empty());
@@ -240,22 +242,22 @@ fn not_approved(finding: &Finding, demand: &ApprovalDemand) -> Met {
     }
 }
 
-fn tool_call(judge: &Judge<'_>, finding: &mut Finding, demand: &ToolCallDemand) -> Met {
-    let calls = judge.world.request.calls().unwrap_or_default();
-    if let Err(failure) = judge.world.budget.charge(looking_for(demand, calls)) {
+fn tool_call(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ToolCallDemand) -> Met {
+    let calls = judge.input.request.calls().unwrap_or_default();
+    if let Err(failure) = judge.input.budget.charge(looking_for(demand, calls)) {
         return Met::Broken(failure.to_string());
     }
-    let found = evidence::call(demand, judge.world.request);
-    let index = if let FoundCall::Met(index) = found { Some(index) } else { None };
-    finding.evidence.push(Item::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });
+    let found = evidence::call(demand, judge.input.request);
+    let index = if let CallMatch::Met(index) = found { Some(index) } else { None };
+    finding.evidence.push(EvidenceItem::ToolCall { rule: finding.rule.clone(), tool: demand.name.shown(), index });
     match found {
-        FoundCall::Met(_) => Met::Yes,
-        FoundCall::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
-        FoundCall::Unknown(missing) => Met::Unknown(missing.into_iter().take(MAX_MISSING).collect()),
+        CallMatch::Met(_) => Met::Yes,
+        CallMatch::No => Met::No { cause: "absent", detail: Some(format!("The run has no {}.", call_words(demand))) },
+        CallMatch::Unknown(missing) => Met::Unknown(missing.into_iter().take(MAX_MISSING).collect()),
     }
 }
 
-/// The steps that holding the name of every call against every glob counts as.
+/// The steps that matching the name of every call against every glob counts as.
 fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     let globs = [Some(&demand.name), demand.before.as_ref(), demand.after.as_ref()];
     let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
@@ -265,7 +267,7 @@ fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     (calls.len() as u64 * STEPS_PER_CALL).saturating_add(matching)
 }
 
-/// The call a demand asks for, in words.
+/// The call that a demand asks for, in words.
 pub(crate) fn call_words(demand: &ToolCallDemand) -> String {
     let mut words = format!("call of {}", demand.name.shown());
     if let Some(status) = demand.status {
@@ -290,7 +292,7 @@ fn no_digest(expression: &TextExpression, none: NoText) -> Met {
     match none {
         NoText::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
         NoText::Unknown(missing) => Met::Unknown(described(&missing)),
-        NoText::Type(found) => Met::Broken(format!("`{}` comes to a {found}, not to a digest", expression.source())),
+        NoText::Type(found) => Met::Broken(format!("`{}` is a {found}, not a digest", expression.source())),
     }
 }
 
@@ -306,9 +308,14 @@ fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
     }
 }
 
-fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&ReceiptFact, Refusal)], any_suite: bool) {
+fn name_refused(
+    finding: &mut RuleFinding,
+    role: Option<&SharedText>,
+    refused: &[(&ReceiptFact, Refusal)],
+    any_suite: bool,
+) {
     if refused.is_empty() {
-        finding.evidence.push(Item::NoDocument { rule: finding.rule.clone(), role: role.cloned() });
+        finding.evidence.push(EvidenceItem::NoDocument { rule: finding.rule.clone(), role: role.cloned() });
     }
     for (document, refusal) in refused {
         let item = document_item(&finding.rule, role, document, Some(*refusal), false);
@@ -317,13 +324,13 @@ fn name_refused(finding: &mut Finding, role: Option<&Shared>, refused: &[(&Recei
 }
 
 fn document_item(
-    rule: &Shared,
-    role: Option<&Shared>,
+    rule: &SharedText,
+    role: Option<&SharedText>,
     document: &ReceiptFact,
     refusal: Option<Refusal>,
     single_use: bool,
-) -> Item {
-    Item::Document {
+) -> EvidenceItem {
+    EvidenceItem::Document {
         rule: rule.clone(),
         role: role.cloned(),
         document: Box::new(document.clone()),
@@ -333,11 +340,11 @@ fn document_item(
     }
 }
 
-/// The item with a mark where the rule accepts it whatever the work was held to.
-fn marked(item: Item, accepts_any: bool) -> Item {
+/// The item, marked where the rule accepts a receipt of any suite.
+fn marked(item: EvidenceItem, accepts_any: bool) -> EvidenceItem {
     match item {
-        Item::Document { rule, role, document, refusal, single_use, any_suite: _ } => {
-            Item::Document { rule, role, document, refusal, single_use, any_suite: accepts_any }
+        EvidenceItem::Document { rule, role, document, refusal, single_use, any_suite: _ } => {
+            EvidenceItem::Document { rule, role, document, refusal, single_use, any_suite: accepts_any }
         }
         other => other,
     }
@@ -345,15 +352,15 @@ fn marked(item: Item, accepts_any: bool) -> Item {
 
 fn default_wording(demand: &Demand) -> Wording {
     let (code, message) = match demand {
-        Demand::Fact(_) => ("requirement_not_met", "A fact this action requires is not there."),
-        Demand::Receipt(_) => ("missing_receipt", "No receipt shows that these very bytes were verified."),
-        Demand::Approval(_) => ("missing_approval", "The approvals this action requires are not there."),
-        Demand::ToolCall(_) => ("missing_tool_call", "A step this action requires was not taken."),
+        Demand::Fact(_) => ("requirement_not_met", "A fact that this action requires does not hold."),
+        Demand::Receipt(_) => ("missing_receipt", "No receipt shows that exactly these bytes were verified."),
+        Demand::Approval(_) => ("missing_approval", "The approvals that this action requires are missing."),
+        Demand::ToolCall(_) => ("missing_tool_call", "A step that this action requires was not taken."),
     };
-    Wording { code: Shared::from(code), message: Shared::from(message) }
+    Wording { code: SharedText::from(code), message: SharedText::from(message) }
 }
 
-fn reason(rule: &Shared, wording: &Wording) -> Reason {
+fn reason(rule: &SharedText, wording: &Wording) -> Reason {
     Reason {
         code: wording.code.clone(),
         message: wording.message.clone(),
@@ -363,6 +370,6 @@ fn reason(rule: &Shared, wording: &Wording) -> Reason {
     }
 }
 
-fn pair(wording: &Wording) -> (Shared, Shared) {
+fn pair(wording: &Wording) -> (SharedText, SharedText) {
     (wording.code.clone(), wording.message.clone())
 }

@@ -6,21 +6,15 @@ use proofmark_receipt::document::DocumentError;
 
 /// Why a policy is refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// A field is missing, unknown, or not what it should be.
+pub enum ActionPolicyError {
+    /// A field is missing, unknown or invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A predicate cannot be loaded.
     #[error("`{at}`: {error}\n{}", .error.caret())]
-    Predicate {
-        /// The place of the predicate in the policy.
-        at: String,
-        /// What is wrong with it, and where in it.
-        error: Box<CompileError>,
-    },
+    Predicate { at: String, error: Box<CompileError> },
 }
 
-impl From<ConditionError> for PolicyError {
+impl From<ConditionError> for ActionPolicyError {
     fn from(error: ConditionError) -> Self {
         match error {
             ConditionError::Document(error) => Self::Document(error),
@@ -29,8 +23,8 @@ impl From<ConditionError> for PolicyError {
     }
 }
 
-impl PolicyError {
-    /// A short stable name for what is wrong.
+impl ActionPolicyError {
+    /// A stable name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

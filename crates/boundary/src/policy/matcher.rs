@@ -1,11 +1,11 @@
-//! Which actions a boundary is about.
+//! Which actions a boundary matches.
 
 use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{DocumentError, Field};
 
 use crate::request::Request;
 
-/// The names in `match`, and where in the facts each looks.
+/// The names in `match`, each with the fact and its member that it reads.
 const KEYS: [(&str, &str, &str); 9] = [
     ("action_class", "action", "class"),
     ("tool", "action", "tool"),
@@ -18,18 +18,17 @@ const KEYS: [(&str, &str, &str); 9] = [
     ("sensitivity", "agent", "sensitivity"),
 ];
 
-/// Globs over fields of the action and the agent; all of them have to match.
+/// Globs over members of the action and the agent. All of them must match.
 #[derive(Debug, Default)]
 pub(crate) struct Matcher {
     globs: Vec<(usize, Globs)>,
 }
 
-/// Whether a boundary is about an action.
+/// Whether a boundary matches an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Matching {
     Yes,
     No,
-    /// That depends on facts which are absent.
     Unknown(Vec<String>),
 }
 
@@ -46,7 +45,7 @@ impl Matcher {
         Ok(Self { globs })
     }
 
-    /// Any definite mismatch is one, whatever is absent beside it.
+    /// One definite mismatch decides, whatever else is absent.
     pub(crate) fn matches(&self, request: &Request) -> Matching {
         let mut missing = Vec::new();
         for (index, globs) in &self.globs {
@@ -66,7 +65,7 @@ impl Matcher {
         self.globs.iter().filter(|(index, _)| *index == 0).flat_map(|(_, globs)| globs.literals())
     }
 
-    /// Whether it is about every action.
+    /// Whether it matches every action.
     pub(crate) fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }

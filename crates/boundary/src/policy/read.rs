@@ -1,4 +1,4 @@
-//! Reads a policy from its document.
+//! Reads an action policy from its document.
 
 mod rule;
 
@@ -10,7 +10,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
-use super::{Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Policy, PolicyError, Repeat, Unmatched};
+use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
 
@@ -20,9 +20,9 @@ const MAX_BOUNDARIES: usize = 512;
 const MAX_RULES: usize = 2_048;
 /// The longest text for people, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 1_024;
-/// How long a decision holds when the policy does not say, in milliseconds.
+/// How long a decision is valid without `valid_for`, in milliseconds.
 const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
-/// The limit on denials when the policy does not say.
+/// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
 const FIELDS: [&str; 10] = [
@@ -39,7 +39,7 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// Reads a policy.
-pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
+pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
     let root = Field::root(document);
     let fields = root.fields()?;
     fields.only(&FIELDS)?;
@@ -49,7 +49,7 @@ pub(super) fn policy(document: &Json) -> Result<Policy, PolicyError> {
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
     known_classes(&fields, &boundaries, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
-    Ok(Policy {
+    Ok(ActionPolicy {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
@@ -74,14 +74,12 @@ fn optional<'a, T>(
 fn version(field: &Field<'_>) -> Result<(), DocumentError> {
     match field.json.as_number().map(|number| number.as_str()) {
         Some("1") => Ok(()),
-        Some(other) => {
-            Err(field.error(Cause::Unsupported, format!("version `{}` is not known; write 1", shown(other))))
-        }
+        Some(other) => Err(field.error(Cause::Unsupported, format!("unknown version `{}`; write 1", shown(other)))),
         None => Err(field.wrong_type("the number 1")),
     }
 }
 
-fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, PolicyError> {
+fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, ActionPolicyError> {
     let items = field.items()?;
     if items.len() > MAX_BOUNDARIES {
         return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries; join some")).into());
@@ -91,7 +89,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Polic
     for item in &items {
         let boundary = boundary(item, schema)?;
         if boundaries.iter().any(|other| other.id == boundary.id) {
-            let message = format!("there is another boundary `{}`; give each its own id", shown(&boundary.id));
+            let message = format!("another boundary has the id `{}`; give each its own id", shown(&boundary.id));
             return Err(item.error(Cause::DuplicateName, message).into());
         }
         rules += boundary.deny.len() + boundary.require.len() + boundary.warn.len();
@@ -103,7 +101,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Polic
     Ok(boundaries)
 }
 
-fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, PolicyError> {
+fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicyError> {
     let fields = field.fields()?;
     fields.only(&["id", "match", "when", "require", "deny", "warn"])?;
     let id = text(&fields.need("id", "name the boundary, as in `id: resolve-ticket`")?)?;
@@ -124,8 +122,8 @@ fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, PolicyError>
 fn list<'a, T>(
     fields: &Fields<'a>,
     name: &str,
-    read: impl Fn(&Field<'a>) -> Result<T, PolicyError>,
-) -> Result<Vec<T>, PolicyError> {
+    read: impl Fn(&Field<'a>) -> Result<T, ActionPolicyError>,
+) -> Result<Vec<T>, ActionPolicyError> {
     match fields.get(name) {
         Some(field) => field.items()?.iter().map(read).collect(),
         None => Ok(Vec::new()),
@@ -148,7 +146,7 @@ fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String
     let taken = classes.iter().find(|class| facts::ACTION_CLASSES.contains(&class.as_str()));
     match (taken, fields.get("classes")) {
         (Some(class), Some(field)) => {
-            Err(field.error(Cause::DuplicateName, format!("`{class}` is known already; leave it out")))
+            Err(field.error(Cause::DuplicateName, format!("`{class}` is predefined; leave it out")))
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -167,17 +165,19 @@ fn nearest(word: &str, known: &[&str]) -> String {
 fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["same_action_denied", "then"])?;
-    let limit = fields.need("same_action_denied", "say at how many denials")?.positive()?;
+    let limit = fields.need("same_action_denied", "write the number of denials")?.positive()?;
     let then = fields.need("then", "write `human_review` or `goal_fail_terminal`")?;
     let choices = [("human_review", OnBlock::HumanReview), ("goal_fail_terminal", OnBlock::GoalFailTerminal)];
     Ok(Repeat { limit, then: then.choice(&choices)? })
 }
 
-/// There is no default that allows: without a word about it, unmatched actions are replanned.
+/// No default allows: without `unmatched`, an unmatched action is replanned.
 fn unmatched(fields: &Fields<'_>, exemptions: &[Exemption]) -> Result<Unmatched, DocumentError> {
     let Some(field) = fields.get("unmatched") else {
         return match fields.get("exemptions") {
-            Some(field) => Err(field.error(Cause::ConflictingFields, "nothing is exempted; write `unmatched: allow`")),
+            Some(field) => {
+                Err(field.error(Cause::ConflictingFields, "`exemptions` have no effect; write `unmatched: allow`"))
+            }
             None => Ok(Unmatched::Block(OnBlock::ReplanRequired)),
         };
     };
@@ -206,11 +206,11 @@ fn exemptions(field: &Field<'_>) -> Result<Vec<Exemption>, DocumentError> {
 fn exemption(field: &Field<'_>) -> Result<Exemption, DocumentError> {
     let fields = field.fields()?;
     fields.only(&["reason", "approver", "expires", "match"])?;
-    let expires = fields.need("expires", "say until when, as in `2030-12-31`")?;
+    let expires = fields.need("expires", "write the end, as in `2030-12-31`")?;
     Ok(Exemption {
         at: Arc::from(field.at.as_str()),
         reason: text(&fields.need("reason", "say why")?)?.to_owned(),
-        approver: text(&fields.need("approver", "say who answers for it")?)?.to_owned(),
+        approver: text(&fields.need("approver", "say who approved it")?)?.to_owned(),
         expires: span::read_end(&expires)?,
         matcher: optional(&fields, "match", Matcher::read)?.unwrap_or_default(),
     })
@@ -220,7 +220,7 @@ fn mode(field: &Field<'_>) -> Result<Mode, DocumentError> {
     field.choice(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])
 }
 
-/// Places in the action that only say how it is shown.
+/// Arguments of the action that only change how it is shown.
 fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     let path = |field: Field<'_>| {
         let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
@@ -258,7 +258,9 @@ fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
         return Err(field.error(Cause::Empty, "the list has no keys; write one"));
     }
     let person = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error: PersonError| field.error(Cause::InvalidValue, error.to_string()))
+        field.text()?.parse().map_err(|error: PersonError| {
+            field.error(Cause::InvalidValue, format!("{error}; {}", error.help().unwrap_or_default()))
+        })
     };
     items.into_iter().map(person).collect()
 }
@@ -267,7 +269,7 @@ fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     field.items()?.iter().map(|field| Ok(text(field)?.to_owned())).collect()
 }
 
-/// A text for people or a name: not empty, not too long.
+/// A name, or a text for people: not empty, not too long.
 pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
     if text.trim().is_empty() {

@@ -14,7 +14,7 @@ pub(crate) struct Wording {
     pub(crate) message: Arc<str>,
 }
 
-/// Something that has to be there.
+/// Something an action requires.
 #[derive(Debug)]
 pub(crate) struct Require {
     pub(crate) at: Arc<str>,
@@ -24,7 +24,7 @@ pub(crate) struct Require {
     pub(crate) otherwise: OnBlock,
 }
 
-/// What has to be there.
+/// What a requirement asks for.
 #[derive(Debug)]
 pub(crate) enum Demand {
     Fact(Condition),
@@ -46,13 +46,13 @@ pub(crate) struct ReceiptRule {
 pub(crate) struct ToolCallDemand {
     pub(crate) name: Globs,
     pub(crate) status: Option<CallStatus>,
-    /// It has to come before the first of these, where there is one.
+    /// It must come before the first of these, where there is one.
     pub(crate) before: Option<Globs>,
-    /// It has to come after the last of these, and there has to be one.
+    /// It must come after the last of these, and there must be one.
     pub(crate) after: Option<Globs>,
 }
 
-/// Something that must not be.
+/// Something that blocks an action.
 #[derive(Debug)]
 pub(crate) struct Deny {
     pub(crate) at: Arc<str>,
@@ -63,7 +63,7 @@ pub(crate) struct Deny {
     pub(crate) otherwise: OnBlock,
 }
 
-/// Something somebody should know.
+/// Something that somebody should know.
 #[derive(Debug)]
 pub(crate) struct Warn {
     pub(crate) at: Arc<str>,

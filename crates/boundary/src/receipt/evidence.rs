@@ -1,21 +1,21 @@
 //! `evidence[]`, written and read back.
 
 use proofmark_evidence::{ApprovalFact, Comparison, ReceiptFact, ReceiptKind};
-use proofmark_receipt::{Json, Object, Sha256Digest, Trust};
+use proofmark_receipt::{Json, Object, Sha256Digest, Trust, object};
 
-use crate::evidence::Item;
+use crate::evidence::EvidenceItem;
 
 /// One entry.
-pub(super) fn item(item: &Item) -> Json {
+pub(super) fn item(item: &EvidenceItem) -> Json {
     let mut entry = Object::new();
     match item {
-        Item::Fact { rule, predicate, truth, missing, .. } => {
+        EvidenceItem::Fact { rule, predicate, truth, missing, .. } => {
             start(&mut entry, "fact", rule, item);
             entry.insert("predicate", shortened(predicate));
             entry.insert("truth", *truth);
             entry.insert("missing", missing.iter().map(|path| Json::from(path.as_str())).collect::<Vec<_>>());
         }
-        Item::Document { rule, role, document, refusal, single_use, any_suite } => {
+        EvidenceItem::Document { rule, role, document, refusal, single_use, any_suite } => {
             start(&mut entry, kind(role.is_some()), rule, item);
             if let Some(role) = role {
                 entry.insert("role", &**role);
@@ -30,14 +30,14 @@ pub(super) fn item(item: &Item) -> Json {
             }
             entry.insert("document", fact_object(document));
         }
-        Item::NoDocument { rule, role } => {
+        EvidenceItem::NoDocument { rule, role } => {
             start(&mut entry, kind(role.is_some()), rule, item);
             if let Some(role) = role {
                 entry.insert("role", &**role);
             }
             entry.insert("used", false);
         }
-        Item::ToolCall { rule, tool, index } => {
+        EvidenceItem::ToolCall { rule, tool, index } => {
             start(&mut entry, "tool_call", rule, item);
             entry.insert("tool", tool.as_str());
             entry.insert("call", index.map_or(Json::Null, |index| Json::from(index as u64)));
@@ -46,17 +46,18 @@ pub(super) fn item(item: &Item) -> Json {
     Json::Object(entry)
 }
 
-/// The entry of a document no rule looked at.
+/// The entry of a document that no rule read.
 pub(super) fn unread(document: &ReceiptFact) -> Json {
-    let mut entry = Object::new();
-    entry.insert("kind", "document");
-    entry.insert("status", document.status().as_str());
-    entry.insert("used", false);
-    entry.insert("document", fact_object(document));
-    Json::Object(entry)
+    object! {
+        "kind": "document",
+        "status": document.status().as_str(),
+        "used": false,
+        "document": fact_object(document),
+    }
+    .into()
 }
 
-/// The documents among the entries, as they were when the decision was made.
+/// The documents among the entries, as they were at the time of the decision.
 pub(crate) fn documents(evidence: &[Json]) -> Option<Vec<ReceiptFact>> {
     let with_document = evidence.iter().filter_map(|entry| entry.as_object()?.get("document"));
     with_document.map(|document| fact(document.as_object()?)).collect()
@@ -66,7 +67,7 @@ fn kind(approval: bool) -> &'static str {
     if approval { "approval" } else { "receipt" }
 }
 
-fn start(entry: &mut Object, kind: &str, rule: &str, item: &Item) {
+fn start(entry: &mut Object, kind: &str, rule: &str, item: &EvidenceItem) {
     entry.insert("kind", kind);
     entry.insert("rule", rule);
     entry.insert("status", item.status().as_str());
@@ -81,42 +82,39 @@ fn shortened(predicate: &str) -> String {
 }
 
 fn fact_object(fact: &ReceiptFact) -> Object {
-    let mut object = Object::new();
-    object.insert("receipt_id", fact.receipt_id.as_str());
-    object.insert("content", fact.content.to_string());
-    object.insert("verdict", fact.verdict.as_str());
-    object.insert("tier", u64::from(fact.tier));
-    object.insert("output", fact.output.to_string());
-    object.insert("specification", fact.specification.to_string());
-    object.insert("verified_at", fact.verified_at.as_str());
-    object.insert("signer", fact.signer.map_or(Json::Null, |signer| Json::from(signer.to_string())));
-    object.insert("valid", fact.valid);
-    object.insert("trust", fact.trust.as_str());
-    object.insert("spent", fact.spent);
-    if let Some(by) = &fact.spent_by {
-        object.insert("spent_by", by.as_str());
+    let word = |word: Option<&'static str>| word.map_or(Json::Null, Json::from);
+    // An approval has no members about verified work, and only an approval has a person to vouch for.
+    let work = fact.approval.is_none();
+    let digest = |digest: Option<Sha256Digest>| digest.filter(|_| work).map(|digest| digest.to_string());
+    object! {
+        "receipt_id": fact.receipt_id.as_str(),
+        "content": fact.content.to_string(),
+        "verdict": fact.verdict.as_str(),
+        "tier": u64::from(fact.tier),
+        "output": fact.output.to_string(),
+        "specification": fact.specification.to_string(),
+        "verified_at": fact.verified_at.as_str(),
+        "signer": fact.signer.map_or(Json::Null, |signer| Json::from(signer.to_string())),
+        "valid": fact.valid,
+        "trust": fact.trust.as_str(),
+        "spent": fact.spent,
+        "spent_by"?: fact.spent_by.as_deref(),
+        "kind"?: work.then(|| word(fact.kind.map(ReceiptKind::as_str))),
+        "comparison"?: work.then(|| word(fact.comparison.map(Comparison::as_str))),
+        "tests"?: digest(fact.tests),
+        "suite"?: digest(fact.suite),
+        "approval"?: fact.approval.as_ref().map(approval_object),
+        "vouched"?: (!work).then_some(fact.vouched),
     }
-    if fact.approval.is_none() {
-        let word = |word: Option<&'static str>| word.map_or(Json::Null, Json::from);
-        object.insert("kind", word(fact.kind.map(ReceiptKind::as_str)));
-        object.insert("comparison", word(fact.comparison.map(Comparison::as_str)));
-        for (name, digest) in [("tests", fact.tests), ("suite", fact.suite)] {
-            if let Some(digest) = digest {
-                object.insert(name, digest.to_string());
-            }
-        }
+}
+
+fn approval_object(approval: &ApprovalFact) -> Object {
+    let mut object = object! { "role": approval.role.as_str() };
+    approval.subject.write(&mut object);
+    if let Some(reviewer) = &approval.reviewer {
+        object.insert("reviewer", reviewer.to_json());
     }
-    if let Some(approval) = &fact.approval {
-        let mut said = Object::new();
-        said.insert("role", approval.role.as_str());
-        approval.subject.write(&mut said);
-        if let Some(reviewer) = &approval.reviewer {
-            said.insert("reviewer", reviewer.to_json());
-        }
-        said.insert("expires_at", approval.expires_at.as_str());
-        object.insert("approval", said);
-        object.insert("vouched", fact.vouched);
-    }
+    object.insert("expires_at", approval.expires_at.as_str());
     object
 }
 

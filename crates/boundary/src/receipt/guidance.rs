@@ -1,13 +1,14 @@
-//! What a receipt says to agents and to people: next steps, guidance, and the result a blocked tool gives.
+//! What a receipt tells agents and people: next steps, guidance, and the result of a blocked tool call.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
 use super::{coded, reasons, texts};
 use crate::change::MAX_SEARCH_STEPS;
 use crate::decide::Decision;
 use crate::disposition::Disposition;
-use crate::evidence::Item;
-use crate::judge::{Finding, Kind, Standing};
+use crate::evidence::EvidenceItem;
+use crate::judge::{RuleFinding, RuleStatus};
+use crate::rule_ref::RuleKind;
 
 /// `safe_next_steps`: none when the action may execute, and none on a path that ends.
 pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
@@ -28,31 +29,34 @@ pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
     steps
 }
 
-fn default_step(finding: &Finding) -> Object {
+fn default_step(finding: &RuleFinding) -> Object {
     let first = finding.evidence.first();
     match (finding.source.kind, first) {
         (_, _) if finding.hard => {
-            coded("report_to_operator", "Tell whoever runs this: the policy or the request needs mending.")
+            coded("report_to_operator", "Tell the operator that the policy or the request must be fixed.")
         }
-        (Kind::Require, Some(Item::Document { role: None, .. } | Item::NoDocument { role: None, .. })) => {
-            coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt.")
-        }
-        (Kind::Require, Some(Item::Document { role: Some(role), .. } | Item::NoDocument { role: Some(role), .. })) => {
-            coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again."))
-        }
-        (Kind::Require, Some(Item::ToolCall { tool, .. })) => {
+        (
+            RuleKind::Require,
+            Some(EvidenceItem::Document { role: None, .. } | EvidenceItem::NoDocument { role: None, .. }),
+        ) => coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt."),
+        (
+            RuleKind::Require,
+            Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
+        ) => coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again.")),
+        (RuleKind::Require, Some(EvidenceItem::ToolCall { tool, .. })) => {
             coded("take_required_step", &format!("Call {tool} first, then ask again."))
         }
-        (Kind::Match | Kind::When, _) | (Kind::Require | Kind::Deny, Some(Item::Fact { truth: "unknown", .. })) => {
+        (RuleKind::Match | RuleKind::When, _)
+        | (RuleKind::Require | RuleKind::Deny, Some(EvidenceItem::Fact { truth: "unknown", .. })) => {
             coded("supply_facts", "Supply the facts that are missing, then ask again.")
         }
-        (Kind::Review, _) => coded("heed_reviewer", "Do what the reviewer's note says, without this action."),
-        (Kind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
-        (Kind::Class | Kind::Unmatched, _) => {
-            coded("go_on_without", "Go on towards the same goal without this action; no rule is about it.")
+        (RuleKind::Review, _) => coded("heed_reviewer", "Follow the reviewer's note, without this action."),
+        (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
+        (RuleKind::Class | RuleKind::Unmatched, _) => {
+            coded("go_on_without", "Pursue the same goal without this action; no rule covers it.")
         }
-        (Kind::Require | Kind::Deny | Kind::Warn, _) => {
-            coded("go_on_without", "Go on towards the same goal without this action.")
+        (RuleKind::Require | RuleKind::Deny | RuleKind::Warn, _) => {
+            coded("go_on_without", "Pursue the same goal without this action.")
         }
     }
 }
@@ -84,41 +88,40 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     }
     match decision.disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
-        Disposition::UpstreamReplan => {
-            lines.push("The parent has to supply what is missing before a retry.".to_owned())
-        }
+        Disposition::UpstreamReplan => lines.push("The parent must supply what is missing before a retry.".to_owned()),
         Disposition::HumanReview => {
             lines.push("`proofmark approve` signs an approval of exactly this action.".to_owned());
         }
-        Disposition::TerminalBlock => lines.push("This path ends here: report the failure as it is.".to_owned()),
+        Disposition::TerminalBlock => lines.push("This path ends here: report the failure.".to_owned()),
     }
     texts(lines.iter().map(String::as_str))
 }
 
-/// `runtime_loopback`: what the blocked tool answers; `null` when it may execute.
+/// `runtime_loopback`: the result of the blocked tool call; `null` when the action may execute.
 pub(super) fn loopback(decision: &Decision, steps: &[Json]) -> Json {
     let disposition = decision.disposition;
     if disposition.allows() {
         return Json::Null;
     }
     let terminal = disposition == Disposition::TerminalBlock;
-    let mut loopback = Object::new();
-    loopback.insert("ok", false);
-    loopback.insert("blocked", true);
-    loopback.insert("boundary_outcome", disposition.outcome().as_str());
-    loopback.insert("step_status", "not_executed");
-    loopback.insert("side_effect_executed", false);
-    loopback.insert("must_not_claim_success", true);
-    loopback.insert("same_goal_state", !terminal);
-    loopback.insert("retryability", retryability(decision));
-    loopback.insert("human_review_terminal", disposition == Disposition::HumanReview);
-    loopback.insert("must_not_retry_same_action", decision.must_not_retry_same_action());
-    loopback.insert("safe_next_steps", steps.to_vec());
-    loopback.insert("reasons", reasons(decision));
-    loopback.insert("missing_support", gaps(decision, false));
-    loopback.insert("authorization_gaps", gaps(decision, true));
-    loopback.insert("forbidden_action_fingerprint", decision.fingerprint.to_string());
-    Json::Object(loopback)
+    object! {
+        "ok": false,
+        "blocked": true,
+        "boundary_outcome": disposition.outcome().as_str(),
+        "step_status": "not_executed",
+        "side_effect_executed": false,
+        "must_not_claim_success": true,
+        "same_goal_state": !terminal,
+        "retryability": retryability(decision),
+        "human_review_terminal": disposition == Disposition::HumanReview,
+        "must_not_retry_same_action": decision.must_not_retry_same_action(),
+        "safe_next_steps": steps.to_vec(),
+        "reasons": reasons(decision),
+        "missing_support": gaps(decision, false),
+        "authorization_gaps": gaps(decision, true),
+        "forbidden_action_fingerprint": decision.fingerprint.to_string(),
+    }
+    .into()
 }
 
 fn retryability(decision: &Decision) -> &'static str {
@@ -130,18 +133,19 @@ fn retryability(decision: &Decision) -> &'static str {
     }
 }
 
-/// What is missing: approvals, or everything else.
+/// What is missing: only approvals, or only everything else.
 fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
-    let of_approval =
-        |item: &Item| matches!(item, Item::Document { role: Some(_), .. } | Item::NoDocument { role: Some(_), .. });
-    let missing = |finding: &&Finding| match finding.source.kind {
-        Kind::Require => true,
-        Kind::Match | Kind::When | Kind::Deny => finding.standing == Standing::Unknown,
-        Kind::Review | Kind::Class | Kind::Warn | Kind::Unmatched | Kind::Repeat => false,
+    let of_approval = |item: &EvidenceItem| {
+        matches!(item, EvidenceItem::Document { role: Some(_), .. } | EvidenceItem::NoDocument { role: Some(_), .. })
+    };
+    let missing = |finding: &&RuleFinding| match finding.source.kind {
+        RuleKind::Require => true,
+        RuleKind::Match | RuleKind::When | RuleKind::Deny => finding.status == RuleStatus::Unknown,
+        RuleKind::Review | RuleKind::Class | RuleKind::Warn | RuleKind::Unmatched | RuleKind::Repeat => false,
     };
     let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
     let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);
-    let gap = |finding: &Finding| {
+    let gap = |finding: &RuleFinding| {
         let reason = finding.reason.as_ref()?;
         let message = reason.detail.as_deref().unwrap_or(&reason.message);
         Some(Json::Object(coded(&reason.code, message)))

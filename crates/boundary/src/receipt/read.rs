@@ -9,22 +9,18 @@ use crate::disposition::Disposition;
 /// Why a document is not a decision receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDecisionError {
-    /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] JsonError),
-    /// Another kind of document.
-    #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`; give a decision receipt")]
+    #[error("`receipt_type` is not `{RECEIPT_TYPE}`, or there is a `vrf_version`")]
     Type,
-    /// Something that is always there is not.
     #[error("`{0}` is missing or of the wrong type")]
     Missing(String),
-    /// Its fields contradict each other.
-    #[error("its `{0}` contradicts its outcome: do not branch on it")]
+    #[error("`{0}` contradicts the outcome")]
     Contradiction(&'static str),
 }
 
 impl ParseDecisionError {
-    /// A short stable name.
+    /// A stable name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -34,11 +30,21 @@ impl ParseDecisionError {
             Self::Contradiction(_) => "contradiction",
         }
     }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Type => Some("give a decision receipt"),
+            Self::Contradiction(_) => Some("do not act on this receipt"),
+            Self::Json(_) | Self::Missing(_) => None,
+        }
+    }
 }
 
-/// What a member of the format holds.
+/// The type of a member of the format.
 #[derive(Clone, Copy)]
-enum Kind {
+enum MemberType {
     Text,
     TextOrNull,
     Flag,
@@ -46,60 +52,58 @@ enum Kind {
     Id,
     Digest,
     Time,
-    /// A list of texts.
     Texts,
     /// A list of objects that have a `code` and a `message`.
     Coded,
-    /// A list of objects.
     Objects,
     Object,
     ObjectOrNull,
 }
 
-/// Every member of the format: the object it stands in (`""` is the top), its name, and what it holds. `metadata` holds
-/// what it likes.
-const FORMAT: [(&str, &str, Kind); 37] = [
-    ("", "decision_id", Kind::Id),
-    ("", "outcome", Kind::Text),
-    ("", "action_class", Kind::TextOrNull),
-    ("", "safe_to_execute", Kind::Flag),
-    ("", "human_review_terminal", Kind::Flag),
-    ("", "must_not_retry_same_action", Kind::Flag),
-    ("", "reasons", Kind::Coded),
-    ("", "safe_next_steps", Kind::Coded),
-    ("", "viewer_guidance", Kind::Texts),
-    ("", "what_would_change_this", Kind::Texts),
-    ("", "disposition", Kind::Object),
-    ("", "routing", Kind::Object),
-    ("", "resume_contract", Kind::Object),
-    ("", "runtime_loopback", Kind::ObjectOrNull),
-    ("", "metadata", Kind::Object),
-    ("", "binding", Kind::Object),
-    ("", "evidence", Kind::Objects),
-    ("disposition", "mode", Kind::Text),
-    ("routing", "direction", Kind::Text),
-    ("routing", "target_hint", Kind::TextOrNull),
-    ("routing", "return_to_node", Kind::TextOrNull),
-    ("routing", "workflow_id", Kind::TextOrNull),
-    ("routing", "node_id", Kind::TextOrNull),
-    ("resume_contract", "retry_this_node", Kind::Flag),
-    ("resume_contract", "pass_receipt_upstream", Kind::Flag),
-    ("resume_contract", "pass_new_upstream_context_on_retry", Kind::Flag),
-    ("resume_contract", "resume_when", Kind::Texts),
-    ("resume_contract", "conditions", Kind::Objects),
-    ("binding", "action_hash", Kind::Digest),
-    ("binding", "policy_hash", Kind::Digest),
-    ("binding", "facts_hash", Kind::Digest),
-    ("binding", "fingerprint", Kind::Digest),
-    ("binding", "engine", Kind::Text),
-    ("binding", "steps", Kind::Count),
-    ("binding", "denied_before", Kind::Count),
-    ("binding", "decided_at", Kind::Time),
-    ("binding", "expires_at", Kind::Time),
+/// Every member of the format: the object that holds it (`""` is the top), its name and its type. `metadata` may hold
+/// anything.
+const FORMAT: [(&str, &str, MemberType); 37] = [
+    ("", "decision_id", MemberType::Id),
+    ("", "outcome", MemberType::Text),
+    ("", "action_class", MemberType::TextOrNull),
+    ("", "safe_to_execute", MemberType::Flag),
+    ("", "human_review_terminal", MemberType::Flag),
+    ("", "must_not_retry_same_action", MemberType::Flag),
+    ("", "reasons", MemberType::Coded),
+    ("", "safe_next_steps", MemberType::Coded),
+    ("", "viewer_guidance", MemberType::Texts),
+    ("", "what_would_change_this", MemberType::Texts),
+    ("", "disposition", MemberType::Object),
+    ("", "routing", MemberType::Object),
+    ("", "resume_contract", MemberType::Object),
+    ("", "runtime_loopback", MemberType::ObjectOrNull),
+    ("", "metadata", MemberType::Object),
+    ("", "binding", MemberType::Object),
+    ("", "evidence", MemberType::Objects),
+    ("disposition", "mode", MemberType::Text),
+    ("routing", "direction", MemberType::Text),
+    ("routing", "target_hint", MemberType::TextOrNull),
+    ("routing", "return_to_node", MemberType::TextOrNull),
+    ("routing", "workflow_id", MemberType::TextOrNull),
+    ("routing", "node_id", MemberType::TextOrNull),
+    ("resume_contract", "retry_this_node", MemberType::Flag),
+    ("resume_contract", "pass_receipt_upstream", MemberType::Flag),
+    ("resume_contract", "pass_new_upstream_context_on_retry", MemberType::Flag),
+    ("resume_contract", "resume_when", MemberType::Texts),
+    ("resume_contract", "conditions", MemberType::Objects),
+    ("binding", "action_hash", MemberType::Digest),
+    ("binding", "policy_hash", MemberType::Digest),
+    ("binding", "facts_hash", MemberType::Digest),
+    ("binding", "fingerprint", MemberType::Digest),
+    ("binding", "engine", MemberType::Text),
+    ("binding", "steps", MemberType::Count),
+    ("binding", "denied_before", MemberType::Count),
+    ("binding", "decided_at", MemberType::Time),
+    ("binding", "expires_at", MemberType::Time),
 ];
 
-impl Kind {
-    fn is_kind_of(self, value: &Json) -> bool {
+impl MemberType {
+    fn matches(self, value: &Json) -> bool {
         let text = value.as_str();
         let every = |holds: &dyn Fn(&Json) -> bool| value.as_array().is_some_and(|items| items.iter().all(holds));
         match self {
@@ -124,8 +128,7 @@ impl Kind {
 }
 
 impl DecisionReceipt {
-    /// Whether the document says that it is a decision receipt. One with `vrf_version` is a VRF receipt, whatever else it
-    /// holds.
+    /// Whether the document claims to be a decision receipt. With `vrf_version` it is a VRF receipt, whatever else it holds.
     #[must_use]
     pub fn claimed_by(document: &Object) -> bool {
         document.get("receipt_type").and_then(Json::as_str) == Some(RECEIPT_TYPE) && !document.contains("vrf_version")
@@ -134,12 +137,12 @@ impl DecisionReceipt {
     /// Reads a decision receipt; the signature is not checked.
     ///
     /// # Errors
-    /// [`ParseDecisionError`], also when what it says about going on is contradictory.
+    /// [`ParseDecisionError`], also when its fields contradict each other.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseDecisionError> {
         Self::from_document(Json::parse(bytes)?)
     }
 
-    /// The decision receipt `document` is: with every member of the format, of its type.
+    /// Reads a decision receipt from its document, which must have every member of the format.
     ///
     /// # Errors
     /// As [`DecisionReceipt::parse`].
@@ -149,7 +152,7 @@ impl DecisionReceipt {
             return Err(ParseDecisionError::Type);
         }
         for (place, name, kind) in FORMAT {
-            if !member(&document, place, name).is_some_and(|value| kind.is_kind_of(value)) {
+            if !member(&document, place, name).is_some_and(|value| kind.matches(value)) {
                 let dot = if place.is_empty() { "" } else { "." };
                 return Err(ParseDecisionError::Missing(format!("{place}{dot}{name}")));
             }
@@ -168,7 +171,7 @@ fn member<'a>(document: &'a Object, place: &str, name: &str) -> Option<&'a Json>
     }
 }
 
-/// The disposition that outcome and mode stand for, once everything that follows from it is as it has to be.
+/// The disposition that outcome and mode mean, if every field that is derived from it agrees.
 fn read_disposition(document: &Object) -> Result<Disposition, ParseDecisionError> {
     let text = |place, name| member(document, place, name).and_then(Json::as_str).unwrap_or_default();
     let disposition = Disposition::from_words(text("", "outcome"), text("disposition", "mode"));

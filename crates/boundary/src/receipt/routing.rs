@@ -1,11 +1,11 @@
-//! Where the result goes next, from the disposition and the upstream context.
+//! Where the result goes next, derived from the disposition and the upstream context.
 
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
 use crate::disposition::Disposition;
 use crate::request::Request;
 
-/// How deep the upstream context is searched.
+/// The depth to which the upstream context is searched.
 const MAX_DEPTH: usize = 6;
 const RETURN_TO: [&str; 5] = ["return_to_node", "return_node", "resume_target", "parent_node_id", "parent_node"];
 const TARGET: [&str; 3] = ["target_hint", "target_node", "upstream_node"];
@@ -28,13 +28,13 @@ pub(super) fn routing(disposition: Disposition, request: &Request) -> Object {
     }
     let target = hints.target_hint.or_else(|| hints.return_to_node.clone()).or(hints.source);
     let node = request.text("agent", "step").map(str::to_owned);
-    let mut routing = Object::new();
-    routing.insert("direction", disposition.direction());
-    routing.insert("target_hint", optional(target));
-    routing.insert("return_to_node", optional(hints.return_to_node));
-    routing.insert("workflow_id", optional(hints.workflow_id));
-    routing.insert("node_id", optional(node));
-    routing
+    object! {
+        "direction": disposition.direction(),
+        "target_hint": optional(target),
+        "return_to_node": optional(hints.return_to_node),
+        "workflow_id": optional(hints.workflow_id),
+        "node_id": optional(node),
+    }
 }
 
 fn optional(text: Option<String>) -> Json {

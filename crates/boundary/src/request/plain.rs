@@ -85,7 +85,7 @@ fn deny(field: &Field<'_>) -> Result<Json, DocumentError> {
     item(field, &["decision_id", "outcome", "at"], &["reason_codes"])
 }
 
-/// An object of texts, and of members that may be anything.
+/// An object whose members `texts` are strings and whose members `others` may be anything.
 fn item(field: &Field<'_>, texts: &[&str], others: &[&str]) -> Result<Json, DocumentError> {
     let fields = field.fields()?;
     fields.only(&[texts, others].concat())?;
@@ -119,7 +119,7 @@ fn list(
     Ok(())
 }
 
-/// Refuses lists that are too long.
+/// Refuses a list that is too long.
 pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentError> {
     match found > MAX_ENTRIES {
         true => {

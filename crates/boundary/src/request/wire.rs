@@ -1,5 +1,4 @@
-//! The V4 form `{envelope, decision_context}`, as runtimes send it. Members it does not read are left alone: runtimes
-//! add some.
+//! The V4 form `{envelope, decision_context}`, as runtimes send it. Unknown members are ignored, since runtimes add some.
 
 use proofmark_evidence::CallStatus;
 use proofmark_receipt::document::{DocumentError, Field, Fields};
@@ -8,7 +7,7 @@ use proofmark_receipt::{Json, Object};
 use super::plain::{enough, name_text, number};
 use crate::facts::BOUNDARIES;
 
-/// The agent's facts and where in the envelope they stand.
+/// The agent's facts, each with its name in the envelope.
 const AGENT: [(&str, &str); 6] = [
     ("id", "agent_id"),
     ("org", "org_id"),
@@ -22,7 +21,7 @@ const AGENT: [(&str, &str); 6] = [
 pub(super) fn facts(fields: &Fields<'_>) -> Result<Object, DocumentError> {
     let envelope = fields.need("envelope", "a `decision_context` comes with one")?.fields()?;
     let context = fields.need("decision_context", "an `envelope` comes with one")?.fields()?;
-    let scope = match envelope.get("policy_scope").filter(there) {
+    let scope = match envelope.get("policy_scope").filter(is_given) {
         Some(scope) => Some(scope.fields()?),
         None => None,
     };
@@ -37,10 +36,10 @@ pub(super) fn facts(fields: &Fields<'_>) -> Result<Object, DocumentError> {
     list(&context, &mut facts, ("taint", "taint_signals"), taint)?;
     list(&context, &mut facts, ("denies", "prior_same_fingerprint_denies"), deny)?;
     facts.insert("task", task(&context)?);
-    if let Some(upstream) = context.get("upstream_context").filter(there) {
+    if let Some(upstream) = context.get("upstream_context").filter(is_given) {
         facts.insert("upstream", upstream.json.clone());
     }
-    if let Some(share) = context.get("context_fill_pct").filter(there) {
+    if let Some(share) = context.get("context_fill_pct").filter(is_given) {
         facts.insert("context_fill_pct", number(&share)?);
     }
     Ok(facts)
@@ -52,7 +51,7 @@ fn action(context: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<Json, Docu
     pending.need("raw_name", "name the tool")?;
     copy_name(&pending, "raw_name", &mut action, "tool")?;
     let boundary = boundary(&pending, scope)?;
-    match (boundary, scope.and_then(|scope| scope.get("action_class")).filter(there)) {
+    match (boundary, scope.and_then(|scope| scope.get("action_class")).filter(is_given)) {
         ("memory_write", None) => {
             action.insert("class", "memory_write");
         }
@@ -67,14 +66,14 @@ fn action(context: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<Json, Docu
     }
     let args = pending.get("raw_args").map_or_else(|| Json::Object(Object::new()), |args| args.json.clone());
     action.insert("args", args);
-    if let Some(crossing) = pending.get("trust_boundary_crossing").filter(there) {
+    if let Some(crossing) = pending.get("trust_boundary_crossing").filter(is_given) {
         action.insert("crossing", crossing.boolean()?);
     }
     Ok(Json::Object(action))
 }
 
 fn boundary(pending: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<&'static str, DocumentError> {
-    if let Some(boundary) = scope.and_then(|scope| scope.get("boundary")).filter(there) {
+    if let Some(boundary) = scope.and_then(|scope| scope.get("boundary")).filter(is_given) {
         return boundary.choice(&BOUNDARIES.map(|word| (word, word)));
     }
     let memory = pending.get("surface").is_some_and(|surface| surface.json.as_str() == Some("memory_write"));
@@ -99,7 +98,7 @@ fn artifact(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(payload) = fields.get("normalized_payload") {
         fact.insert("payload", payload.json.clone());
     }
-    let lineage = fields.get("source_lineage").filter(there).map(|lineage| lineage.items()).transpose()?;
+    let lineage = fields.get("source_lineage").filter(is_given).map(|lineage| lineage.items()).transpose()?;
     if let Some(source) = lineage.as_ref().and_then(|lineage| lineage.last()) {
         fact.insert("source", source.text()?);
     }
@@ -107,10 +106,10 @@ fn artifact(field: &Field<'_>) -> Result<Json, DocumentError> {
     Ok(Json::Object(fact))
 }
 
-/// The calls of the run without the pending one, which runtimes list as the last. A call that has ended is never that one:
-/// a policy may forbid to repeat it.
+/// The calls of the run without the pending action, which runtimes list as the last call. A call that has ended is never
+/// left out: a policy may forbid to repeat it.
 fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
-    let Some(field) = context.get("tool_calls_in_run").filter(there) else { return Ok(None) };
+    let Some(field) = context.get("tool_calls_in_run").filter(is_given) else { return Ok(None) };
     let items = field.items()?;
     enough(&field, items.len())?;
     let pending = context.get("pending_action").and_then(|pending| pending.json.as_object());
@@ -121,11 +120,11 @@ fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
     let exact = items.iter().rposition(|item| may_be_pending(item) && same(item, "raw_args"));
     let last = items.len().checked_sub(1).filter(|last| items.get(*last).is_some_and(may_be_pending));
     let left_out = exact.or(last);
-    let kept = items.iter().enumerate().filter(|(index, _)| Some(*index) != left_out);
-    Ok(Some(kept.map(|(_, item)| call(item)).collect::<Result<_, _>>()?))
+    let others = items.iter().enumerate().filter(|(index, _)| Some(*index) != left_out);
+    Ok(Some(others.map(|(_, item)| call(item)).collect::<Result<_, _>>()?))
 }
 
-/// Whether nothing is said of how a call ended, or that it is pending.
+/// Whether a call is pending, or has no status.
 fn has_not_ended(call: &Field<'_>) -> bool {
     let status = call.json.as_object().and_then(|call| call.get("status")).filter(|status| !status.is_null());
     status.is_none_or(|status| status.as_str() == Some(CallStatus::Pending.as_str()))
@@ -139,7 +138,7 @@ fn call(field: &Field<'_>) -> Result<Json, DocumentError> {
     if let Some(args) = fields.get("raw_args") {
         call.insert("args", args.json.clone());
     }
-    if let Some(status) = fields.get("status").filter(there) {
+    if let Some(status) = fields.get("status").filter(is_given) {
         call.insert("status", status.choice(&CallStatus::ALL.map(|status| (status.as_str(), status.as_str())))?);
     }
     copy_text(&fields, "semantic_class", &mut call, "class")?;
@@ -161,7 +160,7 @@ fn deny(field: &Field<'_>) -> Result<Json, DocumentError> {
     let mut deny = Object::new();
     copy_text(&fields, "decision_id", &mut deny, "decision_id")?;
     copy_text(&fields, "outcome", &mut deny, "outcome")?;
-    if let Some(codes) = fields.get("reason_codes").filter(there) {
+    if let Some(codes) = fields.get("reason_codes").filter(is_given) {
         codes.items()?.iter().try_for_each(|code| code.text().map(drop))?;
         deny.insert("reason_codes", codes.json.clone());
     }
@@ -177,21 +176,21 @@ fn task(context: &Fields<'_>) -> Result<Json, DocumentError> {
     Ok(Json::Object(task))
 }
 
-/// `null` says as little as a member that is not there.
-fn there(field: &Field<'_>) -> bool {
+/// `null` means the same as an absent member.
+fn is_given(field: &Field<'_>) -> bool {
     !field.json.is_null()
 }
 
 fn copy_text(from: &Fields<'_>, name: &str, to: &mut Object, as_name: &str) -> Result<(), DocumentError> {
-    if let Some(field) = from.get(name).filter(there) {
+    if let Some(field) = from.get(name).filter(is_given) {
         to.insert(as_name, field.text()?);
     }
     Ok(())
 }
 
-/// Copies a text that globs are matched against.
+/// Copies a text that globs match.
 fn copy_name(from: &Fields<'_>, name: &str, to: &mut Object, as_name: &str) -> Result<(), DocumentError> {
-    if let Some(field) = from.get(name).filter(there) {
+    if let Some(field) = from.get(name).filter(is_given) {
         to.insert(as_name, name_text(&field)?);
     }
     Ok(())
@@ -203,7 +202,7 @@ fn list(
     (name, from): (&str, &str),
     read: impl Fn(&Field<'_>) -> Result<Json, DocumentError>,
 ) -> Result<(), DocumentError> {
-    if let Some(field) = context.get(from).filter(there) {
+    if let Some(field) = context.get(from).filter(is_given) {
         let items = field.array()?;
         enough(&field, items.len())?;
         let items = items.iter().enumerate().map(|(index, json)| read(&field.item(index, json)));

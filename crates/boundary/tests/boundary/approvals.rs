@@ -1,9 +1,9 @@
 //! Who approves, and what of.
 
 use proofmark_boundary::{
-    Admission, DecisionReceipt, Denial, Disposition, Evidence, History, Moment, ReceiptFact, Recomputed, Reviewer,
-    admits, decide, replay,
+    Admission, DecisionReceipt, Denial, Disposition, History, Moment, Recomputed, admits, decide, replay,
 };
+use proofmark_evidence::{Evidence, ReceiptFact, Reviewer};
 use proofmark_receipt::{ReceiptId, SigningKey};
 
 use crate::support::{approval, causes, codes, decided, moment, now, policy, request, reviewer};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Decision, DecisionReceipt, Disposition, Evidence, Request, decide};
+use proofmark_boundary::{Decision, DecisionReceipt, Disposition, Request, decide};
+use proofmark_evidence::Evidence;
 use proofmark_receipt::{Json, Object, ReceiptId};
 
 use crate::support::{moment, policy, request};

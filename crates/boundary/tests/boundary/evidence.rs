@@ -1,6 +1,6 @@
 //! Which receipts and approvals count.
 
-use proofmark_boundary::{Disposition, Item, Request, outputs_wanted};
+use proofmark_boundary::{Disposition, EvidenceItem, Request, outputs_wanted};
 use proofmark_evidence::{Comparison, ReceiptFact, ReceiptKind, Spend};
 use proofmark_receipt::{Sha256Digest, Trust, Verdict};
 
@@ -84,8 +84,8 @@ fn what_was_proven_is_part_of_the_evidence() {
     for (field, fact, cause) in table {
         let decision = decided(&with(field), &request, vec![fact]);
         assert_eq!(causes(&decision), cause.into_iter().collect::<Vec<_>>(), "{field}");
-        let Some(Item::Document { any_suite, .. }) =
-            decision.evidence().find(|item| matches!(item, Item::Document { .. }))
+        let Some(EvidenceItem::Document { any_suite, .. }) =
+            decision.evidence().find(|item| matches!(item, EvidenceItem::Document { .. }))
         else {
             panic!("{field}")
         };

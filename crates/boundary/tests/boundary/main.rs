@@ -1,4 +1,4 @@
-//! The boundary room as its users meet it.
+//! Action policies, as callers use them.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,3 +19,4 @@ mod resume;
 mod rules;
 mod support;
 mod wire;
+mod words;

@@ -1,9 +1,9 @@
 //! What holds whatever the policy and the request are.
 
 use proofmark_boundary::{
-    Admission, Decision, DecisionReceipt, Evidence, Outcome, Policy, ReceiptFact, Recomputed, Request, admits, decide,
-    replay,
+    ActionPolicy, Admission, Decision, DecisionReceipt, Outcome, Recomputed, Request, admits, decide, replay,
 };
+use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::{Json, Object, ReceiptId, Trust};
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ struct World {
 }
 
 impl World {
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> ActionPolicy {
         policy(&self.policy)
     }
 

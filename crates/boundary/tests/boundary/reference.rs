@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Cases, Outcome, Policy, Request};
+use proofmark_boundary::{ActionPolicy, Cases, Outcome, Request};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Format, parse};
 
 use crate::support::yaml;
 
 const REFERENCE: &str = include_str!("../../../../docs/decisions.md");
-const SCHEMA: &str = include_str!("../../../../schemas/boundary.schema.json");
+const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json");
 
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let [policy, request, reviewers, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
-    let policy = Policy::read(&yaml(policy)).unwrap();
+    let policy = ActionPolicy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
-    Policy::read(&yaml(reviewers)).unwrap();
+    ActionPolicy::read(&yaml(reviewers)).unwrap();
     let cases = Cases::read(&yaml(cases)).unwrap();
     for case in &cases.cases {
         let result = case.run(&policy);
@@ -44,7 +44,7 @@ fn the_schema_has_the_fields_the_reader_knows() {
         (vec!["$defs", "approval", "properties"], rule("require", &format!("approval: {{{wrong}}}"))),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
-        let message = Policy::read(&yaml(&text)).unwrap_err().to_string();
+        let message = ActionPolicy::read(&yaml(&text)).unwrap_err().to_string();
         let known: BTreeSet<_> = message.split('`').skip(3).step_by(2).collect();
         let properties = at.iter().fold(&schema, |json, name| json.as_object().unwrap().get(name).unwrap());
         let shown: BTreeSet<_> = properties

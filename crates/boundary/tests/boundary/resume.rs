@@ -1,9 +1,7 @@
 //! Receipts signed and chained, retries admitted, decisions replayed.
 
-use proofmark_boundary::{
-    Admission, Approval, ApprovalError, DecisionReceipt, Disposition, Evidence, ReceiptFact, Recomputed, Reviewer,
-    admits, decide, explain_decision, explain_policy, replay,
-};
+use proofmark_boundary::{Admission, DecisionReceipt, Disposition, Recomputed, admits, decide, replay};
+use proofmark_evidence::{Approval, ApprovalError, Evidence, ReceiptFact, Reviewer};
 use proofmark_receipt::{
     Json, Object, Profile, ReceiptId, SignError, SignatureStatus, SigningKey, Trust, verify_receipt,
 };
@@ -229,7 +227,7 @@ fn nothing_is_admitted_that_could_not_be_allowed() {
 }
 
 #[test]
-fn the_changes_are_the_smallest_and_in_words() {
+fn the_changes_are_the_smallest() {
     let policy = policy(POLICY);
     let request = request(&REQUEST.replace(
         "facts: [{type: ticket, payload: {ticket_id: T-17, approved_by: lead}, source: lookup}]",
@@ -240,11 +238,6 @@ fn the_changes_are_the_smallest_and_in_words() {
     let kinds: Vec<_> = decision.changes().iter().map(|change| change.kind()).collect();
     assert_eq!(kinds, ["fact", "receipt", "approval"]);
     assert!(decision.changes().iter().all(|change| !change.is_assumed()));
-    assert!(decision.changes()[0].words().starts_with("Ask the lead to approve the ticket, then retry."));
-    assert!(decision.changes()[1].words().contains("sha256:"));
-    let explained = explain_decision(&policy, &decision);
-    assert!(explained.contains("It would be allowed if:"), "{explained}");
-    assert!(explain_policy(&policy).contains("requires a call of run_tests that succeeded after the last edit_file"));
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use proofmark_boundary::{
-    DecisionReceipt, Disposition, Evidence, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Request, decide, decide_until,
+    DecisionReceipt, Disposition, MAX_DECISION_STEPS, MAX_SEARCH_STEPS, Request, decide, decide_until,
 };
+use proofmark_evidence::Evidence;
 use proofmark_receipt::ReceiptId;
 
 use crate::support::{approval, causes, codes, decided, moment, policy, receipt, request, yaml};
@@ -255,7 +256,7 @@ fn a_denied_action_asked_again_is_not_a_loop_for_ever() {
     assert_eq!(first.disposition(), Disposition::HumanReview, "an approval is missing");
     let text = REQUEST.replace("patch: \"diff\"", "patch: \"diff\", note: hello");
     let noted = crate::support::request(&text);
-    assert_eq!(first.fingerprint(), noted.fingerprint(&policy));
+    assert_eq!(first.fingerprint(), policy.fingerprint(&noted));
     assert_ne!(first.action_hash(), noted.action_hash());
     assert!(!codes(&denied(1)).contains(&"repeated_denial".to_owned()));
     assert!(codes(&denied(2)).contains(&"repeated_denial".to_owned()));

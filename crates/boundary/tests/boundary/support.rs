@@ -1,6 +1,7 @@
 //! What the tests build their worlds of.
 
-use proofmark_boundary::{Decision, Evidence, History, Moment, Policy, Request, decide};
+use proofmark_boundary::{ActionPolicy, Decision, History, Moment, Request, decide};
+use proofmark_evidence::Evidence;
 use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp};
@@ -11,8 +12,8 @@ pub(crate) fn yaml(text: &str) -> Json {
     parse(text.as_bytes(), Format::Yaml).unwrap()
 }
 
-pub(crate) fn policy(text: &str) -> Policy {
-    Policy::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+pub(crate) fn policy(text: &str) -> ActionPolicy {
+    ActionPolicy::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 pub(crate) fn request(text: &str) -> Request {
@@ -27,7 +28,7 @@ pub(crate) fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-pub(crate) fn decided(policy: &Policy, request: &Request, documents: Vec<ReceiptFact>) -> Decision {
+pub(crate) fn decided(policy: &ActionPolicy, request: &Request, documents: Vec<ReceiptFact>) -> Decision {
     decide(policy, request, &Evidence::new(documents), &moment(0))
 }
 

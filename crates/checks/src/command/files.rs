@@ -21,15 +21,6 @@ const BLOCK_BYTES: u64 = 4_096;
 /// Files by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// One file of a project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectFile {
-    /// Its path below the project: `/` between names, none of them `.` or `..`.
-    pub path: String,
-    /// Its content.
-    pub content: Vec<u8>,
-}
-
 /// Reads an object of paths and their text.
 pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
     let mut files = Files::new();
@@ -83,7 +74,7 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a path stays inside of the project, and why not.
-pub(super) fn check(path: &str) -> Result<(), String> {
+pub(crate) fn check(path: &str) -> Result<(), String> {
     let plain = |name: &str| {
         !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
     };

@@ -6,10 +6,11 @@ use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 
 use super::files::Files;
-use super::runner::{Report, reporting};
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, ProjectFile, files};
-use crate::job::Language;
-use crate::request::{Reveal, asked_limits};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, files};
+use crate::fields;
+use crate::job::ProjectFile;
+use crate::language::Language;
+use crate::reporting::{self, Report};
 
 const FIELDS: [&str; 12] = [
     "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
@@ -23,7 +24,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
-    let limits = asked_limits(verification.get("limits"))?;
+    let limits = fields::limits(verification.get("limits"))?;
     let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
         return Err(own.error(Cause::TooMany, format!("{why}; leave some out")));
@@ -36,7 +37,8 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     {
         return Err(asked.error(Cause::ConflictingFields, format!("the command runs {language}; leave the field out")));
     }
-    let reporting = reporting(&field, language, arguments, verification.get("report").as_ref())?;
+    let asked = verification.get("report").map(|field| reporting::read(&field)).transpose()?;
+    let reporting = language.reporting()(&field, arguments, asked)?;
     let (files, unusable) = together(submitted, own_files, &reporting.report, disk_bytes);
     let texts = |name: &str| verification.get(name).map(|field| texts(&field)).transpose();
     let command = Command {
@@ -50,7 +52,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
         packages: verification.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
         readable: texts("readable")?.unwrap_or_default(),
         limits,
-        reveal: Reveal::read(verification.get("reveal"))?,
+        reveal: fields::reveal(verification.get("reveal"))?,
     };
     Ok((command, digest))
 }
@@ -94,18 +96,13 @@ fn texts(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 /// The language a command runs, and the arguments of its interpreter.
 fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<String>), DocumentError> {
     let (program, rest) = words.split_first().map_or(("", words), |(program, rest)| (program.as_str(), rest));
-    let module = |name: &str| ["-m".to_owned(), name.to_owned()].into_iter().chain(rest.to_vec()).collect();
-    match program {
-        "python" | "python3" => Ok((Language::Python, rest.to_vec())),
-        "pytest" => Ok((Language::Python, module("pytest"))),
-        "node" => Ok((Language::JavaScript, rest.to_vec())),
-        "bash" | "sh" => Ok((Language::Bash, rest.to_vec())),
-        other => {
-            let message = format!(
-                "`{}` cannot be run; begin with `python3`, `pytest`, `node` or `bash`, as in `[\"bash\", \"run.sh\"]`",
-                shown(other)
-            );
-            Err(field.error(Cause::Unsupported, message))
-        }
-    }
+    let Some((language, arguments)) = Language::of_program(program) else {
+        let message = format!(
+            "`{}` cannot be run; begin with {}, as in `[\"bash\", \"run.sh\"]`",
+            shown(program),
+            Language::programs()
+        );
+        return Err(field.error(Cause::Unsupported, message));
+    };
+    Ok((language, arguments.iter().map(ToString::to_string).chain(rest.to_vec()).collect()))
 }

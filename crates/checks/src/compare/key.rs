@@ -3,8 +3,7 @@
 use proofmark_receipt::Sha256Digest;
 
 use super::Rules;
-use crate::job::Language;
-use crate::value::{Integer, Value};
+use crate::value::{Integer, Integers, Value};
 
 /// Texts of members longer than this are replaced by their digest, so that nesting does not copy them at every level.
 const MAX_MEMBER_BYTES: usize = 64;
@@ -23,18 +22,10 @@ pub(crate) fn canonical_entries(pairs: &[(Value, Value)], rules: Rules) -> Vec<u
     out
 }
 
-/// Whether a tuple equals the list of its items.
-pub(crate) fn is_sequence_alike(rules: Rules) -> bool {
-    match rules {
-        Rules::Json(_) => true,
-        Rules::Python | Rules::JavaScript => false,
-    }
-}
-
 fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(b'N'),
-        Value::Undefined if is_sequence_alike(rules) => out.push(b'N'),
+        Value::Undefined if rules.json => out.push(b'N'),
         Value::Undefined => out.push(b'U'),
         Value::Bool(truth) => boolean(*truth, rules, out),
         Value::Int(integer) => self::integer(integer, rules, out),
@@ -48,10 +39,11 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
         }
         Value::BigInt(integer) => counted(b'n', integer.as_str().as_bytes(), out),
         Value::Text(text) => counted(b's', text.as_bytes(), out),
+        Value::Symbol(name) => counted(if rules.json { b's' } else { b'y' }, name.as_bytes(), out),
         Value::Wide(bytes) => counted(b's', bytes, out),
         Value::Bytes(bytes) => counted(b'b', bytes, out),
         Value::List(items) => sequence(b'[', items, rules, out),
-        Value::Tuple(items) if is_sequence_alike(rules) => sequence(b'[', items, rules, out),
+        Value::Tuple(items) if rules.json => sequence(b'[', items, rules, out),
         Value::Tuple(items) => sequence(b'(', items, rules, out),
         Value::Set(items) => sorted(b'{', items.iter().map(|item| canonical_key(item, rules)), out),
         Value::Dict(pairs) => sorted(b'd', entries(pairs, rules), out),
@@ -60,20 +52,18 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
 }
 
 fn boolean(truth: bool, rules: Rules, out: &mut Vec<u8>) {
-    match rules {
-        Rules::Python => float(f64::from(u8::from(truth)), out),
-        Rules::JavaScript | Rules::Json(_) => out.push(if truth { b'T' } else { b'F' }),
+    match rules.booleans_are_numbers {
+        true => float(f64::from(u8::from(truth)), out),
+        false => out.push(if truth { b'T' } else { b'F' }),
     }
 }
 
 /// An integer that is a double is written as that double, whatever its size, so that it equals it.
 fn integer(integer: &Integer, rules: Rules, out: &mut Vec<u8>) {
-    match (rules, integer.as_float()) {
-        (_, Some(number)) => float(number, out),
-        (Rules::Python | Rules::Json(Language::Python | Language::Bash), None) => {
-            counted(b'i', integer.as_str().as_bytes(), out)
-        }
-        (Rules::JavaScript | Rules::Json(Language::JavaScript), None) => float(integer.to_f64(), out),
+    match (integer.as_float(), rules.integers) {
+        (Some(number), _) => float(number, out),
+        (None, Integers::Exact) => counted(b'i', integer.as_str().as_bytes(), out),
+        (None, Integers::Doubles) => float(integer.to_f64(), out),
     }
 }
 

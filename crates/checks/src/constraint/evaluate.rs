@@ -6,8 +6,9 @@ use proofmark_receipt::json::Json;
 use proofmark_receipt::{Detail, Status};
 
 use super::Constraint;
+use super::error::TooMuch;
 use super::path::Path;
-use super::rule::{Comparison, Op, Rule, TooMuch, Unit};
+use super::rule::{Comparison, Op, Rule, Unit};
 use super::subject::Subject;
 
 /// How many missing facts a message lists.

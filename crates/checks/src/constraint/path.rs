@@ -6,7 +6,7 @@ use proofmark_receipt::json::Json;
 use serde_json::Value;
 use serde_json_path::{JsonPath, PathElement};
 
-use super::rule::{ConstraintError, TooMuch};
+use super::error::{ConstraintError, TooMuch};
 
 /// The most visits of nodes one path may take.
 const MAX_VISITS: u64 = 1 << 24;

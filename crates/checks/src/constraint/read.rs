@@ -7,9 +7,10 @@ use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::json::Json;
 
-use super::rule::{ConstraintError, Rule, predicate};
+use super::error::ConstraintError;
+use super::rule::{Rule, predicate};
 use super::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINTS, schema};
-use crate::request::{Outside, test_name};
+use crate::fields::{Outside, test_name};
 
 /// The name of the check that the schema of the reference's form is.
 const SCHEMA_NAME: &str = "schema";

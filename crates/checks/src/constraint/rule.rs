@@ -1,13 +1,12 @@
 //! What a constraint demands, compiled.
 
-use std::fmt;
-
 use proofmark_predicate::tree::Operator;
-use proofmark_predicate::{Budget, Failure, Predicate, Truth};
+use proofmark_predicate::{Budget, Predicate, Truth};
 use proofmark_receipt::json::Json;
 use regex::{Regex, RegexBuilder};
 
 use super::MAX_PATTERN_BYTES;
+use super::error::{ConstraintError, TooMuch, bad};
 use super::path::Path;
 use super::schema::Schema;
 use super::subject::fact;
@@ -114,21 +113,6 @@ impl Pattern {
     }
 }
 
-/// Why a constraint is not checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TooMuch {
-    /// It alone would take too long.
-    ForOne,
-    /// All constraints together would, or nobody waits for them.
-    Together(Failure),
-}
-
-impl From<Failure> for TooMuch {
-    fn from(failure: Failure) -> Self {
-        Self::Together(failure)
-    }
-}
-
 /// How many values a JSON value holds.
 fn values(json: &Json) -> u64 {
     match json {
@@ -137,15 +121,6 @@ fn values(json: &Json) -> u64 {
         Json::String(text) => 1 + text.len() as u64 / 16,
         Json::Null | Json::Bool(_) | Json::Number(_) => 1,
     }
-}
-
-/// Why a constraint is none, and the mend.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct ConstraintError(pub(super) String);
-
-fn bad(why: impl fmt::Display) -> ConstraintError {
-    ConstraintError(why.to_string())
 }
 
 const FORMS: &str = "write `json_parse`, `yaml_parse`, `json_path:$.name exists`, `json_path:$.age >= 18`, \

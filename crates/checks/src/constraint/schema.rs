@@ -6,7 +6,7 @@ use jsonschema::{PatternOptions, Validator};
 use proofmark_predicate::Budget;
 use proofmark_receipt::json::Json;
 
-use super::rule::{ConstraintError, TooMuch};
+use super::error::{ConstraintError, TooMuch};
 use super::subject::tree;
 use super::{MAX_PATTERN_BYTES, MAX_VIOLATIONS};
 use cost::{Cost, Endless};

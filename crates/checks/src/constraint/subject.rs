@@ -6,7 +6,7 @@ use proofmark_predicate::{self as predicate, Budget};
 use proofmark_receipt::document::{self, DocumentError, Format};
 use proofmark_receipt::json::{Json, JsonError, Limits};
 
-use super::rule::TooMuch;
+use super::error::TooMuch;
 use crate::caps::{MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH};
 
 /// How many times the steps of its bytes reading a text as JSON counts as, with the forms it is turned into.

@@ -1,55 +1,18 @@
 //! The status of one check, given the answer of the submission.
 
-use proofmark_receipt::Status;
-
+use super::check::Check;
 use super::expected::Wanted;
-use super::{End, Fault, Test, Value, text};
-use crate::compare::{Rules, equal, not_json};
-use crate::job::Language;
-use crate::render::{Notation, render};
-
-/// What came of one check.
-pub(super) struct Check {
-    pub(super) status: Status,
-    pub(super) fault: Option<Fault>,
-    pub(super) expected: Option<String>,
-    pub(super) actual: Option<String>,
-    pub(super) message: Option<String>,
-    /// What is said instead where the check is hidden and the message holds something of the suite.
-    pub(super) hidden: Option<&'static str>,
-}
-
-impl Check {
-    /// A check that could not be judged for a reason outside the submission.
-    pub(super) fn broken(why: &str) -> Check {
-        Check { fault: Some(Fault::Verifier), ..Check::unanswered(why.to_owned()) }
-    }
-
-    /// A check the submission gave no answer to.
-    fn unanswered(message: String) -> Check {
-        Check {
-            status: Status::Error,
-            fault: Some(Fault::Submission),
-            expected: None,
-            actual: None,
-            message: Some(message),
-            hidden: None,
-        }
-    }
-
-    fn answered(right: bool, actual: String, message: Option<String>) -> Check {
-        let status = if right { Status::Pass } else { Status::Fail };
-        let message = message.filter(|_| !right);
-        Check { status, fault: None, expected: None, actual: Some(actual), message, hidden: None }
-    }
-}
+use super::{End, Test, Value, text};
+use crate::compare::{equal, not_json};
+use crate::language::Language;
+use crate::render::{JSON, render};
 
 /// Judges how the submission ended against the right answer.
 pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End) -> Check {
     let check = match (wanted, end) {
         (Wanted::Value(wanted), End::Value(wire)) => judge_value(wire, |value| {
-            let right = equal(&value, wanted, Rules::of(language), test.tolerance);
-            Check::answered(right, render(&value, Notation::of(language)), None)
+            let right = equal(&value, wanted, language.rules(), test.tolerance);
+            Check::answered(right, render(&value, language.notation()), None)
         }),
         (Wanted::Json(wanted), End::Value(wire)) => {
             judge_value(wire, |value| judge_json(language, test, wanted, &value))
@@ -83,13 +46,13 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
 fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) -> Check {
     match not_json(value) {
         None => {
-            let right = equal(value, wanted, Rules::Json(language), test.tolerance);
-            Check::answered(right, render(value, Notation::Json), None)
+            let right = equal(value, wanted, language.rules().as_json(), test.tolerance);
+            Check::answered(right, render(value, &JSON), None)
         }
         Some(name) => {
             let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
-            Check::answered(false, render(value, Notation::of(language)), Some(message))
+            Check::answered(false, render(value, language.notation()), Some(message))
         }
     }
 }

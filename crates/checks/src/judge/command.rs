@@ -4,9 +4,10 @@ use proofmark_receipt::{Detail, Status};
 
 use super::answer::unanswered;
 use super::{End, Fault, faulted};
-use crate::command::{Command, Report, Runner};
+use crate::command::Command;
 use crate::job::{Outcome, PROJECT_FOLDER};
 use crate::report::{self, Reported};
+use crate::reporting::{Report, Runner};
 
 /// The name of the one check of a command that reports no tests.
 const COMMAND: &str = "command";

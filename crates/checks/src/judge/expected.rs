@@ -1,10 +1,10 @@
 //! What the right answer of a check is, once it is known.
 
-use super::answer::Check;
+use super::check::Check;
 use super::{End, Expected, Test, Value};
-use crate::job::Language;
-use crate::render::{Notation, render};
-use crate::request::TextRule;
+use crate::language::Language;
+use crate::render::{JSON, render};
+use crate::suite::TextRule;
 
 /// The right answer of a check.
 pub(super) enum Wanted<'a> {
@@ -20,8 +20,8 @@ impl Wanted<'_> {
     /// The answer as text, in the notation the check is written in.
     pub(super) fn shown(&self, language: Language) -> String {
         match self {
-            Wanted::Value(value) => render(value, Notation::of(language)),
-            Wanted::Json(value) => render(value, Notation::Json),
+            Wanted::Value(value) => render(value, language.notation()),
+            Wanted::Json(value) => render(value, &JSON),
             Wanted::Text(text, _) => (*text).to_owned(),
         }
     }
@@ -30,7 +30,7 @@ impl Wanted<'_> {
 /// The right answer of `test`, or the error of the verifier's that there is none to be had.
 pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
     match (&test.expected, end) {
-        (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language))),
+        (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language.rules().integers))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
         (Expected::Value(value), _) => Ok(Wanted::Value(value.clone())),
         (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {

@@ -1,6 +1,6 @@
 //! When standard output is the one expected.
 
-use crate::request::TextRule;
+use crate::suite::TextRule;
 
 /// Whether an output is the text expected, by one of the rules. White space is that of ASCII.
 pub(super) fn equal(output: &[u8], expected: &str, rule: TextRule) -> bool {

@@ -1,26 +1,28 @@
-//! Doubles as Python, JavaScript and JSON write them: the shortest digits that read back as the same double.
+//! Doubles in the shortest digits that read back as the same double, as Python, JavaScript and JSON write them.
 
-use super::Notation;
+use super::Floats;
 
 /// A double in one notation.
-pub(super) fn text(number: f64, notation: Notation) -> String {
-    if !number.is_finite() {
-        return special(number, notation).to_owned();
+pub(super) fn text(number: f64, notation: &Floats) -> String {
+    if number.is_nan() {
+        return notation.not_a_number.to_owned();
     }
-    let (sign, digits, exponent) = shortest(number);
-    let body = match notation {
-        Notation::Python | Notation::Json if (-4..16).contains(&exponent) => fixed(&digits, exponent, ".0"),
-        Notation::JavaScript if (-6..21).contains(&exponent) => fixed(&digits, exponent, ""),
-        Notation::Python | Notation::Json => scientific(&digits, exponent, 2),
-        Notation::JavaScript => scientific(&digits, exponent, 1),
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    if number.is_infinite() {
+        return format!("{sign}{}", notation.infinity);
+    }
+    let (digits, exponent) = shortest(number);
+    let body = match notation.plain.contains(&exponent) {
+        true => fixed(&digits, exponent, notation.whole),
+        false => scientific(&digits, exponent, notation),
     };
     format!("{sign}{body}")
 }
 
 /// A complex number as Python writes it.
-pub(super) fn complex(re: f64, im: f64) -> String {
+pub(super) fn complex(re: f64, im: f64, notation: &Floats) -> String {
     let part = |number: f64| {
-        let text = text(number, Notation::Python);
+        let text = text(number, notation);
         text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
     };
     if re == 0.0 && re.is_sign_positive() {
@@ -30,23 +32,11 @@ pub(super) fn complex(re: f64, im: f64) -> String {
     format!("({}{plus}{}j)", part(re), part(im))
 }
 
-fn special(number: f64, notation: Notation) -> &'static str {
-    match (notation, number.is_nan(), number > 0.0) {
-        (Notation::Python, true, _) => "nan",
-        (Notation::Python, false, true) => "inf",
-        (Notation::Python, false, false) => "-inf",
-        (Notation::JavaScript | Notation::Json, true, _) => "NaN",
-        (Notation::JavaScript | Notation::Json, false, true) => "Infinity",
-        (Notation::JavaScript | Notation::Json, false, false) => "-Infinity",
-    }
-}
-
-/// Sign, digits without a point, and the decimal exponent of the first digit.
-fn shortest(number: f64) -> (&'static str, String, i32) {
+/// Digits without a point, and the decimal exponent of the first digit.
+fn shortest(number: f64) -> (String, i32) {
     let text = format!("{:e}", number.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let sign = if number.is_sign_negative() { "-" } else { "" };
-    (sign, mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
+    (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
 fn fixed(digits: &str, exponent: i32, integer_mark: &str) -> String {
@@ -61,11 +51,11 @@ fn fixed(digits: &str, exponent: i32, integer_mark: &str) -> String {
     }
 }
 
-fn scientific(digits: &str, exponent: i32, width: usize) -> String {
+fn scientific(digits: &str, exponent: i32, notation: &Floats) -> String {
     let (first, rest) = digits.split_at_checked(1).unwrap_or((digits, ""));
-    let point = if rest.is_empty() { "" } else { "." };
+    let fraction = if rest.is_empty() { notation.mantissa.to_owned() } else { format!(".{rest}") };
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{first}{point}{rest}e{sign}{:0>width$}", exponent.unsigned_abs())
+    format!("{first}{fraction}e{sign}{:0>width$}", exponent.unsigned_abs(), width = notation.exponent_digits)
 }
 
 #[cfg(test)]
@@ -73,6 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::language::Language;
 
     #[test]
     fn doubles_read_as_in_their_language() {
@@ -93,16 +84,16 @@ mod tests {
             (f64::NEG_INFINITY, "-inf", "-Infinity"),
         ];
         for (number, python, javascript) in table {
-            assert_eq!(text(number, Notation::Python), python);
-            assert_eq!(text(number, Notation::JavaScript), javascript);
+            assert_eq!(text(number, &Language::Python.notation().floats), python);
+            assert_eq!(text(number, &Language::JavaScript.notation().floats), javascript);
         }
     }
 
     proptest! {
         #[test]
         fn every_double_reads_back(number in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL) {
-            for notation in [Notation::Python, Notation::JavaScript, Notation::Json] {
-                prop_assert_eq!(text(number, notation).parse::<f64>().unwrap(), number);
+            for language in Language::ALL {
+                prop_assert_eq!(text(number, &language.notation().floats).parse::<f64>().unwrap(), number);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The salt that keeps the digests of a hidden suite from being guessed.
 
-use super::{Code, Field, Fields, RequestError, Reveal, one_of};
+use super::{Code, Field, Fields, RequestError, one_of};
+use crate::suite::Reveal;
 
 /// The fewest characters of a salt: 16 random ones of base 64 are 96 bits.
 pub const MIN_SALT_CHARS: usize = 16;

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use proofmark_receipt::json::Json;
 
-use super::{
-    AskedLimits, Code, Expected, Field, Fields, Mode, RequestError, Reveal, Suite, Test, TextRule, comparison,
-    embedded, entrypoint, one_of, shown,
-};
-use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
-use crate::job::Language;
-use crate::value::Value;
+use super::{Code, Field, Fields, RequestError, embedded, one_of, shown};
+use crate::caps::MAX_TESTS;
+use crate::fields::{self, filled};
+use crate::language::{Functions, Language};
+use crate::suite::{Expected, Mode, Suite, Test, TextRule};
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
 const SUITE_FIELDS: [&str; 10] =
@@ -23,13 +21,13 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let language = language(&block)?;
     let rules = Rules::read(&block, language)?;
     let runtime = block.get("runtime")?.map(|field| filled(&field)).transpose()?;
-    let reveal = Reveal::read(block.get("reveal")?)?;
+    let reveal = fields::reveal(block.get("reveal")?)?;
     Ok(Suite {
         language,
         runtime,
         tests: tests(&block, &rules)?,
         mode: rules.mode,
-        limits: limits(block.get("limits")?)?,
+        limits: fields::limits(block.get("limits")?)?,
         reveal,
     })
 }
@@ -62,10 +60,10 @@ impl<'a> Block<'a> {
 }
 
 fn language(block: &Block<'_>) -> Result<Language, RequestError> {
-    let field = block.need("language", "write `python`, `javascript` or `bash`")?;
+    let field = block.need("language", &format!("write {}", Language::choices()))?;
     let word = field.text()?;
     word.parse().map_err(|_| {
-        let message = format!("unknown language `{}`; write `python`, `javascript` or `bash`", shown(word));
+        let message = format!("unknown language `{}`; write {}", shown(word), Language::choices());
         field.error(Code::Unsupported, message)
     })
 }
@@ -108,23 +106,27 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
     let words = [("call", Word::Call), ("expression", Word::Expression), ("stdio", Word::Stdio)];
     let asked = block.get("mode")?;
     let entrypoint = block.get("entrypoint")?;
-    let word = match (&asked, &entrypoint, language) {
+    let functions = language.functions();
+    let word = match (&asked, &entrypoint, functions) {
         (Some(field), _, _) => field.choice(&words)?,
         (None, Some(_), _) => Word::Call,
-        (None, None, Language::Bash) => Word::Stdio,
-        (None, None, Language::Python | Language::JavaScript) => Word::Expression,
+        (None, None, Some(_)) => Word::Expression,
+        (None, None, None) => Word::Stdio,
     };
-    match (word, language, entrypoint) {
-        (Word::Call | Word::Expression, Language::Bash, field) => {
-            let message = "bash has no functions that return values; write the mode `stdio`, without an entrypoint";
-            Err(asked
-                .or(field)
-                .map_or_else(|| block.outer.missing("mode", message), |field| field.error(Code::Unsupported, message)))
+    match (word, functions, entrypoint) {
+        (Word::Call | Word::Expression, None, field) => {
+            let message = format!(
+                "{language} has no functions that return values; write the mode `stdio`, without an entrypoint"
+            );
+            Err(match asked.or(field) {
+                Some(field) => field.error(Code::Unsupported, message),
+                None => block.outer.missing("mode", &message),
+            })
         }
-        (Word::Call, Language::Python | Language::JavaScript, Some(field)) => {
-            Ok(Mode::Call { entrypoint: entrypoint::read(&field, language)? })
+        (Word::Call, Some(functions), Some(field)) => {
+            Ok(Mode::Call { entrypoint: self::entrypoint(&field, language, functions)? })
         }
-        (Word::Call, Language::Python | Language::JavaScript, None) => Err(block
+        (Word::Call, Some(_), None) => Err(block
             .need("entrypoint", "the mode `call` needs the name of the function to call")
             .err()
             .unwrap_or_else(|| block.outer.missing("entrypoint", "write the name of the function to call"))),
@@ -133,9 +135,19 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
                 "only the mode `call` calls an entrypoint; write `\"mode\": \"call\"`, or leave the field out";
             Err(field.error(Code::ConflictingFields, message))
         }
-        (Word::Expression, Language::Python | Language::JavaScript, None) => Ok(Mode::Expression),
-        (Word::Stdio, Language::Python | Language::JavaScript | Language::Bash, None) => Ok(Mode::Stdio),
+        (Word::Expression, Some(_), None) => Ok(Mode::Expression),
+        (Word::Stdio, _, None) => Ok(Mode::Stdio),
     }
+}
+
+fn entrypoint(field: &Field<'_>, language: Language, functions: &Functions) -> Result<String, RequestError> {
+    let name = field.text()?;
+    if functions.names.allow(name) {
+        return Ok(name.to_owned());
+    }
+    let message =
+        format!("`{}` is not a plain {language} identifier; write the name of one top-level function", shown(name));
+    Err(field.error(Code::InvalidValue, message))
 }
 
 fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
@@ -155,16 +167,17 @@ fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
 fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<Test, RequestError> {
     let fields = item.fields()?;
     fields.only(&["name", "input", "expression", "expected_output", "expected", "timeout_ms", "tolerance"])?;
-    let name = name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
+    let name = fields::test_name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
     let expected = fields.either("expected_output", "expected")?;
     let expected = expected.ok_or_else(|| fields.missing("expected_output", "write the answer that is right"))?;
     let (input, expected) = match &rules.mode {
         Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
         Mode::Expression => {
             let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
-            comparison::refuse(&input, rules.language)?;
+            let functions = rules.language.functions();
+            functions.map_or(Ok(()), |functions| refuse_comparison(&input, functions))?;
             let right = expression(&expected)?;
-            let literal = Value::literal(rules.language, &right);
+            let literal = functions.and_then(|functions| functions.literals.value(&right));
             (expression(&input)?, literal.map_or(Expected::Expression(right), Expected::Value))
         }
         Mode::Stdio => {
@@ -177,6 +190,17 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
     Ok(Test { name, input, expected, timeout, tolerance: own.or(rules.tolerance) })
 }
 
+/// Refuses an expression whose value is that of a comparison.
+fn refuse_comparison(field: &Field<'_>, functions: &Functions) -> Result<(), RequestError> {
+    let Some(text) = field.json.as_str() else { return Ok(()) };
+    let Some(operator) = functions.operators.deciding(text) else { return Ok(()) };
+    let message = format!(
+        "the submission decides `{}`, for its own values say what `{operator}` means; write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`",
+        shown(text.trim())
+    );
+    Err(field.error(Code::InvalidValue, message))
+}
+
 const EXPRESSION: &str = "write the expression to evaluate, as a string";
 
 fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
@@ -185,19 +209,6 @@ fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
         return Err(field.error(Code::ConflictingFields, message));
     }
     fields.need("input", "write what the submission is given")
-}
-
-pub(crate) fn name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, RequestError> {
-    let name = filled(field)?;
-    if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it");
-        return Err(field.error(Code::InvalidValue, message));
-    }
-    if !names.insert(name.clone()) {
-        let message = format!("another test is named `{}`; give each a name of its own", shown(&name));
-        return Err(field.error(Code::DuplicateName, message));
-    }
-    Ok(name)
 }
 
 fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
@@ -222,15 +233,6 @@ fn expression(field: &Field<'_>) -> Result<String, RequestError> {
     Err(field.wrong_type(EXPRESSION.trim_start_matches("write ")))
 }
 
-/// A string that is not blank.
-fn filled(field: &Field<'_>) -> Result<String, RequestError> {
-    let text = field.text()?;
-    if text.trim().is_empty() {
-        return Err(field.error(Code::InvalidValue, "the text is empty; write something, or leave the field out"));
-    }
-    Ok(text.to_owned())
-}
-
 fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
     match mode {
         Mode::Call { .. } | Mode::Expression => field.distance(),
@@ -239,23 +241,4 @@ fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
             Err(field.error(Code::ConflictingFields, message))
         }
     }
-}
-
-pub(crate) fn limits(field: Option<Field<'_>>) -> Result<AskedLimits, RequestError> {
-    let Some(field) = field else {
-        return Ok(AskedLimits::default());
-    };
-    let fields = field.fields()?;
-    fields.only(&["memory_mb", "timeout_ms", "total_timeout_ms", "output_bytes", "processes", "disk_mb"])?;
-    let asked = |name: &str| fields.get(name).map(|field| field.positive()).transpose();
-    // What does not fit is above every cap, and lowered to it.
-    let count = |name: &str| Ok(asked(name)?.map(|value| u32::try_from(value).unwrap_or(u32::MAX)));
-    Ok(AskedLimits {
-        memory_mb: count("memory_mb")?,
-        timeout: asked("timeout_ms")?.map(Duration::from_millis),
-        total_timeout: asked("total_timeout_ms")?.map(Duration::from_millis),
-        output_bytes: asked("output_bytes")?.map(|value| usize::try_from(value).unwrap_or(usize::MAX)),
-        processes: count("processes")?,
-        disk_mb: count("disk_mb")?,
-    })
 }

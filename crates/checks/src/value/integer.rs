@@ -1,5 +1,14 @@
 //! Integers of any size.
 
+/// What the integers of a language are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integers {
+    /// Integers of any size.
+    Exact,
+    /// Doubles: those past 2^53 stand for their neighbours, too.
+    Doubles,
+}
+
 /// An integer in decimal digits, in the one form that has no leading zero and no minus sign before 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Integer(String);

@@ -1,22 +1,28 @@
-//! Plain literals of a language, whose value needs no interpreter to be known.
+//! Plain literals, whose value is known without an interpreter.
 
 use super::{Integer, Value};
-use crate::job::Language;
-
 /// How deep a literal may nest; deeper ones are left to the interpreter.
 const MAX_DEPTH: usize = 32;
 
-/// The digits of Python's integers; longer ones are left to the interpreter.
-const MAX_DIGITS: usize = 300;
+/// The plain literals of a language.
+pub(crate) struct Literals {
+    /// The words that stand for a value.
+    pub(crate) constants: &'static [(&'static str, Value)],
+    /// The most digits of an integer; longer ones are left to the interpreter.
+    pub(crate) max_digits: usize,
+    /// Whether parentheses make tuples.
+    pub(crate) tuples: bool,
+    /// Whether braces make dicts.
+    pub(crate) dicts: bool,
+    /// Characters that mean something else than themselves in a string, besides the backslash.
+    pub(crate) not_in_strings: &'static [char],
+}
 
-/// The digits of JavaScript's safe integers; longer ones are left to the interpreter.
-const SAFE_DIGITS: usize = 15;
-
-impl Value {
-    /// The value of `text` where it is a plain literal: a number, a string without escapes, a constant, or a list, tuple,
-    /// set or dict of such. `None` leaves it to an interpreter of the language, which knows all the rest.
-    pub(crate) fn literal(language: Language, text: &str) -> Option<Value> {
-        let mut reader = Reader { rest: text.trim(), language };
+impl Literals {
+    /// The value of `text` where it is a plain literal: a number, a string without escapes, a constant, or a list, tuple
+    /// or dict of such. `None` leaves it to an interpreter of the language, which knows all the rest.
+    pub(crate) fn value(&self, text: &str) -> Option<Value> {
+        let mut reader = Reader { rest: text.trim(), literals: self };
         let value = reader.value(0)?;
         reader.rest.is_empty().then_some(value)
     }
@@ -24,7 +30,7 @@ impl Value {
 
 struct Reader<'a> {
     rest: &'a str,
-    language: Language,
+    literals: &'a Literals,
 }
 
 impl Reader<'_> {
@@ -33,13 +39,12 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return None;
         }
-        let python = self.language == Language::Python;
         let value = match self.rest.chars().next()? {
             '"' | '\'' => self.string()?,
             '0'..='9' | '-' => self.number()?,
             '[' => Value::List(self.items('[', ']', depth)?.0),
-            '(' if python => self.tuple(depth)?,
-            '{' if python => self.braces(depth)?,
+            '(' if self.literals.tuples => self.tuple(depth)?,
+            '{' if self.literals.dicts => self.braces(depth)?,
             'A'..='Z' | 'a'..='z' => self.word()?,
             _ => return None,
         };
@@ -51,7 +56,8 @@ impl Reader<'_> {
         let quote = self.rest.chars().next()?;
         let (text, rest) = self.rest.get(1..)?.split_once(quote)?;
         // A quote right after may begin or end a string in three quotes.
-        if text.chars().any(|c| c == '\\' || c.is_control()) || rest.starts_with(quote) {
+        let means_more = |c: char| c == '\\' || c.is_control() || self.literals.not_in_strings.contains(&c);
+        if text.chars().any(means_more) || rest.starts_with(quote) {
             return None;
         }
         self.rest = rest;
@@ -67,26 +73,19 @@ impl Reader<'_> {
         self.rest = rest;
         match digits.split_once('.') {
             Some((before, after)) if whole(before) && plain(after) => token.parse().ok().map(Value::Float),
-            None if whole(digits) && token != "-0" && self.fits(digits) => Integer::new(token).map(Value::Int),
+            None if whole(digits) && token != "-0" && digits.len() <= self.literals.max_digits => {
+                Integer::new(token).map(Value::Int)
+            }
             Some(_) | None => None,
         }
-    }
-
-    fn fits(&self, digits: &str) -> bool {
-        digits.len() <= if self.language == Language::Python { MAX_DIGITS } else { SAFE_DIGITS }
     }
 
     fn word(&mut self) -> Option<Value> {
         let end = self.rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
-        match (self.language, word) {
-            (Language::Python, "None") | (Language::JavaScript, "null") => Some(Value::Null),
-            (Language::JavaScript, "undefined") => Some(Value::Undefined),
-            (Language::Python, "True") | (Language::JavaScript, "true") => Some(Value::Bool(true)),
-            (Language::Python, "False") | (Language::JavaScript, "false") => Some(Value::Bool(false)),
-            (Language::Python | Language::JavaScript | Language::Bash, _) => None,
-        }
+        let (_, value) = self.literals.constants.iter().find(|(constant, _)| *constant == word)?;
+        Some(value.clone())
     }
 
     fn tuple(&mut self, depth: usize) -> Option<Value> {
@@ -149,13 +148,18 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
+
+    fn literal(language: Language, text: &str) -> Option<Value> {
+        language.functions().unwrap().literals.value(text)
+    }
 
     fn python(text: &str) -> Option<Value> {
-        Value::literal(Language::Python, text)
+        literal(Language::Python, text)
     }
 
     fn javascript(text: &str) -> Option<Value> {
-        Value::literal(Language::JavaScript, text)
+        literal(Language::JavaScript, text)
     }
 
     fn int(value: i64) -> Value {

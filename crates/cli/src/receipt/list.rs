@@ -1,7 +1,6 @@
 //! `proofmark receipt list`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_receipt::{Receipt, Verdict};
@@ -9,8 +8,9 @@ use proofmark_verifier::{Cursor, Filter, Tenant};
 
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::options::StoreAt;
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
 /// List the receipts in the store, newest first
 #[derive(Args)]
@@ -18,38 +18,37 @@ use crate::paint::{Paint, tame};
   proofmark receipt list --verdict fail
   proofmark receipt list --chain nightly --json")]
 pub(crate) struct List {
-    /// Only those with this verdict: pass, fail, partial or error
+    /// Only receipts with this verdict: pass, fail, partial or error
     #[arg(long)]
     verdict: Option<Verdict>,
-    /// Only those of this tier
+    /// Only receipts of this tier
     #[arg(long)]
     tier: Option<u8>,
-    /// Only those of this task
+    /// Only receipts of this task
     #[arg(long, value_name = "TASK_ID")]
     task: Option<String>,
-    /// Only those of this chain
+    /// Only receipts of this chain
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
-    /// Only those of this tenant of a server, or of `local`, the command line
+    /// Only receipts of this tenant: one of a server, or `local`, the command line
     #[arg(long, value_name = "NAME")]
     tenant: Option<Tenant>,
-    /// At most this many
+    /// List at most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
-    /// Go on after this page
+    /// Continue after this page: the cursor that the page before printed
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
-    /// List this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print the receipts, one compact line each
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print the receipts as JSON, one per line
     #[arg(long)]
     json: bool,
 }
 
 impl List {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let store = config.existing_store(self.store.as_deref())?;
+        let store = self.store.open_existing(config)?;
         let filter = Filter {
             verdict: self.verdict,
             tier: self.tier,
@@ -65,7 +64,7 @@ impl List {
         };
         let mut out = out::stdout();
         let paint = Paint::for_stdout();
-        for receipt in page.receipts.iter().map(|kept| &kept.receipt) {
+        for receipt in page.receipts.iter().map(|stored| &stored.receipt) {
             match self.json {
                 true => writeln!(out, "{}", receipt.to_text())?,
                 false => writeln!(out, "{}", line(receipt, paint))?,
@@ -73,10 +72,10 @@ impl List {
         }
         drop(out);
         if page.unreadable > 0 {
-            out::say(format_args!("{} receipts were left out: they are not as they were kept", page.unreadable));
+            out::note(format_args!("{} receipts were left out: the store cannot read them back", page.unreadable));
         }
         if let Some(next) = page.next {
-            out::say(format_args!("there are more: go on with --after {next}"));
+            out::note(format_args!("there are more: continue with --after {next}"));
         }
         Ok(Exit::Yes)
     }
@@ -94,6 +93,6 @@ fn line(receipt: &Receipt, paint: Paint) -> String {
         paint.verdict(verdict),
         results.passed,
         results.total,
-        tame(task.unwrap_or_default()),
+        printable(task.unwrap_or_default()),
     )
 }

@@ -2,30 +2,34 @@
 
 use std::path::Path;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use proofmark_receipt::json::{JsonErrorKind, MAX_BYTES};
 use proofmark_receipt::{Json, Receipt};
 
 use crate::config::Config;
+use crate::error::with_help;
 use crate::input;
+use crate::options::StoreAt;
+use crate::out;
 
-/// The largest file of receipts read, in bytes.
+/// The largest file of receipts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// The fewest digits of an id that find a receipt.
+/// The fewest digits of an id that can identify a receipt.
 const MIN_PREFIX: usize = 4;
 
-/// One receipt's bytes and what to call it.
+/// The bytes of one receipt, and its name in messages.
 pub(crate) struct Text {
     pub(crate) label: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The receipts that `argument` stands for: a file of one or of one a line, an id in the store, or `-`.
-pub(crate) fn texts(argument: &str, store: Option<&Path>, config: &Config) -> anyhow::Result<Vec<Text>> {
+/// The receipts of a file with one receipt or one per line, of an id in the store, or of standard input (`-`).
+pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Vec<Text>> {
     if argument == "-" {
         return Ok(split("standard input", input::read_stdin(MAX_FILE_BYTES)?));
     }
+    // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored receipt.
     let path = Path::new(argument);
     if path.exists() || !is_id(argument) {
         return Ok(split(argument, input::read_limited(path, MAX_FILE_BYTES)?));
@@ -34,33 +38,37 @@ pub(crate) fn texts(argument: &str, store: Option<&Path>, config: &Config) -> an
     Ok(vec![Text { label: receipt.receipt_id().to_string(), bytes: receipt.to_text().into_bytes() }])
 }
 
-/// The one stored receipt whose id begins like this.
-pub(crate) fn stored(prefix: &str, path: Option<&Path>, config: &Config) -> anyhow::Result<Receipt> {
-    let store = config.existing_store(path)?;
+/// The stored receipt whose id begins with `prefix`.
+pub(crate) fn stored(prefix: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Receipt> {
+    let store = store.open_existing(config)?;
     let found = store.all_tenants_find(prefix)?;
     match found.as_slice() {
         [id] => {
-            let gone = || anyhow!("find receipt `{prefix}`: it is gone from the store");
-            let kept = store.all_tenants_receipt(id)?.ok_or_else(gone)?;
-            if kept.others > 0 {
-                let issuers = "that of the command line, or else one issued here, is taken";
-                crate::out::say(format_args!("{} more receipts in the store have the id {id}: {issuers}", kept.others));
+            let removed = || anyhow!("find receipt `{prefix}`: it was removed from the store meanwhile");
+            let stored = store.all_tenants_receipt(id)?.ok_or_else(removed)?;
+            if stored.others > 0 {
+                let chosen = "the one of the command line, or else one issued here, is used";
+                out::note(format_args!("{} more receipts in the store have the id {id}: {chosen}", stored.others));
             }
-            Ok(kept.receipt)
+            Ok(stored.receipt)
         }
-        [] => bail!(
-            "find receipt `{prefix}`: neither a file nor in the store; list what is there with `proofmark receipt list`"
-        ),
-        several => bail!("find receipt `{prefix}`: {} receipts begin like this; give more digits", several.len()),
+        [] => Err(with_help(
+            format!("find receipt `{prefix}`: neither a file nor in the store"),
+            "list the stored receipts with `proofmark receipt list`",
+        )),
+        several => Err(with_help(
+            format!("find receipt `{prefix}`: {} ids begin with these digits", several.len()),
+            "write more digits",
+        )),
     }
 }
 
-/// Whether the text can only be an id, or the beginning of one.
+/// Whether the text can be an id, or the beginning of one.
 fn is_id(text: &str) -> bool {
     text.len() >= MIN_PREFIX && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// One document, or one a line where there is more than one.
+/// One document, or one per line where there are several.
 fn split(label: &str, bytes: Vec<u8>) -> Vec<Text> {
     let whole = Json::parse(&bytes);
     let several = bytes.len() > MAX_BYTES || matches!(whole, Err(error) if error.kind == JsonErrorKind::TrailingData);

@@ -1,7 +1,6 @@
 //! `proofmark receipt show`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -10,21 +9,21 @@ use proofmark_receipt::Receipt;
 use super::read;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::options::StoreAt;
 use crate::out;
 use crate::paint::Paint;
 use crate::summary;
 
-/// Show everything a receipt says
+/// Show a receipt in full
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark receipt show 3f2a9c1e --json")]
 pub(crate) struct Show {
-    /// A file, an id in the store (its first digits are enough), or - for standard input
+    /// A file, an id in the store (the first digits suffice), or - for standard input
     #[arg(value_name = "FILE|ID|-")]
     receipt: String,
-    /// Look the id up in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print the receipt itself, on one line
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print the receipt as JSON, on one line
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +31,7 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let mut out = out::stdout();
-        for text in read::texts(&self.receipt, self.store.as_deref(), config)? {
+        for text in read::texts(&self.receipt, &self.store, config)? {
             let receipt = Receipt::parse(&text.bytes).with_context(|| format!("read the receipt `{}`", text.label))?;
             match self.json {
                 true => writeln!(out, "{}", receipt.to_text())?,

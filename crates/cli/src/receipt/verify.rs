@@ -7,61 +7,61 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    ChainHead, Json, Link, Object, Profile, Receipt, ReceiptId, SignatureStatus, SignedEnd, SignerId, Verification,
-    verify_links,
+    ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Verification, object, verify_links,
 };
 use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
 
 use super::read::{self, Text};
-use crate::config::{self, Config};
+use crate::config::Config;
+use crate::error::NoHelp as _;
 use crate::exit::Exit;
 use crate::input;
+use crate::options::{StoreAt, Trusting};
 use crate::out;
-use crate::paint::{Paint, tame};
+use crate::paint::{Paint, printable};
 
-/// Check receipts offline: format, hash, signature, signer
+/// Verify receipts offline: format, hash, signature, signer
 ///
-/// The answer is valid, invalid or undecidable, with its cause. Whether the signer is trusted is said apart from that,
-/// and is unknown as long as no trusted key is given.
+/// The result is valid, invalid or undecidable, with its cause. Trust in the signer is reported separately; it is unknown
+/// unless `--trust` names a signer.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark receipt verify receipt.json --trust issuer.pem
-  proofmark receipt export --chain nightly | proofmark receipt verify - --chain --head head.json
-  proofmark receipt export --decisions | proofmark receipt verify - --chain
+  proofmark receipt export --chain nightly | proofmark receipt verify - --as-chain --head head.json
+  proofmark receipt export --decisions | proofmark receipt verify - --as-chain
   proofmark receipt verify 3f2a9c1e
 
-Exit codes: 0 valid; 1 invalid, or signed by somebody not trusted; 2 undecidable.")]
+Exit codes: 0 valid; 1 invalid, or the signer is not trusted; 2 undecidable.")]
 pub(crate) struct Verify {
-    /// Receipts: files of one, or of one a line; ids in the store; - for standard input
+    /// Receipts: files with one receipt or one per line, ids in the store, or - for standard input
     #[arg(required = true, value_name = "FILE|ID|-")]
     receipts: Vec<String>,
-    /// Trust this signer: a signer id, or a public key file (PEM, JWK, JWK set)
-    #[arg(long, value_name = "KEY")]
-    trust: Vec<String>,
-    /// The canonical form the issuer hashes: vrf, jcs, py-utf8 or py-ascii
+    #[command(flatten)]
+    trusting: Trusting,
+    /// The canonical form that the issuer hashes: vrf, jcs, py-utf8 or py-ascii
     #[arg(long, default_value_t = Profile::Vrf)]
     profile: Profile,
-    /// Check that the receipts, in this order, are one whole chain
-    #[arg(long)]
-    chain: bool,
-    /// The signed head of the chain, so that a chain cut short shows: by the key that signed every receipt, or a trusted one
-    #[arg(long, value_name = "FILE", requires = "chain")]
+    /// Check that the receipts, in this order, are one complete chain
+    #[arg(long, alias = "chain")]
+    as_chain: bool,
+    /// Compare the chain with this signed head, which shows whether receipts are missing at its end. The key that signed
+    /// the head must have signed every receipt, or be trusted
+    #[arg(long, value_name = "FILE", requires = "as_chain")]
     head: Option<PathBuf>,
-    /// Look ids up in this database
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Print one JSON object a line
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let trusted = config::trusted(&self.trust)?;
+        let trusted = self.trusting.signers()?;
         let mut texts = Vec::new();
         for argument in &self.receipts {
-            texts.extend(read::texts(argument, self.store.as_deref(), config)?);
+            texts.extend(read::texts(argument, &self.store, config)?);
         }
         let mut worst = Exit::Yes;
         for text in &texts {
@@ -69,39 +69,49 @@ impl Verify {
             worst = worst.max(Exit::from(&checked.verification));
             self.print(&text.label, &checked)?;
         }
-        if self.chain {
+        if self.as_chain {
             worst = worst.max(self.check_chain(&texts, &trusted)?);
         }
         Ok(worst)
     }
 
     fn check_chain(&self, texts: &[Text], trusted: &[SignerId]) -> anyhow::Result<Exit> {
-        // What is no receipt was reported as undecidable, and leaves a gap here.
+        // A document that is not a receipt was reported as undecidable above, and leaves a gap in the chain.
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
         let (head, head_exit) = self.head(trusted)?;
         let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
-        let (answer, code, cause) = match &checked {
-            Ok(()) => ("valid", None, None),
-            Err(error) => ("invalid", Some(error.code()), Some(error.to_string())),
+        let (answer, cause) = match &checked {
+            Ok(()) => ("valid", None),
+            Err(error) => {
+                let help = error.help().map(|help| help.to_string());
+                ("invalid", Some(Cause { code: error.code(), message: error.to_string(), help }))
+            }
         };
-        let label = format!("chain of {}", receipts.len());
         match self.json {
             true => {
-                let mut line = Object::new();
-                line.insert("chain", true);
-                line.insert("length", receipts.len() as u64);
-                line.insert("answer", answer);
-                insert_cause(&mut line, code, cause.as_deref());
+                let (code, message, help) = match cause {
+                    Some(Cause { code, message, help }) => (Some(code), Some(message), help),
+                    None => (None, None, None),
+                };
+                let length = receipts.len() as u64;
+                let line = object! {
+                    "chain": true,
+                    "length": length,
+                    "answer": answer,
+                    "cause"?: code,
+                    "message"?: message,
+                    "help"?: help,
+                };
                 writeln!(out::stdout(), "{}", Json::from(line).to_text())?;
             }
-            false => write_line(answer, &label, code, cause.as_deref())?,
+            false => write_result(answer, &format!("chain of {}", receipts.len()), cause)?,
         }
         let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
         Ok(exit.max(head_exit))
     }
 
-    /// The chain's head, when one is given and its signature is valid.
+    /// The chain head given, and the exit code of its verification.
     fn head(&self, trusted: &[SignerId]) -> anyhow::Result<(Option<ChainHead>, Exit)> {
         let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
         let bytes = input::read_limited(path, MAX_BYTES as u64)?;
@@ -119,10 +129,12 @@ impl Verify {
             return Ok(());
         }
         let Verification { answer, trust, signer, hint } = &checked.verification;
-        write_line(answer.as_str(), label, answer.code(), answer.cause().as_deref())?;
+        let help = answer.help().map(|help| help.to_string());
+        let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
+        write_result(answer.as_str(), label, cause)?;
         let mut out = out::stdout();
         if let Some(profile) = hint {
-            writeln!(out, "  it would verify under `--profile {profile}`: its issuer hashes another canonical form")?;
+            writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
         }
         if let Some(signer) = signer {
             writeln!(out, "  signer {trust}: {signer}")?;
@@ -131,10 +143,10 @@ impl Verify {
     }
 }
 
-/// A document that can be a link of a chain.
+/// A document that can be part of a chain.
 enum Linked {
     Receipt(Box<Receipt>),
-    Decision(ReceiptId, Object),
+    Decision(Box<DecisionReceipt>),
 }
 
 impl Linked {
@@ -142,35 +154,34 @@ impl Linked {
         if let Ok(receipt) = Receipt::parse(bytes) {
             return Some(Self::Receipt(Box::new(receipt)));
         }
-        let decision = DecisionReceipt::parse(bytes).ok()?.document().clone();
-        let id = decision.get("decision_id").and_then(Json::as_str)?.parse().ok()?;
-        Some(Self::Decision(id, decision))
+        Some(Self::Decision(Box::new(DecisionReceipt::parse(bytes).ok()?)))
     }
 
     fn link(&self) -> Link<'_> {
         match self {
             Self::Receipt(receipt) => receipt.link(),
-            Self::Decision(id, document) => Link { id: *id, document },
+            Self::Decision(decision) => Link { id: decision.decision_id(), document: decision.document() },
         }
     }
 }
 
-fn insert_cause(line: &mut Object, code: Option<&str>, cause: Option<&str>) {
-    if let Some(code) = code {
-        line.insert("cause", code);
-    }
-    if let Some(cause) = cause {
-        line.insert("message", cause);
-    }
+/// Why a receipt or a chain is not valid.
+struct Cause {
+    code: &'static str,
+    message: String,
+    help: Option<String>,
 }
 
-fn write_line(answer: &str, label: &str, code: Option<&str>, cause: Option<&str>) -> anyhow::Result<()> {
+fn write_result(answer: &str, label: &str, cause: Option<Cause>) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
     let painted = if answer == SignatureStatus::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
     let mut out = out::stdout();
-    writeln!(out, "{painted} {}", tame(label))?;
-    if let (Some(code), Some(cause)) = (code, cause) {
-        writeln!(out, "  {code}: {}", tame(cause))?;
+    writeln!(out, "{painted} {}", printable(label))?;
+    if let Some(Cause { code, message, help }) = cause {
+        writeln!(out, "  {code}: {}", printable(&message))?;
+        if let Some(help) = help {
+            writeln!(out, "  help: {}", printable(&help))?;
+        }
     }
     Ok(())
 }

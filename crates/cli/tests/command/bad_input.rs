@@ -1,6 +1,10 @@
-use crate::run::{Place, RIGHT, request};
+use insta::assert_snapshot;
+use proofmark_receipt::Json;
 
-/// What is wrong with a request, and words its message must have.
+use crate::run::{Place, RIGHT, request};
+use crate::transcript::Transcript;
+
+/// Bad requests, and the names and places that the error must have.
 const BAD: &[(&str, &str, &[&str])] = &[
     ("cut", r#"{"output": {"content": "#, &["line 1"]),
     ("duplicate_key", r#"{"output":{"content":"x"},"output":{"content":"y"}}"#, &["`output`", "twice"]),
@@ -38,24 +42,31 @@ const BAD: &[(&str, &str, &[&str])] = &[
 ];
 
 #[test]
-fn every_bad_request_names_the_file_the_place_and_the_mend() {
+fn every_bad_request_names_the_file_the_place_and_the_way_out() {
+    let place = Place::new();
+    let mut transcript = Transcript::new(&place);
     for (name, text, words) in BAD {
-        let place = Place::new();
         let file = place.file(&format!("{name}.json"), text);
-        let done = place.run(&["verify", &file, "--json"]);
+        let done = transcript.run(&["verify", &file]);
         assert_eq!(done.code, 2, "{name}: {done:?}");
-        assert!(done.stdout.is_empty(), "{name}: {done:?}");
-        assert!(done.stderr.starts_with("error: failed to read the request"), "{name}: {done:?}");
-        assert!(done.stderr.contains(&format!("{name}.json")), "{name}: {done:?}");
+        assert!(done.stderr.starts_with("error: failed to ") && done.stderr.contains(&file), "{name}: {done:?}");
         for word in *words {
             assert!(done.stderr.contains(word), "{name} lacks {word}: {done:?}");
         }
+        // The same as JSON, where programs read it.
+        let json = place.run(&["verify", &file, "--json"]);
+        assert!(json.code == 2 && json.stdout.is_empty(), "{name}: {json:?}");
+        let object = Json::parse(json.stderr.as_bytes()).unwrap_or_else(|error| panic!("{error}: {json:?}"));
+        let member = |name: &str| object.as_object().unwrap().get(name).and_then(Json::as_str);
+        let help = member("help").map_or(String::new(), |help| format!("help: {help}\n"));
+        assert_eq!(done.stderr, format!("error: {}\n{help}", member("error").unwrap()));
         assert!(!place.path("home/proofmark.db").exists(), "{name}");
     }
+    assert_snapshot!(transcript.text);
 }
 
 #[test]
-fn files_that_can_not_be_read_are_named() {
+fn files_that_cannot_be_read_are_named() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).unwrap();
     let empty = place.path("empty");

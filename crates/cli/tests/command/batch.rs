@@ -48,7 +48,7 @@ fn standard_input_is_a_request() {
 }
 
 #[test]
-fn a_large_batch_is_kept_whole() {
+fn every_receipt_of_a_large_batch_is_stored() {
     let place = Place::new();
     let lines = vec![one_line(&request(RIGHT)); 300];
     let file = place.file("many.jsonl", lines.join("\n"));

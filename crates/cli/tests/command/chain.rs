@@ -20,9 +20,9 @@ fn chained() -> (Place, Vec<String>, String) {
 fn a_chain_is_continued_across_runs_and_verifies_with_its_head() {
     let (place, receipts, head) = chained();
     let file = place.file("chain.jsonl", receipts.join("\n"));
-    let done = place.run(&["receipt", "verify", &file, "--chain", "--head", &head]);
+    let done = place.run(&["receipt", "verify", &file, "--as-chain", "--head", &head]);
     assert_eq!(done.code, 0, "{done:?}");
-    let from_stdin = place.run_with(&["receipt", "verify", "-", "--chain"], &[], receipts.join("\n").as_bytes());
+    let from_stdin = place.run_with(&["receipt", "verify", "-", "--as-chain"], &[], receipts.join("\n").as_bytes());
     assert_eq!(from_stdin.code, 0, "{from_stdin:?}");
 }
 
@@ -40,7 +40,7 @@ fn every_way_to_tamper_with_a_chain_has_a_name() {
     for (name, lines) in cases {
         let lines: Vec<&str> = lines.into_iter().map(String::as_str).collect();
         let file = place.file("tampered.jsonl", lines.join("\n"));
-        let done = place.run(&["receipt", "verify", &file, "--chain", "--head", &head]);
+        let done = place.run(&["receipt", "verify", &file, "--as-chain", "--head", &head]);
         assert_eq!(done.code, 1, "{name}: {done:?}");
         assert!(done.stdout.contains(name), "{name}: {done:?}");
     }
@@ -55,7 +55,7 @@ fn a_chain_cut_off_does_not_pass_with_the_head_of_a_stranger() {
     let head = place.file("forged.json", head.to_text());
     let cut = place.file("cut.jsonl", receipts[..2].join("\n"));
     let check = |more: &[&str]| {
-        let done = place.run(&[&["receipt", "verify", &cut, "--chain", "--head", &head], more].concat());
+        let done = place.run(&[&["receipt", "verify", &cut, "--as-chain", "--head", &head], more].concat());
         (done.code, done.stdout.contains("untrusted_head"), done)
     };
     let unasked = check(&["--json"]);
@@ -74,7 +74,7 @@ fn a_batch_extends_a_chain_in_the_order_of_the_requests() {
     let file = place.file("many.jsonl", lines.join("\n"));
     let done = place.run(&["verify", &file, "--chain", "batch", "--jobs", "4", "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    let checked = place.run_with(&["receipt", "verify", "-", "--chain"], &[], done.stdout.as_bytes());
+    let checked = place.run_with(&["receipt", "verify", "-", "--as-chain"], &[], done.stdout.as_bytes());
     assert_eq!(checked.code, 0, "{checked:?}");
 }
 
@@ -93,13 +93,13 @@ fn decisions_are_one_chain_that_can_be_exported_and_verified() {
     let policy = crate::run::project_file("examples/decide/policy.yaml");
     let request = crate::run::project_file("examples/decide/request.json");
     for _ in 0..3 {
-        assert_eq!(place.run(&["decide", &request, "--policy", &policy]).code, 1);
+        assert_eq!(place.run(&["decide", &request, "--action-policy", &policy]).code, 1);
     }
     let exported = place.run(&["receipt", "export", "--decisions"]).stdout;
     assert_eq!(exported.lines().count(), 3);
     let head = place.file("head.json", place.run(&["receipt", "export", "--decisions", "--head"]).stdout);
     let check = |lines: &[&str]| {
-        place.run_with(&["receipt", "verify", "-", "--chain", "--head", &head], &[], lines.join("\n").as_bytes())
+        place.run_with(&["receipt", "verify", "-", "--as-chain", "--head", &head], &[], lines.join("\n").as_bytes())
     };
     let lines: Vec<&str> = exported.lines().collect();
     assert_eq!(check(&lines).code, 0, "{:?}", check(&lines));

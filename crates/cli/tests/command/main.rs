@@ -8,6 +8,7 @@
 )]
 
 mod accept;
+mod answers;
 mod bad_input;
 mod batch;
 mod chain;
@@ -21,4 +22,5 @@ mod project;
 mod receipt;
 mod reviews;
 mod run;
+mod transcript;
 mod verify;

@@ -11,7 +11,7 @@ use crate::run::{Place, RIGHT, WRONG, project_file, request};
 /// Where a stream of the command leads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stream {
-    /// A pipe nobody reads.
+    /// A pipe whose reader has closed it.
     Gone,
     /// A disk without room.
     Full,
@@ -79,7 +79,7 @@ fn no_answer_is_better_for_being_unread() {
         (&["receipt", "verify", &invalid], 1),
         (&["receipt", "verify", &invalid, "--json"], 1),
         (&["receipt", "verify", &undecidable], 2),
-        (&["decide", &action, "--policy", &policy, "--json"], 1),
+        (&["decide", &action, "--action-policy", &policy, "--json"], 1),
         (&["accept", &workflow, "--step", "implement", "--response", &response], 1),
         (&["lint", &bad], 1),
         (&["policy", "test", &cases], 1),

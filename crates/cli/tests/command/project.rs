@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use insta::assert_snapshot;
 use proofmark_receipt::{Detail, Json, Receipt, Sha256Digest, Status, Verdict};
 
 use crate::run::{Done, Place, project_file};
+use crate::transcript::Transcript;
 
 /// A request that runs `command` in a project of these files, with further members of `verification`.
 fn project(files: &[(&str, &str)], command: &[&str], more: &[(&str, Json)]) -> String {
@@ -32,6 +34,12 @@ const REPORT: &str = r#"<testsuite tests="1"><testcase name="good"/></testsuite>
 fn only(receipt: &Receipt) -> &Detail {
     assert_eq!(receipt.results().details.len(), 1, "{}", receipt.to_text());
     &receipt.results().details[0]
+}
+
+/// The message of the one check, without what the command wrote, which depends on the host.
+fn message(receipt: &Receipt) -> &str {
+    let message = only(receipt).message.as_deref().unwrap();
+    message.split_once("; it wrote").map_or(message, |(message, _)| message)
 }
 
 fn names(receipt: &Receipt, status: Status) -> Vec<&str> {
@@ -81,7 +89,7 @@ fn a_project_of_node_passes_until_a_bug_is_planted() {
     let done = verify();
     let receipt = parsed(&done);
     assert_eq!((done.code, receipt.verdict()), (1, Verdict::Partial), "{done:?}");
-    assert_eq!(names(&receipt, Status::Fail), ["what is no letter is left out at the ends"]);
+    assert_eq!(names(&receipt, Status::Fail), ["characters other than letters are trimmed at the ends"]);
 }
 
 /// The folder of a Python that has pytest, as `cargo xtask test` provides it.
@@ -128,7 +136,7 @@ fn constraints_are_checked_without_a_sandbox() {
 }
 
 #[test]
-fn a_constraint_that_does_not_compile_is_no_answer() {
+fn a_constraint_that_does_not_compile_is_refused() {
     let place = Place::new();
     let text = r#"{"output":{"content":"{}"},"verification":{"kind":"schema_check","checks":
         [{"name":"a","constraint":"cel:output.age >= && true"}]}}"#;
@@ -155,9 +163,9 @@ fn a_report_is_read_once_the_command_has_ended() {
     assert_eq!((receipt.verdict(), only(&receipt).name.as_str()), (Verdict::Pass, "good"), "{}", receipt.to_text());
 }
 
-/// What the submission leaves where its report is due is no way out of its cell.
+/// Links, pipes and folders in place of the report are not followed out of the cell.
 #[test]
-fn a_report_that_is_no_plain_file_is_no_report() {
+fn a_report_must_be_a_plain_file() {
     let place = Place::new();
     let table = [
         "ln -s /dev/zero report.xml",
@@ -168,13 +176,15 @@ fn a_report_that_is_no_plain_file_is_no_report() {
         "mkdir report.xml",
         "true",
     ];
+    let mut messages = String::new();
     for line in table {
         let receipt = place.receipt(&script(&line.replace("REPORT", &format!("'{REPORT}'"))), &[]);
         let detail = only(&receipt);
         assert_eq!((receipt.verdict(), detail.status), (Verdict::Fail, Status::Error), "{line}: {}", receipt.to_text());
-        assert!(detail.message.as_deref().unwrap().contains("left no report `report.xml`"), "{line}: {detail:?}");
+        messages.push_str(&format!("{line}: {}\n", message(&receipt)));
         assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("submission")));
     }
+    assert_snapshot!(messages);
     let text = "mkdir in; echo REPORT > in/report.xml; ln -s in out".replace("REPORT", &format!("'{REPORT}'"));
     let below = project(&[("run.sh", &text)], &["bash", "run.sh"], &[("report", Json::from("out/report.xml"))]);
     assert_eq!(place.receipt(&below, &[]).verdict(), Verdict::Fail);
@@ -189,7 +199,7 @@ fn a_report_longer_than_the_output_may_be_is_an_error() {
 
 /// What a command leaves running is ended before the report is read, and cannot rewrite it.
 #[test]
-fn nobody_outlives_the_command() {
+fn no_process_outlives_the_command() {
     let forge = format!("while true; do echo '{REPORT}' > report.xml; done");
     let bad = r#"<testsuite tests="1"><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
     let text = format!("(trap '' TERM HUP; sleep 0.3; {forge}) > /dev/null 2>&1 &\necho '{bad}' > report.xml; exit 1");
@@ -265,7 +275,7 @@ fn tests_that_are_killed_do_not_pass() {
     assert_eq!(alone.verdict(), Verdict::Fail, "{}", alone.to_text());
     let long = [("limits", Json::parse(br#"{"timeout_ms": 300}"#).unwrap())];
     let long = place.receipt(&project(&[("run.sh", "sleep 60")], &["bash", "run.sh"], &long), &[]);
-    assert!(only(&long).message.as_deref().unwrap().contains("timeout"), "{}", long.to_text());
+    assert!(message(&long).starts_with("timeout: "), "{}", long.to_text());
 }
 
 #[test]
@@ -285,25 +295,26 @@ fn files_of_the_request_replace_those_of_the_submission() {
 }
 
 #[test]
-fn a_folder_that_can_not_be_verified_is_named() {
+fn a_folder_that_cannot_be_verified_is_named() {
     let place = Place::new();
     fs::create_dir(place.path("empty")).unwrap();
-    let table: [(&[&str], &str); 4] = [
-        (&["--dir", "nowhere", "--", "bash", "-c", "true"], "nowhere"),
-        (&["--dir", "empty", "--", "bash", "-c", "true"], "holds no text files"),
-        (&["--dir", "empty"], "COMMAND"),
-        (&["--dir", ".", "--", "make", "test"], "`make` cannot be run"),
+    let table: [&[&str]; 4] = [
+        &["--dir", "nowhere", "--", "bash", "-c", "true"],
+        &["--dir", "empty", "--", "bash", "-c", "true"],
+        &["--dir", "empty"],
+        &["--dir", ".", "--", "make", "test"],
     ];
     place.file("a.txt", "a");
-    for (arguments, words) in table {
-        let done = place.run(&[&["verify"], arguments].concat());
-        assert!(done.code == 2 && done.stderr.contains(words), "{arguments:?}: {done:?}");
+    let mut transcript = Transcript::new(&place);
+    for arguments in table {
+        assert_eq!(transcript.run(&[&["verify"], arguments].concat()).code, 2, "{arguments:?}");
     }
+    assert_snapshot!(transcript.text);
 }
 
-/// The attack: a report made beforehand, and a runner told to run nothing.
+/// The attack: a report that was submitted, and a runner whose options make it run nothing.
 #[test]
-fn a_report_that_was_submitted_is_no_report() {
+fn a_report_that_was_submitted_is_not_read() {
     let place = Place::new();
     let stale = project(
         &[("run.sh", "exit 0"), ("report.xml", REPORT)],
@@ -312,7 +323,8 @@ fn a_report_that_was_submitted_is_no_report() {
     );
     let receipt = place.receipt(&stale, &[]);
     assert_eq!((receipt.verdict(), only(&receipt).status), (Verdict::Fail, Status::Error), "{}", receipt.to_text());
-    assert!(only(&receipt).message.as_deref().unwrap().contains("left no report"));
+    let left_no_report = place.receipt(&script("true"), &[]);
+    assert_eq!(message(&receipt), message(&left_no_report));
     let Some(path) = pytest() else { return };
     let files = [
         (".proofmark-report.xml", REPORT),
@@ -369,10 +381,10 @@ class Calc(unittest.TestCase):
     // The runner is Python's own.
     let shadow = [("unittest.py", "raise SystemExit(0)"), ("test_a.py", "import os")];
     let shadowed = place.receipt(&project(&shadow, command[0], &[]), &[]);
-    assert!(only(&shadowed).message.as_deref().unwrap().contains("no tests"), "{}", shadowed.to_text());
     let none = place.receipt(&request("", "import calc", command[0]), &[]);
     assert_eq!(none.verdict(), Verdict::Fail, "{}", none.to_text());
-    assert!(only(&none).message.as_deref().unwrap().contains("no tests"), "{}", none.to_text());
+    assert_eq!(message(&shadowed), message(&none));
+    assert_snapshot!(message(&none));
 }
 
 #[test]
@@ -383,11 +395,13 @@ fn a_file_of_node_that_leaves_on_load_does_not_pass() {
         place.receipt(&project(&[("a.js", a), ("a.test.js", tests)], &["node", "--test"], &[]), &[])
     };
     assert_eq!(verdict("", tests).results().passed, 2);
+    let mut messages = String::new();
     for (a, tests) in [("process.exit(0)", tests), ("", ""), ("", "require('node:test').describe('a', () => {});")] {
         let receipt = verdict(a, tests);
         assert_eq!((receipt.verdict(), receipt.results().passed), (Verdict::Fail, 0), "{}", receipt.to_text());
-        assert!(only(&receipt).message.as_deref().unwrap().contains("no tests"), "{}", receipt.to_text());
+        messages.push_str(&format!("{}\n", message(&receipt)));
     }
+    assert_snapshot!(messages);
 }
 
 #[test]
@@ -409,12 +423,12 @@ fn the_fault_is_of_the_side_that_made_it() {
     let lacking = place.file("lacking.json", project(&printing, &["pytest"], &[]));
     let done = place.run(&["verify", &lacking, "--json"]);
     let receipt = parsed(&done);
-    if only(&receipt).message.as_deref().unwrap().contains("no tests") {
+    if receipt.metadata().get("fault") == Some(&Json::from("submission")) {
         return proofmark_testing::skip("no-pytest", "pytest is installed beside this host's interpreter");
     }
     assert_eq!((done.code, receipt.verdict()), (2, Verdict::Error), "{done:?}");
     assert_eq!(receipt.metadata().get("fault"), Some(&Json::from("verifier")));
-    let message = only(&receipt).message.as_deref().unwrap();
+    let message = message(&receipt);
     assert!(message.contains("`pytest`") && message.contains("packages: true"), "{message}");
 }
 
@@ -430,10 +444,10 @@ fn a_folder_is_read_within_bounds() {
     assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     fs::create_dir_all(place.path(&format!("deep/{}", "a/".repeat(80)))).unwrap();
     let done = verify("deep");
-    assert!(done.code == 2 && done.stderr.contains("64 deep"), "{done:?}");
+    assert!(done.code == 2 && done.stderr.contains("64"), "{done:?}");
     (0..5_001).for_each(|index| drop(place.file(&format!("many/{index}"), "")));
     let done = verify("many");
-    assert!(done.code == 2 && done.stderr.contains("5000 files"), "{done:?}");
+    assert!(done.code == 2 && done.stderr.contains("5000"), "{done:?}");
 }
 
 #[test]

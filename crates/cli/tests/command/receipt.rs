@@ -3,7 +3,7 @@ use proofmark_receipt::{Json, SignerId, SigningKey, sign_document};
 use crate::run::{Place, RIGHT, WRONG, request};
 
 #[test]
-fn trust_is_said_apart_from_validity() {
+fn trust_is_separate_from_validity() {
     let place = Place::new();
     let file = place.file("r.json", place.receipt(&request(RIGHT), &[]).to_text());
     let own = place.run(&["key", "show", "--format", "pem"]).stdout;
@@ -11,14 +11,16 @@ fn trust_is_said_apart_from_validity() {
     place.run(&["key", "new", "other"]);
     let other = place.run(&["key", "show", "other", "--format", "jwk"]).stdout;
     let set = place.file("set.json", format!("{{\"keys\":[{}]}}", other.trim()));
-    let unknown = place.run(&["receipt", "verify", &file]);
-    assert!(unknown.code == 0 && unknown.stdout.contains("signer unknown"), "{unknown:?}");
-    let trusted = place.run(&["receipt", "verify", &file, "--trust", &set, "--trust", &own]);
-    assert!(trusted.code == 0 && trusted.stdout.contains("signer trusted"), "{trusted:?}");
-    let untrusted = place.run(&["receipt", "verify", &file, "--trust", &set]);
-    assert!(untrusted.code == 1 && untrusted.stdout.contains("signer untrusted"), "{untrusted:?}");
-    let nobody = place.run(&["receipt", "verify", &file, "--trust", "nobody"]);
-    assert_eq!(nobody.code, 2, "{nobody:?}");
+    for (trusted, code, trust) in [
+        (&[][..], 0, "unknown"),
+        (&["--trust", &set, "--trust", &own], 0, "trusted"),
+        (&["--trust", &set], 1, "untrusted"),
+    ] {
+        let done = place.run(&[&["receipt", "verify", &file, "--json"], trusted].concat());
+        assert!(done.code == code && done.stdout.contains(&format!("\"trust\":\"{trust}\"")), "{done:?}");
+    }
+    let unknown = place.run(&["receipt", "verify", &file, "--trust", "nobody"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn several_receipts_are_answered_one_by_one_and_the_worst_counts() {
     let file = place.file("mixed.jsonl", format!("{good}\n{}\n", good.replacen("pass", "fail", 1)));
     let done = place.run(&["receipt", "verify", &file]);
     assert_eq!(done.code, 1, "{done:?}");
-    assert!(done.stdout.contains("valid ") && done.stdout.contains("invalid "), "{done:?}");
+    assert!(done.stdout.starts_with("valid ") && done.stdout.contains("\ninvalid "), "{done:?}");
     assert!(done.stdout.contains("mixed.jsonl:2"), "{done:?}");
 }
 
@@ -56,7 +58,6 @@ fn ids_are_found_by_their_beginning() {
     assert_eq!(place.run(&["receipt", "export", &id[..6]]).stdout.trim(), receipt.to_text());
     let absent = place.run(&["receipt", "show", "ffff0000"]);
     assert_eq!(absent.code, 2);
-    assert!(absent.stderr.contains("receipt list"), "{absent:?}");
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn without_a_store_nothing_is_made() {
 }
 
 #[test]
-fn a_damaged_store_is_said_and_left_alone() {
+fn a_damaged_store_is_reported_and_not_changed() {
     let place = Place::new();
     place.receipt(&request(RIGHT), &[]);
     let store = place.path("home/proofmark.db");
@@ -156,10 +157,10 @@ fn a_signer_id_to_trust_is_never_a_file_of_that_name() {
     let plain = plain.map(|signer| signer.to_string()).find(|text| !text.contains('/')).unwrap();
     for named in [stranger.did_key(), plain, format!("ed25519:{}", "0f".repeat(32))] {
         place.file(&named, own.to_public_pem());
-        let done = place.run(&["receipt", "verify", &file, "--trust", &named]);
-        assert!(done.code == 1 && done.stdout.contains("signer untrusted"), "{named}: {done:?}");
-        let done = place.run(&["receipt", "verify", &file, "--trust", &format!("./{named}")]);
-        assert!(done.code == 0 && done.stdout.contains("signer trusted"), "{named}: {done:?}");
+        let done = place.run(&["receipt", "verify", &file, "--json", "--trust", &named]);
+        assert!(done.code == 1 && done.stdout.contains("\"trust\":\"untrusted\""), "{named}: {done:?}");
+        let done = place.run(&["receipt", "verify", &file, "--json", "--trust", &format!("./{named}")]);
+        assert!(done.code == 0 && done.stdout.contains("\"trust\":\"trusted\""), "{named}: {done:?}");
     }
     for damaged in ["ed25519:0f", "did:key:z6Mk", "MCowBQYDK2VwAyEAshort"] {
         place.file(damaged, own.to_public_pem());

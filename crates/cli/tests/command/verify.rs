@@ -3,16 +3,13 @@ use std::os::unix::fs::PermissionsExt;
 
 use proofmark_receipt::{Json, Receipt, Sha256Digest, Status, Verdict};
 
-use crate::run::{Place, RIGHT, WRONG, project_file, request};
+use crate::run::{Place, RIGHT, project_file, request};
 
 #[test]
 fn the_example_of_the_readme_passes() {
     let place = Place::new();
     let done = place.run(&["verify", &project_file("examples/sort.json")]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(done.stdout.starts_with("pass "), "{done:?}");
-    assert!(done.stdout.contains("4 of 4 checks passed"), "{done:?}");
-    assert!(done.stderr.contains("made the signing key"), "{done:?}");
     let mode = fs::metadata(place.path("home/keys/default.pem")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -32,17 +29,6 @@ fn the_receipt_names_what_was_verified() {
 }
 
 #[test]
-fn a_wrong_answer_is_shown_with_the_right_one() {
-    let place = Place::new();
-    let file = place.file("wrong.json", request(WRONG));
-    let done = place.run(&["verify", &file]);
-    assert_eq!(done.code, 1, "{done:?}");
-    assert!(done.stdout.starts_with("fail "), "{done:?}");
-    assert!(done.stdout.contains("expected   4"), "{done:?}");
-    assert!(done.stdout.contains("actual     6"), "{done:?}");
-}
-
-#[test]
 fn a_crash_is_the_submissions_fault() {
     let receipt = Place::new().receipt(&request("def f(x):\n    raise ValueError('no')\n"), &[]);
     assert_eq!(receipt.verdict(), Verdict::Fail);
@@ -53,7 +39,7 @@ fn a_crash_is_the_submissions_fault() {
 }
 
 #[test]
-fn a_runtime_the_host_has_not_is_no_verdict_on_the_work() {
+fn a_missing_runtime_is_an_error_of_the_verifier() {
     let place = Place::new();
     let text = request(RIGHT).replace(r#""language":"python""#, r#""language":"python","runtime":"python3.99""#);
     let done = place.run(&["verify", &place.file("r.json", text), "--json"]);
@@ -84,7 +70,7 @@ fn a_submission_can_come_from_a_file_of_its_own() {
 }
 
 #[test]
-fn unsigned_receipts_are_claims_and_kept_nowhere_if_so_asked() {
+fn receipts_can_be_unsigned_and_not_stored() {
     let place = Place::new();
     let receipt = place.receipt(&request(RIGHT), &["--unsigned", "--no-store"]);
     assert!(receipt.signature().is_none());
@@ -114,8 +100,8 @@ fn an_isolation_level_that_is_demanded_is_in_force() {
         match level.get("holds").and_then(Json::as_bool).unwrap() {
             true => {
                 assert_eq!(receipt.verdict(), Verdict::Pass, "{}", receipt.to_text());
-                let walls = receipt.metadata().get("isolation").unwrap().to_text();
-                assert!(walls.contains(&format!("level:{name}")), "{walls}");
+                let isolation = receipt.metadata().get("isolation").unwrap().to_text();
+                assert!(isolation.contains(&format!("level:{name}")), "{isolation}");
             }
             false => assert_eq!(receipt.verdict(), Verdict::Error, "{}", receipt.to_text()),
         }

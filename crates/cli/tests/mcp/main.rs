@@ -1,7 +1,7 @@
 //! The Model Context Protocol with its official clients, and with what no client would send.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 

@@ -129,15 +129,6 @@ pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
     (key, String::from_utf8(made.stdout).unwrap())
 }
 
-/// A new API key of a reviewer who holds these roles, and its entry for the file of keys.
-pub(crate) fn new_reviewer(id: &str, tenant: &str, roles: &[&str]) -> (String, String) {
-    let held = roles.iter().flat_map(|role| ["--holds", role]);
-    let arguments = ["api-key", id, "--role", "reviewer", "--tenant", tenant];
-    let made = Command::new(PROOFMARK).args(arguments).args(held).output().unwrap();
-    let key = String::from_utf8(made.stderr).unwrap().trim().to_owned();
-    (key, String::from_utf8(made.stdout).unwrap())
-}
-
 /// Writes the file of keys.
 pub(crate) fn keys_file(home: &Path, entries: &[&str]) -> String {
     let file = home.join("keys.json");

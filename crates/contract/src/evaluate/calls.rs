@@ -1,4 +1,9 @@
 //! Rules about the recorded calls.
+//!
+//! For every rule each call of its tool is one of three: it fits, it may fit, or it does not fit. A call *may* fit when
+//! its end is not recorded, or when its arguments cannot be compared. Such a call is no evidence that something was done,
+//! and it may have been done all the same: so `min` counts only calls that fit, `max` counts those that may fit too, and
+//! `noOtherMutations` takes for granted only what a rule counted.
 
 use std::collections::HashSet;
 
@@ -6,79 +11,83 @@ use proofmark_evidence::trace::Trace;
 use proofmark_evidence::{Call, CallStatus, EvidenceStatus, facts, glob};
 use proofmark_predicate::{Truth, Value};
 
-use super::{Facts, Kind, MissingFact, Outcome, RuleResult};
-use crate::expect::{Answer, brief_json};
+use super::{RuleKind, RuleOutcome, RuleResult, reject_message};
+use crate::class::Class;
+use crate::evidence::{Facts, MissingFact};
+use crate::expect::{Match, brief_json};
 use crate::tools::ToolClasses;
-use crate::workflow::{Class, CountedStatus, Part, ToolRule, Verification};
+use crate::workflow::{CountedStatus, PartRule, ToolRule, Verification};
 
-/// What is said of a call whose numbers cannot be held exactly.
+/// Why a call whose numbers cannot be held exactly does not fit.
 const INEXACT: &str = "it holds a number that is too long to compare";
 
-/// Steps that holding one call against a rule counts as, beside those of its conditions.
+/// Steps that comparing one call with a rule counts as, beside those of its conditions.
 const STEPS_PER_CALL: u64 = 8;
 
-/// A call, and the facts its arguments and its result are; none where they cannot be held exactly.
+/// A call, and the facts its arguments and its result are; `None` where they cannot be held exactly.
 struct CallFacts<'a> {
     call: &'a Call,
     arguments: Option<Value>,
     result: Option<Value>,
 }
 
-/// The calls each rule counts, looked up once.
-pub(super) struct Looked<'a> {
+/// The calls that match each rule.
+pub(super) struct MatchedCalls<'a> {
     trace: Option<&'a Trace>,
-    rules: Vec<LookedRule<'a>>,
+    rules: Vec<RuleMatches<'a>>,
 }
 
-struct LookedRule<'a> {
+/// The calls of one rule's tool.
+struct RuleMatches<'a> {
     applies: Applies,
-    /// The calls that fit the rule, order aside.
+    /// The calls that fit the rule, whatever their order.
     fitting: Vec<&'a Call>,
-    /// Those of them that are in order too.
+    /// Those of `fitting` that are where `before` and `after` ask for them.
     counted: Vec<&'a Call>,
-    /// The calls that may fit: no result says what became of them, or what they were called with is not known. They prove
-    /// nothing, and may have changed something.
+    /// The calls that may fit.
     possible: Vec<&'a Call>,
-    /// The calls of the tool that do not fit, and why not.
-    near: Vec<(&'a Call, String)>,
+    /// The calls that do not fit for sure, with the reason.
+    near_misses: Vec<(&'a Call, String)>,
 }
 
+/// What a rule's `when` says.
 enum Applies {
     Yes,
     No,
     Unknown(Vec<MissingFact>),
 }
 
-impl<'a> Looked<'a> {
-    pub(super) fn up(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts<'_>) -> Self {
+impl<'a> MatchedCalls<'a> {
+    pub(super) fn find(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts<'_>) -> Self {
         let calls = trace.map_or(&[][..], |trace| &trace.calls);
         let known: Vec<_> = calls.iter().map(CallFacts::of).collect();
-        let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| look_up(rule, &known, facts)).collect();
+        let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| find_one(rule, &known, facts)).collect();
+        // `before` and `after` name other rules, so every rule has its fitting calls before any is put in order.
         let counted: Vec<_> = verification
             .tool_calls
             .iter()
             .zip(&rules)
-            .map(|(rule, looked)| in_order(rule, looked, verification, &rules, calls, facts))
+            .map(|(rule, matches)| in_order(rule, matches, verification, &rules, calls, facts))
             .collect();
-        for (looked, counted) in rules.iter_mut().zip(counted) {
-            looked.counted = counted;
+        for (matches, counted) in rules.iter_mut().zip(counted) {
+            matches.counted = counted;
         }
         Self { trace, rules }
     }
 
     pub(super) fn judge_rules(&self, verification: &Verification) -> Vec<RuleResult> {
         let pairs = verification.tool_calls.iter().zip(&self.rules);
-        pairs.map(|(rule, looked)| self.judge(rule, looked)).collect()
+        pairs.map(|(rule, matches)| self.judge(rule, matches)).collect()
     }
 
-    /// That no call changed anything but those the rules count. A call that failed changed nothing; one without a
-    /// result may have.
+    /// The rule that no call changed anything but those the rules count. A call that failed or was blocked changed
+    /// nothing; one without a result may have.
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
         let listed: HashSet<usize> =
             self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
             id: "noOtherMutations".to_owned(),
-            kind: Kind::NoOtherMutations,
+            kind: RuleKind::NoOtherMutations,
             outcome,
             status,
             rule: "no mutating call but those the rules list".to_owned(),
@@ -89,13 +98,8 @@ impl<'a> Looked<'a> {
         };
         let Some(trace) = self.trace else {
             let missing = vec![MissingFact::absent("trace".to_owned())];
-            return result(
-                Outcome::Unknown,
-                EvidenceStatus::Absent,
-                "no calls were recorded".to_owned(),
-                missing,
-                Vec::new(),
-            );
+            let message = "no calls were recorded".to_owned();
+            return result(RuleOutcome::Unknown, EvidenceStatus::Absent, message, missing, Vec::new());
         };
         let others = trace.calls.iter().filter(|call| {
             call.status.may_have_acted()
@@ -103,20 +107,13 @@ impl<'a> Looked<'a> {
                 && !listed.contains(&call.index)
         });
         let others: Vec<&Call> = others.collect();
-        match others.is_empty() {
-            true => result(
-                Outcome::Met,
-                EvidenceStatus::Observed,
-                "no other call changed anything".to_owned(),
-                Vec::new(),
-                Vec::new(),
-            ),
-            false => {
-                let message = format!("also called: {}", self.describe_others(&others, verification, tools));
-                let calls = others.iter().map(|call| call.index).collect();
-                result(Outcome::Unmet, EvidenceStatus::Observed, message, Vec::new(), calls)
-            }
+        if others.is_empty() {
+            let message = "no other call changed anything".to_owned();
+            return result(RuleOutcome::Met, EvidenceStatus::Observed, message, Vec::new(), Vec::new());
         }
+        let message = format!("also called: {}", self.describe_others(&others, verification, tools));
+        let calls = others.iter().map(|call| call.index).collect();
+        result(RuleOutcome::Unmet, EvidenceStatus::Observed, message, Vec::new(), calls)
     }
 
     fn describe_others(&self, others: &[&Call], verification: &Verification, tools: &ToolClasses) -> String {
@@ -131,76 +128,67 @@ impl<'a> Looked<'a> {
 
     fn describe_other(&self, call: &Call, verification: &Verification, tools: &ToolClasses) -> String {
         let mut pairs = verification.tool_calls.iter().zip(&self.rules);
-        let near = pairs.find_map(|(rule, looked)| {
-            let (_, why) = looked.near.iter().find(|(near, _)| near.index == call.index)?;
+        let near_miss = pairs.find_map(|(rule, matches)| {
+            let (_, why) = matches.near_misses.iter().find(|(near, _)| near.index == call.index)?;
             Some(format!("not as `{}` asks: {why}", rule.id))
         });
-        let why = match (near, tools.is_mutating(&call.tool)) {
-            (Some(near), _) => near,
+        let why = match (near_miss, tools.is_mutating(&call.tool)) {
+            (Some(near_miss), _) => near_miss,
             (None, true) => "mutating".to_owned(),
             (None, false) => "not declared readonly".to_owned(),
         };
         format!("call {} `{}` ({why})", call.index, call.tool)
     }
 
-    fn judge(&self, rule: &ToolRule, looked: &LookedRule<'_>) -> RuleResult {
+    fn judge(&self, rule: &ToolRule, matches: &RuleMatches<'_>) -> RuleResult {
         let result = |outcome, status, message: String, missing| RuleResult {
             id: rule.id.clone(),
-            kind: Kind::ToolCall,
+            kind: RuleKind::ToolCall,
             outcome,
             status,
             rule: describe(rule),
             message,
             missing,
-            calls: looked.counted.iter().map(|call| call.index).collect(),
+            calls: matches.counted.iter().map(|call| call.index).collect(),
             any_suite: false,
         };
-        match (&looked.applies, self.trace) {
+        let unknown = |detail: &str, missing| {
+            let message = reject_message(rule.reject_message.as_deref(), detail.to_owned());
+            result(RuleOutcome::Unknown, EvidenceStatus::Absent, message, missing)
+        };
+        match (&matches.applies, self.trace) {
             (Applies::No, _) => {
-                result(Outcome::Met, EvidenceStatus::Absent, "its condition does not hold".to_owned(), Vec::new())
+                let message = "its condition does not hold".to_owned();
+                result(RuleOutcome::Met, EvidenceStatus::Absent, message, Vec::new())
             }
-            (Applies::Unknown(missing), _) => {
-                let message = said(rule, "whether it applies is unknown".to_owned());
-                result(Outcome::Unknown, EvidenceStatus::Absent, message, missing.clone())
-            }
-            (Applies::Yes, None) => {
-                let missing = vec![MissingFact::absent("trace".to_owned())];
-                result(
-                    Outcome::Unknown,
-                    EvidenceStatus::Absent,
-                    said(rule, "no calls were recorded".to_owned()),
-                    missing,
-                )
-            }
-            (Applies::Yes, Some(_)) => self.count(rule, looked, result),
+            (Applies::Unknown(missing), _) => unknown("whether it applies is unknown", missing.clone()),
+            (Applies::Yes, None) => unknown("no calls were recorded", vec![MissingFact::absent("trace".to_owned())]),
+            (Applies::Yes, Some(_)) => count(rule, matches, result),
         }
     }
+}
 
-    fn count(
-        &self,
-        rule: &ToolRule,
-        looked: &LookedRule<'_>,
-        result: impl Fn(Outcome, EvidenceStatus, String, Vec<MissingFact>) -> RuleResult,
-    ) -> RuleResult {
-        let found = looked.counted.len() as u64;
-        let status = if found == 0 { EvidenceStatus::Absent } else { EvidenceStatus::Observed };
-        let possible = found.saturating_add(looked.possible.len() as u64);
-        let too_many = rule.count.max.is_some_and(|max| possible > max);
-        if found < rule.count.min {
-            let how = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(looked));
-            let missing = vec![MissingFact::new(
-                format!("calls.{}", rule.name),
-                &format!("was found {found} times, expected {}", rule.count.min),
-            )];
-            return result(Outcome::Unmet, status, said(rule, how), missing);
+fn count(
+    rule: &ToolRule,
+    matches: &RuleMatches<'_>,
+    result: impl Fn(RuleOutcome, EvidenceStatus, String, Vec<MissingFact>) -> RuleResult,
+) -> RuleResult {
+    let unmet = |status, detail, missing| {
+        result(RuleOutcome::Unmet, status, reject_message(rule.reject_message.as_deref(), detail), missing)
+    };
+    let found = matches.counted.len() as u64;
+    let status = if found == 0 { EvidenceStatus::Absent } else { EvidenceStatus::Observed };
+    let possible = found.saturating_add(matches.possible.len() as u64);
+    if found < rule.count.min {
+        let detail = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(matches));
+        let why = format!("was found {found} times, expected {}", rule.count.min);
+        return unmet(status, detail, vec![MissingFact::new(format!("calls.{}", rule.name), &why)]);
+    }
+    match rule.count.max {
+        Some(max) if possible > max => {
+            unmet(status, format!("{possible} calls of `{}`, and {max} are allowed", rule.name), Vec::new())
         }
-        match (too_many, rule.count.max) {
-            (true, Some(max)) => {
-                let how = format!("{possible} calls of `{}`, and {max} are allowed", rule.name);
-                result(Outcome::Unmet, status, said(rule, how), Vec::new())
-            }
-            _ => result(Outcome::Met, status, format!("{found} calls of `{}`", rule.name), Vec::new()),
-        }
+        _ => result(RuleOutcome::Met, status, format!("{found} calls of `{}`", rule.name), Vec::new()),
     }
 }
 
@@ -212,7 +200,7 @@ impl<'a> CallFacts<'a> {
     }
 }
 
-fn look_up<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> LookedRule<'a> {
+fn find_one<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> RuleMatches<'a> {
     let applies = match rule.when.as_ref().map(|when| when.truth(&facts.all, facts.budget)) {
         None | Some(Truth::True) => Applies::Yes,
         Some(Truth::False) => Applies::No,
@@ -221,10 +209,10 @@ fn look_up<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> L
             Applies::Unknown(facts.collect())
         }
     };
-    let mut looked =
-        LookedRule { applies, fitting: Vec::new(), counted: Vec::new(), possible: Vec::new(), near: Vec::new() };
-    if !matches!(looked.applies, Applies::Yes) {
-        return looked;
+    let (fitting, counted, possible, near_misses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut matches = RuleMatches { applies, fitting, counted, possible, near_misses };
+    if !matches!(matches.applies, Applies::Yes) {
+        return matches;
     }
     for known in calls {
         let call = known.call;
@@ -236,21 +224,20 @@ fn look_up<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> L
             continue;
         }
         match fit(rule, known, facts) {
-            Fit::Yes => looked.fitting.push(call),
+            Fit::Yes => matches.fitting.push(call),
             Fit::Maybe(why) => {
-                looked.possible.push(call);
-                looked.near.push((call, why));
+                matches.possible.push(call);
+                matches.near_misses.push((call, why));
             }
-            Fit::No(why) => looked.near.push((call, why)),
+            Fit::No(why) => matches.near_misses.push((call, why)),
         }
     }
-    looked
+    matches
 }
 
-/// Whether a call is one the rule means.
+/// Whether a call is one the rule means, or why not.
 enum Fit {
     Yes,
-    /// It may be, and what it did is not known.
     Maybe(String),
     No(String),
 }
@@ -258,14 +245,14 @@ enum Fit {
 fn fit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Fit {
     let call = known.call;
     let acted = call.status.may_have_acted();
-    match arguments_misfit(rule, known, facts) {
-        // What was not recorded, or cannot be compared, may be what the rule means.
+    match arguments_mismatch(rule, known, facts) {
+        // Arguments that were not recorded, or cannot be compared, may be those the rule means.
         Some(why) if acted && (call.arguments.is_null() || why == INEXACT) => return Fit::Maybe(why),
         Some(why) => return Fit::No(why),
         None => {}
     }
-    let result = result_misfit(rule, known, facts);
-    match (status_misfit(rule, call), result) {
+    let result = result_mismatch(rule, known, facts);
+    match (status_mismatch(rule, call), result) {
         (None, None) => Fit::Yes,
         (None, Some(why)) | (Some(_), Some(why)) if !call.status.is_unsettled() => Fit::No(why),
         (None, Some(why)) => Fit::Maybe(why),
@@ -274,8 +261,7 @@ fn fit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Fit {
     }
 }
 
-/// Why the end of a call does not count for the rule.
-fn status_misfit(rule: &ToolRule, call: &Call) -> Option<&'static str> {
+fn status_mismatch(rule: &ToolRule, call: &Call) -> Option<&'static str> {
     match (rule.status, call.status) {
         (CountedStatus::Any, _) | (CountedStatus::Succeeded, CallStatus::Succeeded) => None,
         (CountedStatus::Succeeded, CallStatus::Failed) => Some("its result is an error"),
@@ -285,42 +271,43 @@ fn status_misfit(rule: &ToolRule, call: &Call) -> Option<&'static str> {
     }
 }
 
-fn arguments_misfit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
+fn arguments_mismatch(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
     let Some(given) = &known.arguments else {
         return Some(INEXACT.to_owned());
     };
     let exact = rule.exact_args.as_ref().map(facts::value);
     match exact {
-        Some(Ok(wanted)) if !facts.same(&wanted, given) => {
+        Some(Ok(expected)) if !facts.same(&expected, given) => {
             Some(format!("the arguments are {}", brief_json(&known.call.arguments)))
         }
         Some(Err(_)) => Some(INEXACT.to_owned()),
-        Some(Ok(_)) | None => parts_misfit(&rule.args, given, facts, "args."),
+        Some(Ok(_)) | None => parts_mismatch(&rule.args, given, facts, "args."),
     }
 }
 
-fn result_misfit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
+fn result_mismatch(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Option<String> {
     match &known.result {
         _ if rule.result.is_empty() => None,
-        Some(result) => parts_misfit(&rule.result, result, facts, "result."),
+        Some(result) => parts_mismatch(&rule.result, result, facts, "result."),
         None => Some(INEXACT.to_owned()),
     }
 }
 
-fn parts_misfit(parts: &[Part], document: &Value, facts: &Facts<'_>, place: &str) -> Option<String> {
-    parts.iter().find_map(|part| match part.expect.answer(&part.path, document, facts, place) {
-        Answer::Holds => None,
-        Answer::Differs(how) => Some(how),
-        Answer::Missing(missing) => Some(missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+fn parts_mismatch(parts: &[PartRule], document: &Value, facts: &Facts<'_>, place: &str) -> Option<String> {
+    parts.iter().find_map(|part| match part.expect.check(&part.path, document, facts, place) {
+        Match::Holds => None,
+        Match::Differs(how) => Some(how),
+        Match::Missing(missing) => Some(missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     })
 }
 
-/// The fitting calls that come where `before` and `after` want them.
+/// The fitting calls that end before the first call of `before` begins, and begin after the last call of `after` has
+/// ended. Calls that overlap have no order, and a call whose end is not known has not ended.
 fn in_order<'a>(
     rule: &ToolRule,
-    looked: &LookedRule<'a>,
+    matches: &RuleMatches<'a>,
     verification: &Verification,
-    rules: &[LookedRule<'a>],
+    rules: &[RuleMatches<'a>],
     calls: &'a [Call],
     facts: &Facts<'_>,
 ) -> Vec<&'a Call> {
@@ -330,48 +317,53 @@ fn in_order<'a>(
         let first = later.as_ref().and_then(|later| later.all().map(|other| other.began).min());
         let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first));
         let after = earlier.as_ref().is_none_or(|earlier| {
-            // A call whose end is not known may have been the last one, and may not have ended yet.
+            // A call that may be meant could have been the last one, and may not have ended yet.
             !earlier.sure.is_empty() && earlier.all().all(|other| other.ended.is_some_and(|ended| ended < call.began))
         });
         before && after
     };
-    let others = |calls: &Option<Named<'_>>| calls.as_ref().map_or(0, |calls| calls.all().count() as u64);
+    let others = |calls: &Option<NamedCalls<'_>>| calls.as_ref().map_or(0, |calls| calls.all().count() as u64);
     let steps = others(&later).saturating_add(others(&earlier)).saturating_add(1);
-    let looked_at = |_: &&Call| facts.budget.charge(steps).is_ok();
-    looked.fitting.iter().copied().take_while(looked_at).filter(|call| fits(call)).collect()
+    let within_budget = |_: &&Call| facts.budget.charge(steps).is_ok();
+    matches.fitting.iter().copied().take_while(within_budget).filter(|call| fits(call)).collect()
 }
 
-/// The calls a `before` or `after` means.
-struct Named<'a> {
+/// The calls that a `before` or `after` means.
+struct NamedCalls<'a> {
     sure: Vec<&'a Call>,
     possible: Vec<&'a Call>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedCalls<'a> {
     fn all(&self) -> impl Iterator<Item = &'a Call> {
         self.sure.iter().chain(&self.possible).copied()
     }
 }
 
-/// The calls that fit, or may fit, the rule of that name; or all of the tool.
-fn calls_named<'a>(name: &str, verification: &Verification, rules: &[LookedRule<'a>], calls: &'a [Call]) -> Named<'a> {
+/// The calls that fit, or may fit, the rule of that name; where no rule has it, all calls of that tool.
+fn calls_named<'a>(
+    name: &str,
+    verification: &Verification,
+    rules: &[RuleMatches<'a>],
+    calls: &'a [Call],
+) -> NamedCalls<'a> {
     let mut pairs = verification.tool_calls.iter().zip(rules);
     match pairs.find(|(rule, _)| rule.id == name) {
-        Some((_, looked)) => Named { sure: looked.fitting.clone(), possible: looked.possible.clone() },
+        Some((_, matches)) => NamedCalls { sure: matches.fitting.clone(), possible: matches.possible.clone() },
         None => {
-            // A failed call is not one to come after, and may still have done a part of what comes too late.
+            // A failed call does not count as the one to come after, and may still have done part of what came too late.
             let of_tool = |call: &&Call| glob::matches(name, &call.tool) && call.status != CallStatus::Blocked;
             let (sure, possible) = calls.iter().filter(of_tool).partition(|call| call.status == CallStatus::Succeeded);
-            Named { sure, possible }
+            NamedCalls { sure, possible }
         }
     }
 }
 
-fn near_misses(looked: &LookedRule<'_>) -> String {
+fn near_misses(matches: &RuleMatches<'_>) -> String {
     const MAX_SHOWN: usize = 3;
-    let out_of_order = looked.fitting.len() - looked.counted.len();
-    let mut words: Vec<_> =
-        looked.near.iter().take(MAX_SHOWN).map(|(call, why)| format!("call {}: {why}", call.index)).collect();
+    let out_of_order = matches.fitting.len() - matches.counted.len();
+    let shown = matches.near_misses.iter().take(MAX_SHOWN);
+    let mut words: Vec<_> = shown.map(|(call, why)| format!("call {}: {why}", call.index)).collect();
     if out_of_order > 0 {
         words.push(format!("{out_of_order} out of order"));
     }
@@ -384,7 +376,7 @@ fn near_misses(looked: &LookedRule<'_>) -> String {
 fn describe(rule: &ToolRule) -> String {
     let max = rule.count.max.map(|max| format!(", at most {max}")).unwrap_or_default();
     let exact = rule.exact_args.as_ref().map(|args| format!(" with exactly {}", brief_json(args))).unwrap_or_default();
-    let parts = |place: &str, parts: &[Part]| -> String {
+    let parts = |place: &str, parts: &[PartRule]| -> String {
         parts.iter().map(|part| format!(", {place}.{} {}", part.path.text(), part.expect.describe())).collect()
     };
     let order =
@@ -399,11 +391,4 @@ fn describe(rule: &ToolRule) -> String {
         order("before", &rule.before),
         order("after", &rule.after)
     )
-}
-
-fn said(rule: &ToolRule, how: String) -> String {
-    match &rule.reject_message {
-        Some(message) => format!("{message} ({how})"),
-        None => how,
-    }
 }

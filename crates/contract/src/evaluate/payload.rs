@@ -2,26 +2,27 @@
 
 use proofmark_evidence::EvidenceStatus;
 
-use super::{Facts, Kind, MissingFact, Outcome, RuleResult};
-use crate::expect::Answer;
+use super::{RuleKind, RuleOutcome, RuleResult, reject_message};
+use crate::evidence::{Facts, MissingFact};
+use crate::expect::Match;
 use crate::response::{Payload, ResponseError};
 use crate::workflow::EvidenceRule;
 
-/// That there is exactly one result block that can be read.
+/// The rule that there is exactly one result block, and that it can be read.
 pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResult {
     let (outcome, status, message, missing) = match payload {
         Ok(payload) => {
-            (Outcome::Met, EvidenceStatus::SelfReported, format!("found at line {}", payload.line), Vec::new())
+            (RuleOutcome::Met, EvidenceStatus::SelfReported, format!("found at line {}", payload.line), Vec::new())
         }
         Err(ResponseError::Missing) => {
             let fact = MissingFact::absent("result".to_owned());
-            (Outcome::Unknown, EvidenceStatus::Absent, ResponseError::Missing.to_string(), vec![fact])
+            (RuleOutcome::Unknown, EvidenceStatus::Absent, with_help(&ResponseError::Missing), vec![fact])
         }
-        Err(error) => (Outcome::Unmet, EvidenceStatus::Absent, error.to_string(), Vec::new()),
+        Err(error) => (RuleOutcome::Unmet, EvidenceStatus::Absent, with_help(error), Vec::new()),
     };
     RuleResult {
         id: "result".to_owned(),
-        kind: Kind::Result,
+        kind: RuleKind::Result,
         outcome,
         status,
         rule: "the response has one result block".to_owned(),
@@ -32,22 +33,28 @@ pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResu
     }
 }
 
+/// The agent reads the message in its retry prompt, so it says what to do too.
+fn with_help(error: &ResponseError) -> String {
+    error.help().map_or_else(|| error.to_string(), |help| format!("{error}; {help}"))
+}
+
 pub(super) fn judge(rule: &EvidenceRule, facts: &Facts<'_>) -> RuleResult {
-    let answer = match &facts.payload {
-        Some(payload) => rule.expect.answer(&rule.path, payload, facts, "payload."),
-        None => Answer::Missing(vec![MissingFact::absent(format!("payload.{}", rule.path.text()))]),
+    let found = match &facts.payload {
+        Some(payload) => rule.expect.check(&rule.path, payload, facts, "payload."),
+        None => Match::Missing(vec![MissingFact::absent(format!("payload.{}", rule.path.text()))]),
     };
-    let (outcome, status, message, missing) = match answer {
-        Answer::Holds => (Outcome::Met, EvidenceStatus::SelfReported, "the payload says so".to_owned(), Vec::new()),
-        Answer::Differs(how) => (Outcome::Unmet, EvidenceStatus::SelfReported, said(rule, how), Vec::new()),
-        Answer::Missing(facts) => {
-            let how = facts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            (Outcome::Unknown, EvidenceStatus::Absent, said(rule, how), facts)
+    let message = |detail| reject_message(rule.reject_message.as_deref(), detail);
+    let (outcome, status, message, missing) = match found {
+        Match::Holds => (RuleOutcome::Met, EvidenceStatus::SelfReported, "the payload says so".to_owned(), Vec::new()),
+        Match::Differs(detail) => (RuleOutcome::Unmet, EvidenceStatus::SelfReported, message(detail), Vec::new()),
+        Match::Missing(facts) => {
+            let detail = facts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            (RuleOutcome::Unknown, EvidenceStatus::Absent, message(detail), facts)
         }
     };
     RuleResult {
         id: rule.id.clone(),
-        kind: Kind::Evidence,
+        kind: RuleKind::Evidence,
         outcome,
         status,
         rule: format!("{} {}", rule.path.text(), rule.expect.describe()),
@@ -55,13 +62,5 @@ pub(super) fn judge(rule: &EvidenceRule, facts: &Facts<'_>) -> RuleResult {
         missing,
         calls: Vec::new(),
         any_suite: false,
-    }
-}
-
-/// The author's words, and what is the matter.
-fn said(rule: &EvidenceRule, how: String) -> String {
-    match &rule.reject_message {
-        Some(message) => format!("{message} ({how})"),
-        None => how,
     }
 }

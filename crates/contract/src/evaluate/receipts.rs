@@ -1,4 +1,9 @@
 //! Rules about receipts.
+//!
+//! Most rules read receipts without using them up, and rest on the newest receipt that meets them. Rules with
+//! `single_use` are different: a receipt that two of them accept serves one. Taking them in their order could give the
+//! only receipt of the second rule to the first one. So the receipts are assigned to all of them together, such that as
+//! many rules as possible have one ([`assign()`]); only what is assigned is spent.
 
 use std::collections::BTreeSet;
 
@@ -9,56 +14,64 @@ use proofmark_evidence::{
 use proofmark_predicate::Value;
 use proofmark_receipt::{Sha256Digest, Timestamp, Trust};
 
-use super::{Facts, Kind, MissingFact, Outcome, RuleResult};
+use super::{RuleKind, RuleOutcome, RuleResult, reject_message};
+use crate::evidence::{Facts, MissingFact};
 use crate::workflow::{Binding, ReceiptRule};
 
-/// A rule, the bytes it is about, and the places of the receipts that meet it.
-struct Looked<'r> {
+/// A rule and the receipts that meet it.
+struct RuleCandidates<'r> {
     rule: &'r ReceiptRule,
+    /// The digest of the bytes it is about, if it binds any.
     bound: Result<Option<String>, MissingFact>,
+    /// Positions among the presented documents, the newest first.
     candidates: Vec<usize>,
 }
 
-/// Judges the rules in their order. A receipt that one rule uses up is used by no other such rule, and as many of them as
-/// possible have one; what they use up comes with the results.
+/// Judges the rules in their order, and returns what they use up.
 pub(super) fn judge_all(
     rules: &[ReceiptRule],
     presented: &Evidence,
     facts: &Facts<'_>,
     now: &Timestamp,
 ) -> (Vec<RuleResult>, Vec<Spend>) {
-    let looked: Vec<_> = rules.iter().map(|rule| look_up(rule, presented, facts, now)).collect();
-    let exclusive: Vec<_> = looked.iter().filter(|looked| looked.rule.demand.single_use).collect();
-    let candidates: Vec<_> = exclusive.iter().map(|looked| looked.candidates.clone()).collect();
+    let rules: Vec<_> = rules.iter().map(|rule| find_candidates(rule, presented, facts, now)).collect();
+    let exclusive: Vec<_> = rules.iter().filter(|found| found.rule.demand.single_use).collect();
+    let candidates: Vec<_> = exclusive.iter().map(|found| found.candidates.clone()).collect();
     let mut assigned = assign(&candidates).into_iter();
     let mut spends = Vec::new();
     let mut results = Vec::new();
-    for looked in &looked {
-        let place = match looked.rule.demand.single_use {
+    for found in &rules {
+        // `assigned` has one entry for each single-use rule, in the order of the rules.
+        let place = match found.rule.demand.single_use {
             true => assigned.next().flatten(),
-            false => looked.candidates.first().copied(),
+            false => found.candidates.first().copied(),
         };
         let used = place.and_then(|place| presented.documents().get(place));
-        if looked.rule.demand.single_use {
+        if found.rule.demand.single_use {
             spends.extend(used.map(ReceiptFact::spend));
         }
-        results.push(judge(looked, used, presented, now));
+        results.push(judge(found, used, presented, now));
     }
     (results, spends)
 }
 
-/// The digests (`hashes.output`) a receipt has to be over to count for these rules.
+/// The digests (`hashes.output`) a receipt must be over to count for these rules.
 pub(super) fn outputs_wanted(rules: &[ReceiptRule], facts: &Facts<'_>) -> BTreeSet<String> {
     rules.iter().filter_map(|rule| bound_to(rule, facts).ok().flatten()).collect()
 }
 
-fn look_up<'r>(rule: &'r ReceiptRule, presented: &Evidence, facts: &Facts<'_>, now: &Timestamp) -> Looked<'r> {
+fn find_candidates<'r>(
+    rule: &'r ReceiptRule,
+    presented: &Evidence,
+    facts: &Facts<'_>,
+    now: &Timestamp,
+) -> RuleCandidates<'r> {
     let bound = bound_to(rule, facts);
     let candidates = match &bound {
         Ok(output) => with_wanted(rule, output.as_deref(), |wanted| rule.demand.candidates(wanted, presented, now)),
         Err(_) => Vec::new(),
     };
-    Looked { rule, bound, candidates }
+    RuleCandidates { rule, bound, candidates }
 }
 
 fn with_wanted<T>(rule: &ReceiptRule, output: Option<&str>, ask: impl FnOnce(&Wanted<'_>) -> T) -> T {
@@ -66,11 +79,11 @@ fn with_wanted<T>(rule: &ReceiptRule, output: Option<&str>, ask: impl FnOnce(&Wa
     ask(&Wanted { output, specification: specification.as_deref() })
 }
 
-fn judge(looked: &Looked<'_>, used: Option<&ReceiptFact>, presented: &Evidence, now: &Timestamp) -> RuleResult {
-    let rule = looked.rule;
+fn judge(found: &RuleCandidates<'_>, used: Option<&ReceiptFact>, presented: &Evidence, now: &Timestamp) -> RuleResult {
+    let rule = found.rule;
     let result = |outcome, status, message: String, missing| RuleResult {
         id: rule.id.clone(),
-        kind: Kind::Receipt,
+        kind: RuleKind::Receipt,
         outcome,
         status,
         rule: describe(rule),
@@ -79,31 +92,32 @@ fn judge(looked: &Looked<'_>, used: Option<&ReceiptFact>, presented: &Evidence, 
         calls: Vec::new(),
         any_suite: rule.demand.accepts == Accepts::AnySuite,
     };
-    let bound = match &looked.bound {
+    let message = |detail: String| reject_message(rule.reject_message.as_deref(), detail);
+    let bound = match &found.bound {
         Ok(bound) => bound.as_deref(),
         Err(fact) => {
-            let message = said(rule, fact.to_string());
-            return result(Outcome::Unknown, EvidenceStatus::Absent, message, vec![fact.clone()]);
+            return result(RuleOutcome::Unknown, EvidenceStatus::Absent, message(fact.to_string()), vec![fact.clone()]);
         }
     };
     if let Some(fact) = used {
-        let message = format!("receipt {}", fact.receipt_id);
-        return result(Outcome::Met, worth(rule, fact), message, Vec::new());
+        let receipt = format!("receipt {}", fact.receipt_id);
+        return result(RuleOutcome::Met, worth(rule, fact), receipt, Vec::new());
     }
-    let missing = vec![MissingFact::new("receipts".to_owned(), "hold none that this rule asks for")];
+    let missing = vec![MissingFact::new("receipts".to_owned(), "include none that this rule accepts")];
     let refusal = |fact| with_wanted(rule, bound, |wanted| rule.demand.meets(wanted, fact, now)).err();
     let judged = presented.documents().iter().map(|fact| (fact, refusal(fact).or(Some(Refusal::UsedByAnotherRule))));
     let refused = nearest(judged.collect());
     if refused.is_empty() {
-        let message = said(rule, "no receipt was presented".to_owned());
-        return result(Outcome::Unknown, EvidenceStatus::Absent, message, missing);
+        let detail = "no receipt was presented".to_owned();
+        return result(RuleOutcome::Unknown, EvidenceStatus::Absent, message(detail), missing);
     }
     let words = refused.iter().map(|(fact, refusal)| format!("receipt {} {}", fact.receipt_id, refusal.words()));
-    let message = said(rule, words.collect::<Vec<_>>().join("; "));
-    result(Outcome::Unmet, EvidenceStatus::Absent, message, missing)
+    let detail = words.collect::<Vec<_>>().join("; ");
+    result(RuleOutcome::Unmet, EvidenceStatus::Absent, message(detail), missing)
 }
 
-/// Anyone can sign: where the rule takes any signer, a receipt verifies only if the caller trusts who signed it.
+/// What a receipt that meets the rule is worth. Anyone can sign, so where the rule accepts any signer a receipt is only
+/// the agent's word, unless the caller trusts its signer.
 fn worth(rule: &ReceiptRule, fact: &ReceiptFact) -> EvidenceStatus {
     match rule.demand.signer {
         SignerDemand::Any if fact.trust != Trust::Trusted => EvidenceStatus::SelfReported,
@@ -111,7 +125,7 @@ fn worth(rule: &ReceiptRule, fact: &ReceiptFact) -> EvidenceStatus {
     }
 }
 
-/// The digest the receipt must be about, if the rule says so.
+/// The digest of the bytes the receipt must be about, if the rule binds any.
 fn bound_to(rule: &ReceiptRule, facts: &Facts<'_>) -> Result<Option<String>, MissingFact> {
     let path = match &rule.output {
         None => return Ok(None),
@@ -128,9 +142,10 @@ fn bound_to(rule: &ReceiptRule, facts: &Facts<'_>) -> Result<Option<String>, Mis
         [] => Err(MissingFact::absent(place)),
         [Value::String(text)] => match digest(text) {
             Some(digest) => Ok(Some(digest.to_string())),
-            None => {
-                Err(MissingFact::new(place, "is not a SHA-256: 64 lower-case hex digits, `sha256:` before them or not"))
-            }
+            None => Err(MissingFact::new(
+                place,
+                "is not a SHA-256 digest: 64 lower-case hex digits, with or without `sha256:`",
+            )),
         },
         [_] => Err(MissingFact::new(place, "is not a text")),
         _ => Err(MissingFact::new(place, "is more than one value")),
@@ -182,11 +197,4 @@ fn describe(rule: &ReceiptRule) -> String {
         words.push("not used before".to_owned());
     }
     words.join(", ")
-}
-
-fn said(rule: &ReceiptRule, how: String) -> String {
-    match &rule.reject_message {
-        Some(message) => format!("{message} ({how})"),
-        None => how,
-    }
 }

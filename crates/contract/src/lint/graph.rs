@@ -1,22 +1,19 @@
-//! Whether a workflow comes to an end, whatever happens.
+//! Whether a workflow ends, whatever its steps do.
 
 use std::collections::HashMap;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::workflow::{ABORT, Action, Branch, Next, When, Workflow};
 
-/// The ways between the steps.
+/// The edges between the steps.
 struct Graph {
-    /// From each step.
     out: Vec<Vec<Edge>>,
-    /// The steps that lead to each.
     into: Vec<Vec<usize>>,
 }
 
-/// A way to a step.
+/// An edge to a step.
 struct Edge {
     to: usize,
-    /// Where it is written.
     path: String,
 }
 
@@ -35,7 +32,7 @@ pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-/// For every step, those it can be reached from, itself left out unless it is on a cycle.
+/// For every step, which steps it can be reached from; itself only if it is on a cycle.
 pub(super) fn predecessors(workflow: &Workflow) -> Vec<Vec<bool>> {
     let graph = graph(workflow, &mut Vec::new());
     (0..workflow.steps.len()).map(|target| reaching(&graph, &[target])).collect()
@@ -46,7 +43,7 @@ fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
     let positions: HashMap<&str, usize> = steps.map(|(position, step)| (step.id.as_str(), position)).collect();
     let mut graph = Graph { out: Vec::new(), into: vec![Vec::new(); workflow.steps.len()] };
     for (from, step) in workflow.steps.iter().enumerate() {
-        let mut ways = Vec::new();
+        let mut edges = Vec::new();
         for (goto, path) in targets(workflow, from) {
             match positions.get(goto.as_str()).copied() {
                 _ if goto == ABORT => {}
@@ -54,26 +51,26 @@ fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
                     "self-goto",
                     path,
                     format!("step `{}` leads to itself", step.id),
-                    "let it lead to another step; attempts are repeated by `onFailure`".to_owned(),
+                    "let it lead to another step; `onFailure` repeats attempts",
                 )),
                 Some(to) => {
                     graph.into.get_mut(to).into_iter().for_each(|into| into.push(from));
-                    ways.push(Edge { to, path });
+                    edges.push(Edge { to, path });
                 }
                 None => findings.push(Finding::error(
                     "unknown-step",
                     path,
                     format!("there is no step `{goto}`"),
-                    "name a step of this workflow".to_owned(),
+                    "name a step of this workflow",
                 )),
             }
         }
-        graph.out.push(ways);
+        graph.out.push(edges);
     }
     graph
 }
 
-/// The ids a step names, and where.
+/// The ids that a step names, and where.
 fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
     let Some(step) = workflow.steps.get(from) else {
         return Vec::new();
@@ -81,7 +78,7 @@ fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
     let at = |rest: &str| format!("steps[{from}]{rest}");
     let mut targets: Vec<_> = match &step.next {
         Next::End => Vec::new(),
-        Next::Following => workflow.ways_on(from).into_iter().map(|id| (id.to_owned(), at(""))).collect(),
+        Next::Following => workflow.next_steps(from).into_iter().map(|id| (id.to_owned(), at(""))).collect(),
         Next::Step(id) => vec![(id.clone(), at(&format!(".{}", next_name(workflow, from))))],
         Next::Branches(branches) => {
             let name = next_name(workflow, from);
@@ -99,7 +96,7 @@ fn targets(workflow: &Workflow, from: usize) -> Vec<(String, String)> {
     targets
 }
 
-/// Which of its two names the author used.
+/// Which of the field's two names the author used.
 pub(super) fn next_name(workflow: &Workflow, position: usize) -> &'static str {
     let steps = workflow.document.as_object().and_then(|workflow| workflow.get("steps")?.as_array());
     let step = steps.and_then(|steps| steps.get(position)?.as_object());
@@ -110,18 +107,14 @@ fn reserved(workflow: &Workflow) -> Vec<Finding> {
     let named = |name: &str| name == ABORT || name == "context";
     let steps = workflow.steps.iter().enumerate().filter(|(_, step)| named(&step.id));
     let findings = steps.map(|(position, step)| {
-        let message = format!("`{}` means something else where steps are named", step.id);
-        Finding::error(
-            "reserved-step-id",
-            format!("steps[{position}].id"),
-            message,
-            "give the step another id".to_owned(),
-        )
+        let message = format!("`{}` has another meaning where steps are named", step.id);
+        Finding::error("reserved-step-id", format!("steps[{position}].id"), message, "give the step another id")
     });
     findings.collect()
 }
 
-/// The edges that lead back: those to a step the way came by, each cycle found once.
+/// The edges that close a cycle, each cycle found once: a depth-first walk in which an edge to a step that is still open
+/// leads back.
 fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -136,24 +129,25 @@ fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
         if marks.get(start) != Some(&Mark::New) {
             continue;
         }
-        // Each entry is a step and how many of its edges were followed; the walk is not recursive, chains are long.
-        let mut way = vec![(start, 0)];
-        while let Some((at, followed)) = way.last_mut() {
+        // Each entry is a step and how many of its edges were followed. A stack instead of recursion: a chain may have
+        // a thousand steps.
+        let mut path = vec![(start, 0)];
+        while let Some((at, followed)) = path.last_mut() {
             let at = *at;
             if let Some(mark) = marks.get_mut(at) {
                 *mark = Mark::Open;
             }
-            let Some(edge) = graph.out.get(at).and_then(|ways| ways.get(*followed)) else {
+            let Some(edge) = graph.out.get(at).and_then(|edges| edges.get(*followed)) else {
                 if let Some(mark) = marks.get_mut(at) {
                     *mark = Mark::Done;
                 }
-                way.pop();
+                path.pop();
                 continue;
             };
             *followed += 1;
             match marks.get(edge.to) {
-                Some(Mark::New) => way.push((edge.to, 0)),
-                Some(Mark::Open) => findings.push(cycle(workflow, edge, &way)),
+                Some(Mark::New) => path.push((edge.to, 0)),
+                Some(Mark::Open) => findings.push(cycle(workflow, edge, &path)),
                 Some(Mark::Done) | None => {}
             }
         }
@@ -161,31 +155,31 @@ fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     findings
 }
 
-fn cycle(workflow: &Workflow, edge: &Edge, way: &[(usize, usize)]) -> Finding {
-    let around = way.iter().map(|(at, _)| *at).skip_while(|at| *at != edge.to);
+fn cycle(workflow: &Workflow, edge: &Edge, path: &[(usize, usize)]) -> Finding {
+    let around = path.iter().map(|(at, _)| *at).skip_while(|at| *at != edge.to);
     let around: Vec<_> = around.map(|at| name(workflow, at)).collect();
     Finding::error(
         "cycle",
         edge.path.clone(),
-        format!("the steps lead in a circle: {} → {}", around.join(" → "), name(workflow, edge.to)),
-        "let one of them lead on; attempts are repeated by `onFailure`".to_owned(),
+        format!("the steps form a cycle: {} → {}", around.join(" → "), name(workflow, edge.to)),
+        "let one of them lead to a later step; `onFailure` repeats attempts",
     )
 }
 
-/// The first step is the root, and everything follows from it.
+/// The first step is the root, from which every step must be reachable.
 fn root_findings(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     if graph.into.iter().all(|into| !into.is_empty()) {
-        let message = "every step is led to by another, so none is the first".to_owned();
-        let mend = "let no step lead to the first one".to_owned();
-        return vec![Finding::error("no-root", "steps".to_owned(), message, mend)];
+        let message = "another step leads to every step, so none is the first".to_owned();
+        let help = "let no step lead to the first one";
+        return vec![Finding::error("no-root", "steps".to_owned(), message, help)];
     }
-    let ways = |at: usize| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect();
-    let reached = spread(graph, &[0], ways);
+    let edges = |at: usize| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect();
+    let reached = spread(graph, &[0], edges);
     let lost = reached.iter().enumerate().filter(|(_, reached)| !**reached);
     let findings = lost.map(|(position, _)| {
-        let message = format!("no way leads from the first step to `{}`", name(workflow, position));
-        let mend = "let a step lead to it, or remove it".to_owned();
-        Finding::error("unreachable-step", format!("steps[{position}]"), message, mend)
+        let message = format!("the first step does not lead to `{}`", name(workflow, position));
+        let help = "let a step lead to it, or remove it";
+        Finding::error("unreachable-step", format!("steps[{position}]"), message, help)
     });
     findings.collect()
 }
@@ -196,9 +190,9 @@ fn endless(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     let stuck =
         reaching.iter().enumerate().filter(|(position, reaches)| !**reaches && !workflow.is_terminal(*position));
     let findings = stuck.map(|(position, _)| {
-        let message = format!("no way leads from `{}` to a step the workflow ends with", name(workflow, position));
-        let mend = "let it lead to a step with `terminal: true`".to_owned();
-        Finding::error("no-terminal", format!("steps[{position}]"), message, mend)
+        let message = format!("`{}` leads to no step that ends the workflow", name(workflow, position));
+        let help = "let it lead to a step with `terminal: true`";
+        Finding::error("no-terminal", format!("steps[{position}]"), message, help)
     });
     findings.collect()
 }
@@ -218,8 +212,8 @@ fn branch_findings(workflow: &Workflow, position: usize, branches: &[Branch]) ->
         findings.push(Finding::error(
             "unguarded-goto",
             at.clone(),
-            "the way on depends on a condition, and nothing ends the step once its attempts are used up".to_owned(),
-            "add `{when: retriesExhausted, goto: abort}`, or `onFailure: {action: abort}` to the step".to_owned(),
+            "the next step depends on a condition, and nothing ends this step once its attempts are used up".to_owned(),
+            "add `{when: retriesExhausted, goto: abort}`, or `onFailure: {action: abort}` to the step",
         ));
     }
     let always = branches.iter().position(|branch| branch.when == When::Always);
@@ -227,15 +221,15 @@ fn branch_findings(workflow: &Workflow, position: usize, branches: &[Branch]) ->
         None => findings.push(Finding::warning(
             "no-otherwise",
             at,
-            "no way is taken when none of the conditions holds".to_owned(),
+            "no branch is taken when none of the conditions holds".to_owned(),
             "end the list with a `goto` without `when`",
         )),
         Some(always) => {
             let dead = branches.iter().enumerate().skip(always.saturating_add(1));
-            // The guard is not a way on once the step is accepted, so its place does not matter.
+            // The guard is not for accepted steps, so its position does not matter.
             let dead = dead.filter(|(_, branch)| branch.when != When::RetriesExhausted);
             findings.extend(dead.map(|(index, _)| {
-                let message = "this way is never taken: one before it always is".to_owned();
+                let message = "this branch is never taken: one before it always is".to_owned();
                 Finding::warning("dead-branch", format!("{at}[{index}]"), message, "move it up, or remove it")
             }));
         }
@@ -243,14 +237,14 @@ fn branch_findings(workflow: &Workflow, position: usize, branches: &[Branch]) ->
     findings
 }
 
-/// The steps from which one of `ends` can be reached; an end itself only over a way back to it.
+/// The steps from which one of `ends` can be reached; an end itself only if a cycle leads back to it.
 fn reaching(graph: &Graph, ends: &[usize]) -> Vec<bool> {
     let before = |at: usize| graph.into.get(at).cloned().unwrap_or_default();
     let first: Vec<_> = ends.iter().flat_map(|end| before(*end)).collect();
     spread(graph, &first, before)
 }
 
-fn spread(graph: &Graph, start: &[usize], ways: impl Fn(usize) -> Vec<usize>) -> Vec<bool> {
+fn spread(graph: &Graph, start: &[usize], edges: impl Fn(usize) -> Vec<usize>) -> Vec<bool> {
     let mut reached = vec![false; graph.out.len()];
     let mut waiting = start.to_vec();
     while let Some(at) = waiting.pop() {
@@ -258,7 +252,7 @@ fn spread(graph: &Graph, start: &[usize], ways: impl Fn(usize) -> Vec<usize>) ->
             Some(seen) if !*seen => *seen = true,
             _ => continue,
         }
-        waiting.extend(ways(at));
+        waiting.extend(edges(at));
     }
     reached
 }

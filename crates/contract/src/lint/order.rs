@@ -1,6 +1,6 @@
-//! Whether `before` and `after` can be kept.
+//! Whether `before` and `after` can be met.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::workflow::{ToolRule, Verification};
 
 pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
@@ -16,20 +16,20 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
                 None => findings.push(Finding::error(
                     "unknown-rule",
                     path,
-                    format!("no rule under `toolCalls` is called `{name}` or asks for that tool"),
-                    "name a rule by its `id`, or its tool".to_owned(),
+                    format!("no rule under `toolCalls` has the id `{name}` or asks for that tool"),
+                    "name a rule by its `id`, or its tool",
                 )),
                 Some(other) if other == index => findings.push(Finding::error(
                     "contradictory-rules",
                     path,
-                    format!("no call comes {word} itself"),
-                    "name another rule".to_owned(),
+                    format!("a call cannot come {word} itself"),
+                    "name another rule",
                 )),
                 Some(_) => {}
             }
         }
     }
-    findings.extend(circle(rules, at));
+    findings.extend(cycle(rules, at));
     findings
 }
 
@@ -39,8 +39,8 @@ fn position(rules: &[ToolRule], name: &str) -> Option<usize> {
     called.or_else(|| rules.iter().position(|rule| rule.name == name))
 }
 
-/// Rules each of which has to come before the next, and the last before the first.
-fn circle(rules: &[ToolRule], at: &str) -> Option<Finding> {
+/// Rules of which each must come before the next, and the last before the first.
+fn cycle(rules: &[ToolRule], at: &str) -> Option<Finding> {
     let mut earlier_to_later = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let other = |name: &Option<String>| position(rules, name.as_ref()?).filter(|other| *other != index);
@@ -48,7 +48,7 @@ fn circle(rules: &[ToolRule], at: &str) -> Option<Finding> {
         earlier_to_later.extend(other(&rule.after).map(|earlier| (earlier, index)));
     }
     let mut left: Vec<usize> = (0..rules.len()).collect();
-    // Takes away what nothing has to come before, until there is nothing or a circle left.
+    // Removes rules that come after none of the rest, until nothing is left or only rules on or behind a cycle.
     loop {
         let before = left.len();
         let waits: Vec<usize> =
@@ -59,7 +59,7 @@ fn circle(rules: &[ToolRule], at: &str) -> Option<Finding> {
         }
     }
     let first = left.first()?;
-    let message = "`before` and `after` lead in a circle, so no order keeps all of them".to_owned();
+    let message = "`before` and `after` form a cycle, so no order meets all of them".to_owned();
     let path = format!("{at}.toolCalls[{first}]");
-    Some(Finding::error("contradictory-rules", path, message, "remove one of them".to_owned()))
+    Some(Finding::error("contradictory-rules", path, message, "remove one of them"))
 }

@@ -1,9 +1,9 @@
-//! Whether every `{{context.name}}` and `{{step.field}}` is one of something.
+//! Whether every `{{context.name}}` and `{{step.field}}` refers to something.
 
 use proofmark_receipt::Json;
 use proofmark_receipt::document::shown;
 
-use super::Finding;
+use super::finding::Finding;
 use super::graph;
 use crate::workflow::{Step, Workflow};
 
@@ -11,7 +11,7 @@ pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     let mut texts = Vec::new();
     collect(&workflow.document, String::new(), &mut texts);
     let with_references = texts.iter().any(|(_, text)| text.contains("{{"));
-    // Most workflows have none, and looking up what comes before what takes a while.
+    // Most workflows have no references, and the predecessors take a while to compute.
     let predecessors = if with_references { graph::predecessors(workflow) } else { Vec::new() };
     let mut findings = Vec::new();
     for (path, text) in texts {
@@ -20,7 +20,7 @@ pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-/// Every text of a document, and where it is.
+/// Every text of a document, with its path.
 fn collect<'d>(json: &'d Json, path: String, texts: &mut Vec<(String, &'d str)>) {
     match json {
         Json::String(text) => texts.push((path, text)),
@@ -44,17 +44,12 @@ fn in_text(workflow: &Workflow, predecessors: &[Vec<bool>], path: &str, text: &s
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
         let Some((reference, next)) = after.split_once("}}") else {
-            let message = "a reference begins with `{{` and does not end".to_owned();
-            findings.push(Finding::error(
-                "malformed-reference",
-                path.to_owned(),
-                message,
-                "close it with `}}`".to_owned(),
-            ));
+            let message = "a reference begins with `{{` and has no end".to_owned();
+            findings.push(Finding::error("malformed-reference", path.to_owned(), message, "close it with `}}`"));
             break;
         };
-        if let Err((message, mend)) = resolve(workflow, predecessors, path, reference.trim()) {
-            findings.push(Finding::error("unresolved-reference", path.to_owned(), message, mend));
+        if let Err((message, help)) = resolve(workflow, predecessors, path, reference.trim()) {
+            findings.push(Finding::error("unresolved-reference", path.to_owned(), message, &help));
         }
         rest = next;
     }
@@ -74,24 +69,24 @@ fn resolve(
     let field = rest.split(['.', '[']).next().unwrap_or(rest);
     if head == "context" {
         let declared = workflow.context.iter().any(|(name, _)| name == field);
-        let mend = format!("declare `{}` under `context`", shown(field));
-        return if declared { Ok(()) } else { Err((format!("{written} is nothing the context holds"), mend)) };
+        let help = format!("declare `{}` under `context`", shown(field));
+        return if declared { Ok(()) } else { Err((format!("{written} is not declared in the context"), help)) };
     }
     let Some(position) = workflow.position(head) else {
-        return Err((format!("{written} is of no step"), "name a step of this workflow, or `context`".to_owned()));
+        return Err((format!("{written} names no step"), "name a step of this workflow, or `context`".to_owned()));
     };
     if let Some(here) = step_of(path) {
         let before = predecessors.get(here).and_then(|before| before.get(position)) == Some(&true);
         if !before && here != position {
-            let message = format!("{written} is of a step that does not come before this one");
-            return Err((message, "name a step that does".to_owned()));
+            let message = format!("{written} names a step that does not come before this one");
+            return Err((message, "name an earlier step".to_owned()));
         }
     }
     match workflow.steps.get(position).is_some_and(|step| provides(step, field)) {
         true => Ok(()),
         false => {
-            let mend = format!("list `{}` under `outputs` of the step, or prove it by `evidence`", shown(field));
-            Err((format!("{written} is nothing the step is known to put out"), mend))
+            let help = format!("list `{}` under `outputs` of the step, or add an `evidence` rule for it", shown(field));
+            Err((format!("{written} is not a known output of the step"), help))
         }
     }
 }
@@ -103,7 +98,7 @@ fn provides(step: &Step, field: &str) -> bool {
         || evidence.into_iter().any(|rule| rule.path.first_name() == Some(field))
 }
 
-/// The place of the step a path is in.
+/// The position of the step that a path is in.
 fn step_of(path: &str) -> Option<usize> {
     path.strip_prefix("steps[")?.split_once(']')?.0.parse().ok()
 }

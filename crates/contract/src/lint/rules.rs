@@ -1,14 +1,13 @@
-//! Rules that are dead, shadowed, duplicate or contradictory.
+//! Rules without effect, and rules that repeat or contradict each other.
 
+use proofmark_evidence::{Accepts, facts, glob};
 use proofmark_predicate::limits::MAX_STEPS;
 use proofmark_predicate::{Budget, Truth, Value};
 use proofmark_receipt::Json;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::expect::Expect;
 use crate::workflow::{EvidenceRule, ReceiptRule, ToolRule, Verification};
-use proofmark_evidence::glob;
-use proofmark_evidence::{Accepts, facts};
 
 pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
     let mut findings = evidence(&verification.evidence, &format!("{at}.evidence"));
@@ -26,7 +25,9 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
         same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
     }));
     let any = verification.receipts.iter().enumerate().filter(|(_, rule)| rule.demand.accepts == Accepts::AnySuite);
-    findings.extend(any.map(|(index, _)| any_suite(format!("{receipts}[{index}].any_suite"))));
+    findings.extend(
+        any.map(|(index, _)| any_suite(format!("{receipts}[{index}].{}", any_suite_name(verification, index)))),
+    );
     findings
 }
 
@@ -82,7 +83,7 @@ fn same(one: &Json, other: &Json) -> bool {
 fn implies(strict: &EvidenceRule, loose: &EvidenceRule) -> bool {
     let same_place = strict.path.text() == loose.path.text();
     match (&strict.expect, &loose.expect) {
-        // What has something in it is there itself.
+        // A value with a member is present itself.
         (Expect::Equals(_) | Expect::Present, Expect::Present) if !same_place => {
             asks_for_something(&strict.expect) && strict.path.is_within(&loose.path)
         }
@@ -99,8 +100,8 @@ fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if rule.count.max.is_some_and(|max| max < rule.count.min) {
         let message = format!("at least {} calls and at most {}", rule.count.min, rule.count.max.unwrap_or_default());
-        let mend = "raise `max` or lower `min`".to_owned();
-        findings.push(Finding::error("contradictory-rules", format!("{at}.max"), message, mend));
+        let help = "raise `max` or lower `min`";
+        findings.push(Finding::error("contradictory-rules", format!("{at}.max"), message, help));
     }
     if rule.count.min == 0 && rule.count.max.is_none() {
         let message = "any number of calls meets this rule".to_owned();
@@ -119,7 +120,7 @@ fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
             "dead-rule",
             format!("{at}.when"),
             message,
-            "mend the condition, or remove the rule",
+            "fix the condition, or remove the rule",
         ));
     }
     findings
@@ -154,7 +155,7 @@ fn tool_pair(one: &ToolRule, other: &ToolRule, path: &str) -> Option<Finding> {
     (shadows(one, other) || shadows(other, one)).then(|| shadowed(path.to_owned(), &one.id))
 }
 
-/// Whether a rule counts every call of its tool that ends well.
+/// Whether a rule counts every successful call of its tool.
 fn is_wide(rule: &ToolRule) -> bool {
     let unordered = rule.before.is_none() && rule.after.is_none();
     unordered && rule.args.is_empty() && rule.exact_args.is_none() && rule.result.is_empty()
@@ -168,24 +169,30 @@ fn anonymous_receipt(rule: &ReceiptRule) -> ReceiptRule {
     ReceiptRule { id: String::new(), reject_message: None, ..rule.clone() }
 }
 
+/// Which of the field's two spellings the author used.
+fn any_suite_name(verification: &Verification, index: usize) -> &'static str {
+    let rules = verification.document.as_object().and_then(|block| block.get("receipts")?.as_array());
+    let rule = rules.and_then(|rules| rules.get(index)?.as_object());
+    if rule.is_some_and(|rule| rule.contains("anySuite")) { "anySuite" } else { "any_suite" }
+}
+
 fn any_suite(path: String) -> Finding {
-    let message =
-        "a receipt counts whatever the work was held to, so the agent that asks for it can choose trivial tests";
-    let mend = "name the `suite`, or an exact `specification`";
-    Finding::warning("any-suite", path, message.to_owned(), mend)
+    let message = "a receipt of any suite counts, so the agent that asks for it can choose trivial tests";
+    let help = "name the `suite`, or an exact `specification`";
+    Finding::warning("any-suite", path, message.to_owned(), help)
 }
 
 fn duplicate(path: String, other: &str) -> Finding {
-    let message = format!("the rule says the same as `{other}`");
+    let message = format!("the rule repeats `{other}`");
     Finding::warning("duplicate-rule", path, message, "remove it; to ask for more calls, raise `min`")
 }
 
 fn shadowed(path: String, by: &str) -> Finding {
-    let message = format!("the rule and `{by}` ask for the same thing, and one of them for more");
+    let message = format!("the rule and `{by}` ask for the same, and one of them for more");
     Finding::warning("shadowed-rule", path, message, "remove the one that asks for less")
 }
 
 fn contradiction(path: String, other: &str, why: &str) -> Finding {
     let message = format!("the rule contradicts `{other}`: {why}");
-    Finding::error("contradictory-rules", path, message, "remove one of the two".to_owned())
+    Finding::error("contradictory-rules", path, message, "remove one of the two")
 }

@@ -1,15 +1,15 @@
-//! Whether the rules of a step can do what they are meant to.
+//! Whether the rules of a step can work as intended.
 
+use proofmark_evidence::Condition;
 use proofmark_predicate::CompileError;
 
-use super::Finding;
+use super::finding::Finding;
 use super::{graph, order, rules};
-use crate::policy::Policy;
-use crate::workflow::{Action, Binding, Class, Next, OnMissing, Part, Step, Strategy, Verification, When, Workflow};
-use proofmark_evidence::Condition;
-use proofmark_evidence::Path;
+use crate::class::Class;
+use crate::policy::WorkflowPolicy;
+use crate::workflow::{Action, Binding, Next, OnMissing, PartRule, Step, Strategy, Verification, When, Workflow};
 
-pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Policy>) -> Vec<Finding> {
+pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&WorkflowPolicy>) -> Vec<Finding> {
     let mut findings = unreadable_conditions(workflow, position);
     let Some(step) = workflow.steps.get(position) else {
         return findings;
@@ -31,7 +31,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Pol
     findings
 }
 
-/// The conditions and JSONPaths of a step that cannot be read.
+/// The conditions and paths of a step that cannot be read.
 pub(super) fn unreadable_conditions(workflow: &Workflow, position: usize) -> Vec<Finding> {
     let Some(step) = workflow.steps.get(position) else {
         return Vec::new();
@@ -76,19 +76,18 @@ fn conditions_of(verification: &Verification, at: &str, note: &mut impl FnMut(St
     }
 }
 
-fn parts_of(parts: &[Part], at: &str, note: &mut impl FnMut(String, Option<&CompileError>)) {
+fn parts_of(parts: &[PartRule], at: &str, note: &mut impl FnMut(String, Option<&CompileError>)) {
     for part in parts {
-        let at = format!("{at}.{}", Path::text(&part.path));
+        let at = format!("{at}.{}", part.path.text());
         note(at.clone(), part.path.fault());
         note(format!("{at}.expect.predicate"), part.expect.condition().and_then(Condition::fault));
     }
 }
 
 fn unreadable(path: String, fault: &CompileError) -> Finding {
-    let message = format!("the condition cannot be read at its column {}", fault.column);
-    let cause = &fault.fault;
-    let mend = fault.help().map_or_else(|| cause.to_string(), |help| format!("{cause}; {help}"));
-    Finding::error("invalid-condition", path, message, mend)
+    let message = format!("the condition cannot be read at column {}: {}", fault.column, fault.fault);
+    let help = fault.help().unwrap_or_else(|| "fix the condition".to_owned());
+    Finding::error("invalid-condition", path, message, &help)
 }
 
 fn retry_findings(workflow: &Workflow, step: &Step, verification: &Verification, at: &str) -> Vec<Finding> {
@@ -102,17 +101,17 @@ fn missing_retry_metadata(workflow: &Workflow, step: &Step, verification: &Verif
     let code = "missing-retry-metadata";
     let mut findings = Vec::new();
     if verification.retry_prompt.is_none() {
-        let message = format!("step `{}` is tried again without being told what to do better", step.id);
+        let message = format!("step `{}` is tried again without a prompt that says what to improve", step.id);
         findings.push(Finding::warning(code, format!("{at}.verification"), message, "write a `retryPrompt`"));
     }
     let place = if step.on_failure.is_some() { format!("{at}.onFailure") } else { at.to_owned() };
-    let Some(on_failure) = workflow.on_failure_of(step).filter(|on_failure| on_failure.says_attempts) else {
-        let message = format!("nothing says how often step `{}` is tried", step.id);
+    let Some(on_failure) = workflow.on_failure_of(step).filter(|on_failure| on_failure.attempts_given) else {
+        let message = format!("step `{}` has no number of attempts", step.id);
         findings.push(Finding::warning(code, place, message, "write `onFailure: {maxAttempts: …}`"));
         return findings;
     };
     if on_failure.max_attempts == 1 {
-        let message = format!("step `{}` is to be tried again, and has one attempt", step.id);
+        let message = format!("step `{}` is to be tried again and has one attempt", step.id);
         findings.push(Finding::warning(
             "no-retry-left",
             place.clone(),
@@ -121,7 +120,7 @@ fn missing_retry_metadata(workflow: &Workflow, step: &Step, verification: &Verif
         ));
     }
     if on_failure.strategy != Strategy::Fixed && on_failure.initial_delay_ms == 0 {
-        let message = format!("the delays of step `{}` are to grow from 0", step.id);
+        let message = format!("the delays of step `{}` grow from 0, so they stay 0", step.id);
         findings.push(Finding::warning(code, place, message, "write `initialDelayMs`"));
     }
     findings
@@ -135,7 +134,7 @@ fn needless_retry_metadata(step: &Step, verification: &Verification, at: &str) -
         let path = format!("{at}.verification.retryPrompt");
         findings.push(Finding::warning("dead-retry-prompt", path, message, "remove it, or write `reject-and-retry`"));
     }
-    let dead = step.on_failure.as_ref().is_some_and(|own| own.says_attempts || own.action != Action::Abort);
+    let dead = step.on_failure.as_ref().is_some_and(|own| own.attempts_given || own.action != Action::Abort);
     if dead {
         let message = format!("`onFailure` is never used: with `{word}` step `{}` is not tried again", step.id);
         findings.push(Finding::warning(
@@ -152,7 +151,7 @@ fn class_findings(workflow: &Workflow, verification: &Verification, class: Class
     let mut findings = Vec::new();
     if class == Class::Mutating {
         for (index, _) in verification.receipts.iter().enumerate().filter(|(_, rule)| rule.output.is_none()) {
-            let message = "the receipt is bound to no bytes, so one about anything will do".to_owned();
+            let message = "the receipt is not bound to any bytes, so one about anything counts".to_owned();
             findings.push(Finding::warning(
                 "unbound-receipt",
                 format!("{at}.receipts[{index}]"),
@@ -164,13 +163,13 @@ fn class_findings(workflow: &Workflow, verification: &Verification, class: Class
     }
     for (index, rule) in verification.tool_calls.iter().enumerate() {
         if rule.count.min > 0 && workflow.tools.is_mutating(&rule.name) {
-            let message = format!("the step is readonly, and `{}` changes something", rule.name);
-            let mend = "write `class: mutating`, or ask for another tool".to_owned();
+            let message = format!("the step is readonly and `{}` is mutating", rule.name);
+            let help = "write `class: mutating`, or ask for another tool";
             findings.push(Finding::error(
                 "readonly-step-mutates",
                 format!("{at}.toolCalls[{index}].name"),
                 message,
-                mend,
+                help,
             ));
         }
     }

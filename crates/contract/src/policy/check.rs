@@ -1,33 +1,37 @@
-//! Whether a step keeps what is demanded of it.
+//! Whether a step does what is demanded of it.
 
-use super::demands::{Demand, Demands};
-use super::{Exemption, Policy};
-use crate::workflow::{Action, Class, OnFailure, OnMissing, ReceiptRule, Step, Verification, Workflow};
 use proofmark_evidence::{Accepts, EvidenceStatus, glob};
 
-/// A demand a step does not keep.
+use super::demands::{DemandKind, Demands};
+use super::{Exemption, WorkflowPolicy};
+use crate::class::Class;
+use crate::delay::longest_delay_ms;
+use crate::workflow::{Action, OnFailure, OnMissing, ReceiptRule, Step, Verification, Workflow};
+
+/// A demand that a step breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What it is, for programs; stable.
     pub code: &'static str,
-    /// The demand.
-    pub demand: Demand,
+    pub demand: DemandKind,
     /// Where, as in `steps[0].verification`.
     pub path: String,
-    /// What is wrong.
     pub message: String,
-    /// What to do.
-    pub mend: String,
+    pub help: String,
 }
 
-/// The demands a step does not keep and no exemption lifts.
-pub(crate) fn violations(workflow: &Workflow, position: usize, policy: Option<&Policy>, now_ms: i64) -> Vec<Violation> {
+/// The demands that a step breaks and no exemption lifts.
+pub(crate) fn violations(
+    workflow: &Workflow,
+    position: usize,
+    policy: Option<&WorkflowPolicy>,
+    now_ms: i64,
+) -> Vec<Violation> {
     let Some(step) = workflow.steps.get(position) else {
         return Vec::new();
     };
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
     let demands = policy.map_or_else(|| Demands::of_class(class), |policy| policy.demands_on(workflow, step));
-    let exempt = |demand: Demand| policy.is_some_and(|policy| lifts(policy, workflow, step, demand, now_ms));
+    let exempt = |demand: DemandKind| policy.is_some_and(|policy| lifts(policy, workflow, step, demand, now_ms));
     let at = format!("steps[{position}]");
     let mut found = verification_violations(step, class, &demands, &at);
     found.extend(failure_violations(workflow, step, class, &demands, &at));
@@ -36,7 +40,13 @@ pub(crate) fn violations(workflow: &Workflow, position: usize, policy: Option<&P
 }
 
 /// Whether an exemption in force lifts a demand.
-pub(crate) fn lifts(policy: &Policy, workflow: &Workflow, step: &Step, demand: Demand, now_ms: i64) -> bool {
+pub(crate) fn lifts(
+    policy: &WorkflowPolicy,
+    workflow: &Workflow,
+    step: &Step,
+    demand: DemandKind,
+    now_ms: i64,
+) -> bool {
     let mut all = policy.exemptions_for(workflow, step);
     all.any(|(_, exemption): (usize, &Exemption)| exemption.requirement == demand && !exemption.is_expired(now_ms))
 }
@@ -45,10 +55,10 @@ fn verification_violations(step: &Step, class: Class, demands: &Demands, at: &st
     let Some(verification) = step.verification.as_ref().filter(|verification| verification.rules() > 0) else {
         let missing = demands.require_verification.then(|| Violation {
             code: "verification-required",
-            demand: Demand::RequireVerification,
+            demand: DemandKind::RequireVerification,
             path: at.to_owned(),
             message: format!("the {} step `{}` has no rule that could prove it", class.as_str(), step.id),
-            mend: "give it a `verification` block with a tool call or a receipt".to_owned(),
+            help: "give it a `verification` block with a tool call or a receipt".to_owned(),
         });
         return missing.into_iter().collect();
     };
@@ -57,19 +67,22 @@ fn verification_violations(step: &Step, class: Class, demands: &Demands, at: &st
     if !demands.allow_warn && verification.on_missing == OnMissing::Warn {
         found.push(Violation {
             code: "warn-not-allowed",
-            demand: Demand::AllowWarn,
+            demand: DemandKind::AllowWarn,
             path: format!("{at}.onMissingEvidence"),
-            message: format!("the {} step `{}` would be accepted without its evidence", class.as_str(), step.id),
-            mend: "write `reject-and-retry` or `reject-and-abort`, or an exemption in the policy".to_owned(),
+            message: format!("the {} step `{}` would be accepted without evidence", class.as_str(), step.id),
+            help: "write `reject-and-retry` or `reject-and-abort`, or an exemption in the policy".to_owned(),
         });
     }
     if demands.no_other_mutations && verification.no_other_mutations == Some(false) {
         found.push(Violation {
             code: "other-mutations-allowed",
-            demand: Demand::NoOtherMutations,
+            demand: DemandKind::NoOtherMutations,
             path: format!("{at}.noOtherMutations"),
-            message: format!("the policy demands that step `{}` changes nothing but what its rules list", step.id),
-            mend: "leave the field out, or write `true`".to_owned(),
+            message: format!(
+                "the policy demands that step `{}` makes no mutating call but those its rules list",
+                step.id
+            ),
+            help: "leave the field out, or write `true`".to_owned(),
         });
     }
     found.extend(evidence_violations(step, verification, demands, &at));
@@ -82,7 +95,7 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
     if strongest < demands.min_evidence {
         found.push(Violation {
             code: "weak-evidence",
-            demand: Demand::MinEvidence,
+            demand: DemandKind::MinEvidence,
             path: at.to_owned(),
             message: format!(
                 "the rules of step `{}` rest on {} evidence at most, and {} is demanded",
@@ -90,7 +103,7 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
                 strongest.as_str(),
                 demands.min_evidence.as_str()
             ),
-            mend: "add a rule under `toolCalls` that asks for a call, or one under `receipts`".to_owned(),
+            help: "add a rule under `toolCalls` that asks for a call, or one under `receipts`".to_owned(),
         });
     }
     let asked = |tool: &String| {
@@ -98,26 +111,26 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
     };
     found.extend(demands.tool_calls.iter().filter(|tool| !asked(tool)).map(|tool| Violation {
         code: "tool-call-required",
-        demand: Demand::ToolCalls,
+        demand: DemandKind::ToolCalls,
         path: at.to_owned(),
         message: format!("the policy demands a call of `{tool}`, and no rule of step `{}` asks for one", step.id),
-        mend: format!("add a rule for `{tool}` under `toolCalls`"),
+        help: format!("add a rule for `{tool}` under `toolCalls`"),
     }));
-    // A receipt of any suite proves what the agent chose to have proven.
-    let held = |rule: &ReceiptRule| rule.demand.accepts != Accepts::AnySuite;
-    if demands.receipts && !verification.receipts.iter().any(held) {
+    // A receipt of any suite proves only what the agent chose to have proven.
+    let names_suite = |rule: &ReceiptRule| rule.demand.accepts != Accepts::AnySuite;
+    if demands.receipts && !verification.receipts.iter().any(names_suite) {
         found.push(Violation {
             code: "receipt-required",
-            demand: Demand::Receipts,
+            demand: DemandKind::Receipts,
             path: at.to_owned(),
             message: format!("the policy demands a receipt, and no rule of step `{}` asks for one", step.id),
-            mend: "add a rule under `receipts` that names a `suite` or a `specification`".to_owned(),
+            help: "add a rule under `receipts` that names a `suite` or a `specification`".to_owned(),
         });
     }
     found
 }
 
-/// The best evidence the rules can rest on.
+/// The best status of evidence that the rules can rest on.
 fn strongest(verification: &Verification) -> EvidenceStatus {
     let called = verification.tool_calls.iter().any(|rule| rule.count.min > 0);
     match (!verification.receipts.is_empty(), called, !verification.evidence.is_empty()) {
@@ -139,10 +152,10 @@ fn failure_violations(workflow: &Workflow, step: &Step, class: Class, demands: &
     if class == Class::Mutating && on_failure.action == Action::Continue {
         found.push(Violation {
             code: "continue-not-allowed",
-            demand: Demand::Continue,
+            demand: DemandKind::Continue,
             path: format!("{at}.action"),
-            message: format!("the workflow would go on although mutating step `{}` was not accepted", step.id),
-            mend: "write `abort` or `goto:` and a step, or an exemption in the policy".to_owned(),
+            message: format!("the workflow would continue although the mutating step `{}` was not accepted", step.id),
+            help: "write `abort` or `goto:` and a step, or an exemption in the policy".to_owned(),
         });
     }
     if retries {
@@ -156,20 +169,19 @@ fn retry_violations(on_failure: &OnFailure, demands: &Demands, at: &str) -> Vec<
     if let Some(ceiling) = demands.max_attempts.filter(|ceiling| on_failure.max_attempts > *ceiling) {
         found.push(Violation {
             code: "too-many-attempts",
-            demand: Demand::MaxAttempts,
+            demand: DemandKind::MaxAttempts,
             path: format!("{at}.maxAttempts"),
             message: format!("{} attempts are more than the {ceiling} the policy allows", on_failure.max_attempts),
-            mend: format!("write `maxAttempts: {ceiling}` or less"),
+            help: format!("write `maxAttempts: {ceiling}` or less"),
         });
     }
-    if let Some(ceiling) = demands.max_delay_ms.filter(|ceiling| crate::state::longest_delay_ms(on_failure) > *ceiling)
-    {
+    if let Some(ceiling) = demands.max_delay_ms.filter(|ceiling| longest_delay_ms(on_failure) > *ceiling) {
         found.push(Violation {
             code: "delay-too-long",
-            demand: Demand::MaxDelayMs,
+            demand: DemandKind::MaxDelayMs,
             path: format!("{at}.maxDelayMs"),
             message: format!("a delay can be longer than the {ceiling} ms the policy allows"),
-            mend: format!("write `maxDelayMs: {ceiling}` or less"),
+            help: format!("write `maxDelayMs: {ceiling}` or less"),
         });
     }
     if !demands.allows_strategy(on_failure) {
@@ -177,11 +189,11 @@ fn retry_violations(on_failure: &OnFailure, demands: &Demands, at: &str) -> Vec<
         let allowed: Vec<_> = allowed.collect();
         found.push(Violation {
             code: "strategy-not-allowed",
-            demand: Demand::Strategies,
+            demand: DemandKind::Strategies,
             path: format!("{at}.retryStrategy"),
-            message: format!("`{}` is none of the strategies the policy allows", on_failure.strategy.as_str()),
-            mend: match allowed.is_empty() {
-                true => "mend the policy: its requirements have no strategy in common".to_owned(),
+            message: format!("the policy does not allow the strategy `{}`", on_failure.strategy.as_str()),
+            help: match allowed.is_empty() {
+                true => "fix the policy: its requirements have no strategy in common".to_owned(),
                 false => format!("write {}", allowed.join(" or ")),
             },
         });

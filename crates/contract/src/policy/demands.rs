@@ -1,61 +1,52 @@
-//! What a policy demands.
+//! What a workflow policy demands of steps.
 
-use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
-use proofmark_receipt::{Json, Object};
-
-use crate::tools;
-use crate::workflow::{Class, OnFailure, Strategy};
 use proofmark_evidence::EvidenceStatus;
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
+use proofmark_receipt::{Json, object};
 
-/// One kind of demand, under the name a policy has for it; what an exemption can lift.
+use crate::class::Class;
+use crate::read;
+use crate::workflow::{OnFailure, Strategy};
+
+/// A kind of demand: what an exemption can lift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Demand {
+pub enum DemandKind {
     /// There is a verification block with at least one rule.
     RequireVerification,
-    /// At least one met rule rests on evidence of this standing.
+    /// At least one met rule rests on evidence of this status.
     MinEvidence,
-    /// `warn` may not be used.
     AllowWarn,
-    /// `noOtherMutations` may not be turned off.
     NoOtherMutations,
-    /// Calls of these tools are asked for.
     ToolCalls,
-    /// A receipt is asked for.
     Receipts,
-    /// The ceiling of attempts.
     MaxAttempts,
-    /// The ceiling of delays.
     MaxDelayMs,
-    /// The retry strategies there are.
     Strategies,
-    /// `onFailure` may not go on as if nothing had been.
+    /// `onFailure: continue` is forbidden in mutating steps.
     Continue,
 }
 
-/// What steps have to keep; nothing where nothing is said.
+/// What is demanded of steps. The default demands nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demands {
-    /// Whether there has to be a verification block with a rule.
+    /// Whether a verification block with at least one rule is required.
     pub require_verification: bool,
-    /// The standing at least one met rule must rest on.
+    /// The status of evidence that at least one met rule must rest on.
     pub min_evidence: EvidenceStatus,
     /// Whether `warn` and `onFailure: continue` may be used.
     pub allow_warn: bool,
     /// Whether `noOtherMutations` must hold.
     pub no_other_mutations: bool,
-    /// The tools whose calls must be asked for.
     pub tool_calls: Vec<String>,
-    /// Whether a receipt must be asked for.
     pub receipts: bool,
-    /// The ceiling of attempts.
     pub max_attempts: Option<u32>,
     /// The ceiling of delays, in milliseconds.
     pub max_delay_ms: Option<u64>,
-    /// The retry strategies there are; all where nothing is said.
+    /// The allowed retry strategies; `None` is all.
     pub strategies: Option<Vec<Strategy>>,
 }
 
-impl Demand {
+impl DemandKind {
     const ALL: [(&'static str, Self); 10] = [
         ("requireVerification", Self::RequireVerification),
         ("minEvidence", Self::MinEvidence),
@@ -96,7 +87,7 @@ impl Default for Demands {
 }
 
 impl Demands {
-    /// What always holds for steps of a class, whatever the policy.
+    /// What is demanded of steps of a class without any policy.
     pub fn of_class(class: Class) -> Self {
         match class {
             Class::Readonly => Self::default(),
@@ -109,7 +100,7 @@ impl Demands {
         }
     }
 
-    /// Both together: the stricter of each.
+    /// The stricter one of each pair.
     pub(super) fn and(&self, other: &Self) -> Self {
         let mut tool_calls = self.tool_calls.clone();
         tool_calls.extend(other.tool_calls.iter().filter(|name| !self.tool_calls.contains(name)).cloned());
@@ -126,7 +117,7 @@ impl Demands {
         }
     }
 
-    /// How an attempt is repeated under these demands.
+    /// Whether the retry strategy is allowed.
     pub(crate) fn allows_strategy(&self, on_failure: &OnFailure) -> bool {
         self.strategies.as_ref().is_none_or(|allowed| allowed.contains(&on_failure.strategy))
     }
@@ -134,12 +125,10 @@ impl Demands {
     pub(super) fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
         Ok(Self {
             require_verification: tightening(fields, "requireVerification", true)?,
-            min_evidence: fields
-                .get("minEvidence")
-                .map_or(Ok(EvidenceStatus::Absent), |field| read_standing(&field))?,
+            min_evidence: fields.get("minEvidence").map_or(Ok(EvidenceStatus::Absent), |field| read_status(&field))?,
             allow_warn: !tightening(fields, "allowWarn", false)?,
             no_other_mutations: tightening(fields, "noOtherMutations", true)?,
-            tool_calls: fields.get("toolCalls").map_or(Ok(Vec::new()), |field| tools::names(&field))?,
+            tool_calls: fields.get("toolCalls").map_or(Ok(Vec::new()), |field| read::names(&field))?,
             receipts: tightening(fields, "receipts", true)?,
             max_attempts: fields.get("maxAttempts").map(|field| crate::workflow::attempts(&field)).transpose()?,
             max_delay_ms: fields.get("maxDelayMs").map(|field| crate::workflow::delay(&field)).transpose()?,
@@ -148,28 +137,24 @@ impl Demands {
     }
 
     pub(crate) fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("requireVerification", self.require_verification);
-        object.insert("minEvidence", self.min_evidence.as_str());
-        object.insert("allowWarn", self.allow_warn);
-        object.insert("noOtherMutations", self.no_other_mutations);
-        object.insert("toolCalls", self.tool_calls.iter().map(|name| Json::from(name.as_str())).collect::<Vec<_>>());
-        object.insert("receipts", self.receipts);
-        if let Some(attempts) = self.max_attempts {
-            object.insert("maxAttempts", u64::from(attempts));
+        let list = |words: Vec<&str>| words.into_iter().map(Json::from).collect::<Vec<_>>();
+        let strategies = self.strategies.as_ref();
+        object! {
+            "requireVerification": self.require_verification,
+            "minEvidence": self.min_evidence.as_str(),
+            "allowWarn": self.allow_warn,
+            "noOtherMutations": self.no_other_mutations,
+            "toolCalls": list(self.tool_calls.iter().map(String::as_str).collect()),
+            "receipts": self.receipts,
+            "maxAttempts"?: self.max_attempts.map(u64::from),
+            "maxDelayMs"?: self.max_delay_ms,
+            "strategies"?: strategies.map(|all| list(all.iter().map(|strategy| strategy.as_str()).collect())),
         }
-        if let Some(delay) = self.max_delay_ms {
-            object.insert("maxDelayMs", delay);
-        }
-        if let Some(strategies) = &self.strategies {
-            let words = strategies.iter().map(|strategy| Json::from(strategy.as_str()));
-            object.insert("strategies", words.collect::<Vec<_>>());
-        }
-        object.into()
+        .into()
     }
 }
 
-/// Whether a demand is made. A policy cannot lift what holds without it: the other value is refused.
+/// Whether a demand is made. The other value is refused, since a policy cannot lift what holds without it.
 fn tightening(fields: &Fields<'_>, name: &str, strict: bool) -> Result<bool, DocumentError> {
     match fields.get(name) {
         None => Ok(false),
@@ -181,7 +166,7 @@ fn tightening(fields: &Fields<'_>, name: &str, strict: bool) -> Result<bool, Doc
     }
 }
 
-fn read_standing(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
+fn read_status(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
     field.choice(&[
         ("self_reported", EvidenceStatus::SelfReported),
         ("observed", EvidenceStatus::Observed),
@@ -192,7 +177,7 @@ fn read_standing(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
 fn read_strategies(field: &Field<'_>) -> Result<Vec<Strategy>, DocumentError> {
     let items = field.items()?;
     match items.is_empty() {
-        true => Err(field.error(Cause::Empty, "no strategy would be left; write one, or leave the field out")),
+        true => Err(field.error(Cause::Empty, "the list has no strategies; write one, or leave the field out")),
         false => items.iter().map(Strategy::read).collect(),
     }
 }
@@ -204,7 +189,7 @@ fn lower<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
     }
 }
 
-/// What both allow.
+/// The strategies that both allow.
 fn common(left: &Option<Vec<Strategy>>, right: &Option<Vec<Strategy>>) -> Option<Vec<Strategy>> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.iter().copied().filter(|strategy| right.contains(strategy)).collect()),

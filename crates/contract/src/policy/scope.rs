@@ -1,38 +1,34 @@
-//! Which steps a requirement or an exemption is about.
+//! Which steps a requirement or an exemption covers.
 
-use proofmark_receipt::document::{DocumentError, Field};
-use proofmark_receipt::{Json, Object};
-
-use crate::tools;
-use crate::vocabulary;
-use crate::workflow::{Class, Step, Workflow};
 use proofmark_evidence::glob;
+use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::{Json, object};
 
-/// The steps that fit all it names; names may have `*` for any characters.
+use crate::class::Class;
+use crate::workflow::{Step, Workflow};
+use crate::{read, vocabulary};
+
+/// The steps that match all of its globs, and the class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The workflow's name.
     pub workflow: Option<String>,
-    /// The step's id.
     pub step: Option<String>,
-    /// Who does the step.
     pub agent: Option<String>,
-    /// The step's class.
     pub class: Option<Class>,
 }
 
 impl Scope {
-    /// Whether a step is in it.
+    /// Whether it covers a step of this class.
     pub fn covers(&self, workflow: &Workflow, step: &Step, class: Class) -> bool {
-        let fits = |pattern: &Option<String>, name: Option<&str>| match (pattern, name) {
+        let matches = |pattern: &Option<String>, name: Option<&str>| match (pattern, name) {
             (None, _) => true,
             (Some(pattern), Some(name)) => glob::matches(pattern, name),
             (Some(_), None) => false,
         };
-        fits(&self.workflow, Some(&workflow.name))
-            && fits(&self.step, Some(&step.id))
-            && fits(&self.agent, step.agent.as_deref())
-            && self.class.is_none_or(|wanted| wanted == class)
+        matches(&self.workflow, Some(&workflow.name))
+            && matches(&self.step, Some(&step.id))
+            && matches(&self.agent, step.agent.as_deref())
+            && self.class.is_none_or(|expected| expected == class)
     }
 
     /// Whether it names neither workflow, step nor agent.
@@ -43,7 +39,7 @@ impl Scope {
     pub(super) fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::SCOPE)?;
-        let word = |name: &str| fields.get(name).map(|field| tools::word(&field)).transpose();
+        let word = |name: &str| fields.get(name).map(|field| read::word(&field)).transpose();
         Ok(Self {
             workflow: word("workflow")?,
             step: word("step")?,
@@ -53,16 +49,12 @@ impl Scope {
     }
 
     pub(super) fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        let named = [("workflow", &self.workflow), ("step", &self.step), ("agent", &self.agent)];
-        for (name, value) in named {
-            if let Some(value) = value {
-                object.insert(name, value.as_str());
-            }
+        object! {
+            "workflow"?: self.workflow.as_deref(),
+            "step"?: self.step.as_deref(),
+            "agent"?: self.agent.as_deref(),
+            "class"?: self.class.map(Class::as_str),
         }
-        if let Some(class) = self.class {
-            object.insert("class", class.as_str());
-        }
-        object.into()
+        .into()
     }
 }

@@ -1,16 +1,15 @@
-//! The lines of a response, and what of Markdown decides where a block stands (CommonMark 0.31).
+//! The lines of a response, and the parts of Markdown that decide where a block stands (CommonMark 0.31).
 //!
-//! Whatever a reader of Markdown could take for a list, a quote or inline code, and this cannot tell for sure, is never
-//! the ground on which a block counts.
+//! This is not a whole Markdown parser, so it has a third answer. Where a reader of Markdown could see a list, a quote or
+//! inline code and this code is not sure, a block does not count.
 
 use proofmark_receipt::document::Format;
 
 /// Walks a text line by line; a line keeps its end.
 pub(super) struct Lines<'t> {
     text: &'t str,
-    /// Where the next line begins.
     at: usize,
-    /// The number of the line given last, from 1.
+    /// The number of the line returned last, from 1.
     number: u64,
 }
 
@@ -19,7 +18,7 @@ impl<'t> Lines<'t> {
         Self { text, at: 0, number: 0 }
     }
 
-    /// The number of the line given last, from 1.
+    /// The number of the line returned last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -32,7 +31,7 @@ impl<'t> Lines<'t> {
         Some(line)
     }
 
-    /// What stands before the line that closes `fence`; `None` when none does.
+    /// The text before the line that closes `fence`; `None` when no line does.
     pub(super) fn until_closed(&mut self, fence: &Fence<'_>) -> Option<&'t str> {
         let start = self.at;
         while let Some(line) = self.next() {
@@ -43,8 +42,8 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// What stands before `close`, from `back` bytes before the next line on; goes on right after it. What follows on its
-    /// line is the next line, under the same number. `None` when it does not come.
+    /// The text before `close`, from `back` bytes before the next line. It continues right after `close`, so the rest of
+    /// that line is the next line, under the same number. `None` when `close` does not occur.
     pub(super) fn until(&mut self, back: usize, close: &str) -> Option<&'t str> {
         let start = self.at - back;
         let rest = self.text.get(start..)?;
@@ -59,23 +58,23 @@ impl<'t> Lines<'t> {
         Some(body)
     }
 
-    /// Whether only spaces and tabs are left of the line.
+    /// Whether the rest of the line is only spaces and tabs.
     pub(super) fn is_at_line_end(&self) -> bool {
         let rest = self.text.get(self.at..).unwrap_or_default().trim_start_matches([' ', '\t']);
         rest.is_empty() || rest.starts_with(LINE_ENDS)
     }
 }
 
-/// What ends a line; `\r\n` is one end.
+/// The characters that end a line; `\r\n` is one end.
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
-/// How many bytes the first line of `text` has, its end included.
+/// The bytes of the first line of `text`, its end included.
 fn end_of_line(text: &str) -> usize {
     let end = text.bytes().position(|byte| matches!(byte, b'\n' | b'\r'));
     end.map_or(text.len(), |end| end + if text.get(end..).is_some_and(|end| end.starts_with("\r\n")) { 2 } else { 1 })
 }
 
-/// How many spaces a line begins with.
+/// The number of spaces a line begins with.
 pub(super) fn indent(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
@@ -103,7 +102,7 @@ impl<'t> Fence<'t> {
         closing.is_some_and(|fence| fence.mark == self.mark && fence.length >= self.length && fence.info.is_empty())
     }
 
-    /// For a block labelled `result`: the notation the label names, if it names one.
+    /// For a block labelled `result`: the notation that the label names, if any.
     pub(super) fn result_notation(&self) -> Option<Option<Format>> {
         let mut words = self.info.split_whitespace();
         match (words.next(), words.next(), words.next()) {
@@ -118,10 +117,9 @@ impl<'t> Fence<'t> {
     }
 }
 
-/// The list item that lines belong to (CommonMark 0.31, section 5.2), as far as it is certain.
+/// The list item that lines belong to (CommonMark 0.31, section 5.2), as far as this is certain.
 #[derive(Default)]
 pub(super) enum List {
-    /// There has been no list.
     #[default]
     Never,
     /// Lines with at least this many spaces belong to the item.
@@ -131,7 +129,7 @@ pub(super) enum List {
 }
 
 impl List {
-    /// Whether a fence with this indentation belongs to a list; `None` when that is not certain.
+    /// Whether a fence with this indentation belongs to a list; `None` when this is not certain.
     pub(super) fn holds(&self, indent: usize) -> Option<bool> {
         match (self, indent) {
             // At the margin, a fence ends every list and quote.
@@ -145,12 +143,12 @@ impl List {
         !matches!(self, Self::Never)
     }
 
-    /// A block at the margin ended the list.
+    /// Ends the list, after a block at the margin.
     pub(super) fn close(&mut self) {
         *self = Self::Never;
     }
 
-    /// Goes on to a line that is not of a fenced block; `fresh` says that it begins a paragraph.
+    /// Reads a line outside fenced blocks; `fresh` says that it begins a paragraph.
     pub(super) fn read(&mut self, line: &str, fresh: bool) {
         let inside = matches!(self, Self::Item(content) if indent(line) >= *content);
         if inside || line.trim().is_empty() {
@@ -158,7 +156,7 @@ impl List {
         }
         *self = match (Marker::of(line), &self) {
             (Some(marker), _) => match marker.content {
-                // A number other than 1 begins no list within a paragraph; after an item it may.
+                // A number other than 1 begins no list inside a paragraph; after an item it may.
                 Some(content) if fresh || marker.interrupts || matches!(self, Self::Item(_)) => Self::Item(content),
                 Some(_) | None => Self::Unsure,
             },
@@ -174,9 +172,9 @@ impl List {
 
 /// What a list item begins with.
 struct Marker {
-    /// Where its content begins, in spaces; `None` when there is none or tabs make it doubtful.
+    /// The column of its content; `None` when it has none, or tabs make it uncertain.
     content: Option<usize>,
-    /// Whether it begins a list within a paragraph, too.
+    /// Whether it begins a list even inside a paragraph.
     interrupts: bool,
 }
 
@@ -203,15 +201,14 @@ impl Marker {
     }
 }
 
-/// What stands before a line without an empty line in between.
+/// The lines directly before a line, back to an empty one.
 #[derive(Default)]
 pub(super) enum Paragraph {
-    /// Nothing.
     #[default]
     Empty,
     /// Lines of text at the margin, without backticks.
     Plain,
-    /// What may be part of a list or quote, or open inline code.
+    /// Lines that may belong to a list or a quote, or leave inline code open.
     Doubtful,
 }
 
@@ -220,12 +217,12 @@ impl Paragraph {
         matches!(self, Self::Empty)
     }
 
-    /// Whether what comes next is certain to stand outside of inline code, lists and quotes.
+    /// Whether the next line is certain to stand outside inline code, lists and quotes.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Self::Empty | Self::Plain)
     }
 
-    /// Goes on to a line of text.
+    /// Reads a line of text.
     pub(super) fn read(&mut self, line: &str, in_list: bool) {
         let text = line.trim();
         *self = match (&self, text.is_empty()) {

@@ -1,22 +1,20 @@
-//! States as documents, for whoever keeps them between attempts.
+//! States as documents, in which they are stored between attempts.
 
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use thiserror::Error;
 
 use super::{Retry, State};
 use crate::workflow::Action;
 
-/// The document is not a state.
+/// A document is not a state.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the stored state cannot be read: {0}")]
+#[error("invalid stored state: {0}")]
 pub struct StateError(&'static str);
 
 impl State {
-    /// The state as a document.
+    /// The state as a document, which [`State::from_json`] reads.
     pub fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("state", self.as_str());
-        object.insert("attempt", u64::from(self.attempt()));
+        let mut object = object! { "state": self.as_str(), "attempt": u64::from(self.attempt()) };
         match self {
             Self::Pending | Self::Accepted { .. } | Self::AcceptedWithWarnings { .. } => {}
             Self::Evaluating { contract, awaited, .. } => {
@@ -33,15 +31,15 @@ impl State {
         object.into()
     }
 
-    /// Reads what [`State::to_json`] writes.
+    /// Reads a state.
     ///
     /// # Errors
-    /// [`StateError`] when it is something else.
+    /// [`StateError`] when a member is missing or of another form.
     pub fn from_json(json: &Json) -> Result<Self, StateError> {
-        let object = json.as_object().ok_or(StateError("it is no object"))?;
+        let object = json.as_object().ok_or(StateError("not an object"))?;
         let attempt = object.get("attempt").and_then(Json::as_number).and_then(|number| number.as_u64());
         let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
-        let attempt = attempt.filter(|attempt| *attempt > 0).ok_or(StateError("`attempt` is no attempt"))?;
+        let attempt = attempt.filter(|attempt| *attempt > 0).ok_or(StateError("invalid `attempt`"))?;
         match object.get("state").and_then(Json::as_str) {
             Some("pending") => Ok(Self::Pending),
             Some("accepted") => Ok(Self::Accepted { attempt }),
@@ -52,11 +50,13 @@ impl State {
                 let awaited = object.contains("prompt").then(|| read_retry(object, attempt)).transpose()?;
                 Ok(Self::Evaluating { attempt, contract: read_contract(object)?, awaited })
             }
-            Some(_) | None => Err(StateError("`state` is no state")),
+            Some(_) | None => Err(StateError("invalid `state`")),
         }
     }
 }
 
+/// In a state that is being evaluated after a retry, `contract` stands twice: inserting it again keeps its place, and
+/// both digests are equal, since an attempt by another contract is refused.
 fn insert_retry(object: &mut Object, retry: &Retry) {
     object.insert("prompt", retry.prompt.as_str());
     object.insert("not_before_ms", retry.not_before_ms);
@@ -64,22 +64,22 @@ fn insert_retry(object: &mut Object, retry: &Retry) {
 }
 
 fn read_retry(object: &Object, attempt: u32) -> Result<Retry, StateError> {
-    let prompt = object.get("prompt").and_then(Json::as_str).ok_or(StateError("`prompt` is no text"))?;
+    let prompt = object.get("prompt").and_then(Json::as_str).ok_or(StateError("invalid `prompt`"))?;
     let time = object.get("not_before_ms").and_then(Json::as_number).and_then(|number| number.as_i64());
     Ok(Retry {
         attempt,
         prompt: prompt.to_owned(),
-        not_before_ms: time.ok_or(StateError("`not_before_ms` is no time"))?,
+        not_before_ms: time.ok_or(StateError("invalid `not_before_ms`"))?,
         contract: read_contract(object)?,
     })
 }
 
 fn read_contract(object: &Object) -> Result<Sha256Digest, StateError> {
     let digest = object.get("contract").and_then(Json::as_str).and_then(|text| text.parse().ok());
-    digest.ok_or(StateError("`contract` is no digest"))
+    digest.ok_or(StateError("invalid `contract`"))
 }
 
 fn read_action(object: &Object) -> Result<Action, StateError> {
     let action = object.get("action").and_then(Json::as_str).and_then(Action::from_text);
-    action.ok_or(StateError("`action` is no action"))
+    action.ok_or(StateError("invalid `action`"))
 }

@@ -1,9 +1,9 @@
-//! What the next attempt is told.
+//! The prompt of the next attempt.
 
 use crate::contract::Contract;
-use crate::evaluate::{Judgment, Outcome};
+use crate::evaluate::{Judgment, RuleOutcome};
 
-/// The contract's own words, then each rule that failed and the facts it misses.
+/// The contract's `retryPrompt`, then each rule that failed with the facts it misses.
 pub(super) fn write(contract: &Contract, judgment: &Judgment) -> String {
     let mut text = String::new();
     if let Some(prompt) = &contract.verification.retry_prompt {
@@ -13,8 +13,8 @@ pub(super) fn write(contract: &Contract, judgment: &Judgment) -> String {
     text.push_str("Not accepted:\n");
     for rule in judgment.failed() {
         let word = match rule.outcome {
-            Outcome::Unknown => "unknown",
-            Outcome::Unmet | Outcome::Met => "unmet",
+            RuleOutcome::Unknown => "unknown",
+            RuleOutcome::Unmet | RuleOutcome::Met => "unmet",
         };
         text.push_str(&format!("- {} ({word}): {}\n", rule.id, rule.message));
         for fact in &rule.missing {

@@ -1,71 +1,59 @@
-//! Rules about the recorded tool calls.
+//! Rules about recorded calls.
 
+use proofmark_evidence::{Condition, Path, facts};
 use proofmark_predicate::Schema;
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::failure::count;
-use super::verification::{Names, read_message, read_path};
 use crate::expect::Expect;
-use crate::tools;
+use crate::read::{self, RuleIds, read_message, read_path};
 use crate::vocabulary;
-use proofmark_evidence::Path;
-use proofmark_evidence::{Condition, facts};
 
-/// The most calls a rule can ask for.
+/// The most calls a rule may ask for.
 const MAX_COUNT: u64 = 1_000_000;
 
-/// A rule about the recorded tool calls.
+/// A rule about recorded calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolRule {
-    /// The rule's name, unique in the step.
+    /// Unique in the step.
     pub id: String,
-    /// The tool, with `*` for any characters.
+    /// A glob over the names of tools.
     pub name: String,
-    /// When the rule applies; always where it is not said.
+    /// When the rule applies; `None` is always.
     pub when: Option<Condition>,
-    /// How many calls there have to be.
     pub count: Count,
-    /// The rule or tool whose calls have to come later.
+    /// The id of the rule, or the tool, whose calls must come later.
     pub before: Option<String>,
-    /// The rule or tool whose calls have to come earlier.
+    /// The id of the rule, or the tool, whose calls must come earlier.
     pub after: Option<String>,
-    /// What has to be among the arguments.
-    pub args: Vec<Part>,
-    /// The arguments: these, and no others.
+    pub args: Vec<PartRule>,
+    /// The arguments must be these and no others.
     pub exact_args: Option<Json>,
-    /// Which calls count.
     pub status: CountedStatus,
-    /// What has to be in the result.
-    pub result: Vec<Part>,
-    /// What to say when it is not met.
+    pub result: Vec<PartRule>,
     pub reject_message: Option<String>,
 }
 
-/// How many calls there have to be.
+/// How many calls a rule asks for, both bounds included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// At least so many.
     pub min: u64,
-    /// At most so many.
     pub max: Option<u64>,
 }
 
-/// What a part of the arguments, or of the result, has to be.
+/// What a part of the arguments, or of the result, must be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
-    /// Where it is.
+pub struct PartRule {
     pub path: Path,
-    /// What it has to be.
     pub expect: Expect,
 }
 
 /// Which calls count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedStatus {
-    /// Those that succeeded.
     Succeeded,
-    /// All of them, also failed ones and those without a result.
+    /// All, also failed ones and those without a result.
     Any,
 }
 
@@ -74,16 +62,16 @@ impl ToolRule {
         field: &Field<'_>,
         facts: &Schema,
         facts_and_value: &Schema,
-        names: &mut Names,
+        names: &mut RuleIds,
     ) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::TOOL_CALL)?;
-        let name = tools::word(&fields.need("name", "name the tool")?)?;
+        let name = read::word(&fields.need("name", "name the tool")?)?;
         if let (Some(args), Some(exact)) = (fields.get("args"), fields.get("exactArgs")) {
-            let message = format!("`{}` already says what the arguments are; leave one of the two out", exact.at);
+            let message = format!("`{}` fixes all arguments; leave one of the two out", exact.at);
             return Err(args.error(Cause::ConflictingFields, message));
         }
-        let word = |name: &str| fields.get(name).map(|field| tools::word(&field)).transpose();
+        let word = |name: &str| fields.get(name).map(|field| read::word(&field)).transpose();
         Ok(Self {
             id: names.take(&fields, &format!("toolCalls:{name}"))?,
             when: fields.get("when").map(|field| Ok(Condition::new(field.text()?, facts))).transpose()?,
@@ -104,24 +92,24 @@ impl Count {
     fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
         let number = |name: &str| fields.get(name).map(|field| count(&field, MAX_COUNT)).transpose();
         let max = number("max")?;
-        // A rule that says nothing asks for one call; one that allows none asks for none.
+        // A rule without bounds asks for one call; a rule that allows none cannot ask for one.
         let min = number("min")?.unwrap_or(if max == Some(0) { 0 } else { 1 });
         Ok(Self { min, max })
     }
 }
 
-fn parts(fields: &Fields<'_>, name: &str, schema: &Schema) -> Result<Vec<Part>, DocumentError> {
+fn parts(fields: &Fields<'_>, name: &str, schema: &Schema) -> Result<Vec<PartRule>, DocumentError> {
     let Some(field) = fields.get(name) else {
         return Ok(Vec::new());
     };
     field.fields()?.iter().map(|(path, part)| read_part(path, &part, schema)).collect()
 }
 
-fn read_part(path: &str, field: &Field<'_>, schema: &Schema) -> Result<Part, DocumentError> {
+fn read_part(path: &str, field: &Field<'_>, schema: &Schema) -> Result<PartRule, DocumentError> {
     let fields = field.fields()?;
     fields.only(vocabulary::PART)?;
     let expect = fields.need("expect", "write a value, `present`, `absent` or `{predicate: …}`")?;
-    Ok(Part { path: read_path(field, path)?, expect: Expect::read(&expect, schema)? })
+    Ok(PartRule { path: read_path(field, path)?, expect: Expect::read(&expect, schema)? })
 }
 
 fn read_exact(field: &Field<'_>) -> Result<Json, DocumentError> {

@@ -1,7 +1,7 @@
-//! What happens to a step that is not accepted.
+//! What happens to a step that is not accepted: retries and their delays, then an action.
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, object};
 
 use crate::vocabulary;
 
@@ -10,60 +10,54 @@ pub const MAX_ATTEMPTS: u32 = 100;
 /// The longest delay before an attempt, in milliseconds: 7 days.
 pub const MAX_DELAY_MS: u64 = 7 * 86_400_000;
 
-/// What happens when a step is not accepted.
+/// What happens to a step that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnFailure {
-    /// What is done once the attempts are used up.
     pub action: Action,
     /// How many attempts there are, the first one included.
     pub max_attempts: u32,
-    /// How the delays grow.
     pub strategy: Strategy,
     /// The delay before the second attempt, in milliseconds.
     pub initial_delay_ms: u64,
     /// The longest delay, in milliseconds.
     pub max_delay_ms: u64,
-    /// How much of a delay is left to chance.
     pub jitter: Jitter,
-    /// Whether the document says how many attempts there are.
-    pub says_attempts: bool,
+    /// Whether the document has `maxAttempts`, or the number is the default.
+    pub attempts_given: bool,
 }
 
-/// What is done once the attempts are used up.
+/// What the workflow does once the attempts are used up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The workflow ends. `action: retry` is the same, said from the other end.
+    /// The workflow ends. A document may also write `action: retry`: after the retries it ends.
     Abort,
-    /// The workflow goes on with the next step; this one is not accepted.
+    /// The workflow continues with the next step although this one is not accepted.
     Continue,
-    /// The workflow goes on with this step.
     Goto(String),
 }
 
 /// How delays grow with the attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Always the same.
     Fixed,
-    /// By the initial delay each time.
+    /// The initial delay times the attempt.
     Linear,
-    /// Twofold each time.
+    /// Doubles with each attempt.
     Exponential,
 }
 
-/// How much of a delay is left to chance.
+/// How much of a delay is random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// None of it.
     None,
-    /// All of it.
+    /// The whole delay.
     Full,
-    /// Half of it.
+    /// The second half of it.
     Equal,
 }
 
 impl Default for OnFailure {
-    /// Three attempts, one right after the other, then abort.
+    /// Three attempts without a delay, then abort.
     fn default() -> Self {
         Self {
             action: Action::Abort,
@@ -72,13 +66,13 @@ impl Default for OnFailure {
             initial_delay_ms: 0,
             max_delay_ms: MAX_DELAY_MS,
             jitter: Jitter::None,
-            says_attempts: false,
+            attempts_given: false,
         }
     }
 }
 
 impl Action {
-    /// The words: `abort`, `continue` or `goto:<step>`.
+    /// `abort`, `continue` or `goto:<step>`.
     pub fn to_text(&self) -> String {
         match self {
             Self::Abort => "abort".to_owned(),
@@ -87,7 +81,7 @@ impl Action {
         }
     }
 
-    /// Reads what [`Action::to_text`] writes, and `retry`.
+    /// Reads what [`Action::to_text`] writes, and `retry` as `abort`.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "abort" | "retry" => Some(Self::Abort),
@@ -98,7 +92,7 @@ impl Action {
 }
 
 impl Strategy {
-    /// The word: `fixed`, `linear` or `exponential`.
+    /// `fixed`, `linear` or `exponential`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -113,7 +107,7 @@ impl Strategy {
 }
 
 impl Jitter {
-    /// The word: `none`, `full` or `equal`.
+    /// `none`, `full` or `equal`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -135,13 +129,13 @@ impl OnFailure {
             initial_delay_ms: read_delay(&fields, "initialDelayMs")?.unwrap_or(defaults.initial_delay_ms),
             max_delay_ms: read_delay(&fields, "maxDelayMs")?.unwrap_or(defaults.max_delay_ms),
             jitter: fields.get("jitter").map_or(Ok(Jitter::None), |field| read_jitter(&field))?,
-            says_attempts: fields.get("maxAttempts").is_some(),
+            attempts_given: fields.get("maxAttempts").is_some(),
         };
         match read.initial_delay_ms > read.max_delay_ms {
             true => Err(field.error(
                 Cause::ConflictingFields,
                 format!(
-                    "`initialDelayMs` {} is above `maxDelayMs` {}; raise the one or lower the other",
+                    "`initialDelayMs` {} is above `maxDelayMs` {}; lower the first or raise the second",
                     read.initial_delay_ms, read.max_delay_ms
                 ),
             )),
@@ -150,22 +144,23 @@ impl OnFailure {
     }
 
     pub(crate) fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("action", self.action.to_text());
-        object.insert("maxAttempts", u64::from(self.max_attempts));
-        object.insert("retryStrategy", self.strategy.as_str());
-        object.insert("initialDelayMs", self.initial_delay_ms);
-        object.insert("maxDelayMs", self.max_delay_ms);
-        object.insert("jitter", self.jitter.as_str());
-        object.into()
+        object! {
+            "action": self.action.to_text(),
+            "maxAttempts": u64::from(self.max_attempts),
+            "retryStrategy": self.strategy.as_str(),
+            "initialDelayMs": self.initial_delay_ms,
+            "maxDelayMs": self.max_delay_ms,
+            "jitter": self.jitter.as_str(),
+        }
+        .into()
     }
 }
 
-/// A whole number of 0 or more and at most `most`.
+/// A whole number from 0 to `most`.
 pub(crate) fn count(field: &Field<'_>, most: u64) -> Result<u64, DocumentError> {
     let number = field.json.as_number().ok_or_else(|| field.wrong_type("a whole number"))?;
     number.as_u64().filter(|value| *value <= most).ok_or_else(|| {
-        let message = format!("`{}` is no whole number from 0 to {most}; write one", shown(number.as_str()));
+        let message = format!("`{}` is not a whole number from 0 to {most}; write one", shown(number.as_str()));
         field.error(Cause::InvalidValue, message)
     })
 }
@@ -198,7 +193,7 @@ fn read_action(field: &Field<'_>) -> Result<Action, DocumentError> {
     let text = field.text()?;
     Action::from_text(text).ok_or_else(|| {
         let message =
-            format!("`{}` is no action; write `abort`, `retry`, `continue` or `goto:` and a step", shown(text));
+            format!("unknown action `{}`; write `abort`, `retry`, `continue` or `goto:` and a step", shown(text));
         field.error(Cause::InvalidValue, message)
     })
 }

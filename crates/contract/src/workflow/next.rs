@@ -1,53 +1,46 @@
 //! Where a step leads.
 
+use proofmark_evidence::Condition;
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
-use super::with;
-use crate::tools;
-use crate::vocabulary;
-use proofmark_evidence::Condition;
+use super::schema::with;
+use crate::{read, vocabulary};
 
-/// The most ways on a step may have.
+/// The most branches a step may have.
 pub const MAX_BRANCHES: usize = 50;
 
-/// The `goto` that ends the workflow without success.
+/// The `goto` that ends the workflow as failed.
 pub const ABORT: &str = "abort";
 
-/// The `when` that holds once the step has used up its attempts.
+/// The `when` that holds once the attempts of the step are used up.
 pub const RETRIES_EXHAUSTED: &str = "retriesExhausted";
 
 /// Where a step leads once it is accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// To the step after it in the document; the last one ends the workflow.
+    /// To the step after it in the document; the last step ends the workflow.
     Following,
-    /// To this step.
     Step(String),
-    /// To the first whose condition holds.
+    /// To the first branch whose condition holds.
     Branches(Vec<Branch>),
-    /// The workflow ends here.
     End,
 }
 
-/// One way on.
+/// One step that may follow, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// When it is taken.
     pub when: When,
     /// The id of the step it leads to, or [`ABORT`].
     pub goto: String,
 }
 
-/// When a way on is taken.
+/// When a branch is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum When {
-    /// Always.
     Always,
-    /// When the condition holds.
     Condition(Condition),
-    /// When the step has used up its attempts.
     RetriesExhausted,
 }
 
@@ -58,23 +51,23 @@ impl Next {
         match (next, end) {
             (Some(next), Some((true, _))) => Err(next.error(
                 Cause::ConflictingFields,
-                "a step with `terminal: true` leads nowhere; leave one of the two out",
+                "no step follows one with `terminal: true`; leave one of the two out",
             )),
             (None, Some((true, _))) => Ok(Self::End),
             (None, Some((false, _)) | None) => Ok(Self::Following),
-            (Some(next), Some((false, _)) | None) => read_ways(&next, facts),
+            (Some(next), Some((false, _)) | None) => read_next(&next, facts),
         }
     }
 }
 
-fn read_ways(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
+fn read_next(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
     match field.json {
-        Json::String(_) => Ok(Next::Step(tools::word(field)?)),
+        Json::String(_) => Ok(Next::Step(read::word(field)?)),
         Json::Array(items) if items.is_empty() => {
-            Err(field.error(Cause::Empty, "there is no way on; write one, or `terminal: true`"))
+            Err(field.error(Cause::Empty, "the list has no branches; write one, or `terminal: true`"))
         }
         Json::Array(items) if items.len() > MAX_BRANCHES => {
-            let message = format!("{} ways on are more than the {MAX_BRANCHES} a step may have", items.len());
+            let message = format!("{} branches are more than the {MAX_BRANCHES} a step may have", items.len());
             Err(field.error(Cause::TooMany, format!("{message}; split the step")))
         }
         Json::Array(_) => {
@@ -89,7 +82,7 @@ fn read_ways(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
 fn read_branch(field: &Field<'_>, facts: &Schema) -> Result<Branch, DocumentError> {
     let fields = field.fields()?;
     fields.only(vocabulary::NEXT)?;
-    let goto = tools::word(&fields.need("goto", "name the step it leads to, or `abort`")?)?;
+    let goto = read::word(&fields.need("goto", "name the step it leads to, or `abort`")?)?;
     let when = match fields.get("when") {
         None => When::Always,
         Some(when) => match when.text()? {

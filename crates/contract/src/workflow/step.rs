@@ -1,31 +1,26 @@
-//! One step.
+//! One step of a workflow.
 
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{DocumentError, Field};
 
-use super::Class;
 use super::failure::OnFailure;
 use super::next::Next;
 use super::verification::Verification;
-use crate::tools;
-use crate::vocabulary;
+use crate::class::Class;
+use crate::{read, vocabulary};
 
 /// A step of a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Its name, unique in the workflow.
+    /// Unique in the workflow.
     pub id: String,
-    /// Who does it.
     pub agent: Option<String>,
-    /// Whether it changes something; as the workflow where it does not say.
+    /// `None` is the class of the workflow.
     pub class: Option<Class>,
-    /// The names of what its payload holds, for `{{step.field}}`, besides those its evidence names.
+    /// The fields of its payload that `{{step.field}}` may name, beside those its evidence names.
     pub outputs: Vec<String>,
-    /// What proves it.
     pub verification: Option<Verification>,
-    /// What happens when it is not accepted.
     pub on_failure: Option<OnFailure>,
-    /// Where it leads.
     pub next: Next,
 }
 
@@ -39,10 +34,10 @@ impl Step {
             }
         }
         Ok(Self {
-            id: tools::word(&fields.need("id", "name the step")?)?,
-            agent: fields.get("agent").map(|field| tools::word(&field)).transpose()?,
+            id: read::word(&fields.need("id", "name the step")?)?,
+            agent: fields.get("agent").map(|field| read::word(&field)).transpose()?,
             class: fields.get("class").map(|field| Class::read(&field)).transpose()?,
-            outputs: fields.get("outputs").map_or(Ok(Vec::new()), |field| tools::names(&field))?,
+            outputs: fields.get("outputs").map_or(Ok(Vec::new()), |field| read::names(&field))?,
             verification: fields.get("verification").map(|field| Verification::read(&field, facts)).transpose()?,
             on_failure: fields.get("onFailure").map(|field| OnFailure::read(&field)).transpose()?,
             next: Next::read(&fields, facts)?,

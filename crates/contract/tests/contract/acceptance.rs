@@ -1,4 +1,4 @@
-use proofmark_contract::{Contract, Decision, Event, Outcome, Plan, State, seed};
+use proofmark_contract::{AttemptOutcome, Contract, Event, RetryPlan, RuleOutcome, State, seed};
 use proofmark_evidence::EvidenceStatus;
 
 use super::{NOW_MS, SPEC_BLOCK, calls, contract, judge, one_step, rule};
@@ -28,7 +28,7 @@ fn self_reported_success_alone_accepts_nothing() {
         for response in responses {
             for trace in [None, Some(calls(""))] {
                 let judgment = judge(contract, response, trace.as_ref());
-                assert_eq!(judgment.decision, Decision::RejectAndRetry, "{response}");
+                assert_eq!(judgment.outcome, AttemptOutcome::RejectAndRetry, "{response}");
             }
         }
     }
@@ -38,9 +38,9 @@ fn self_reported_success_alone_accepts_nothing() {
 fn a_condition_the_agent_answers_does_not_free_a_mutating_step_from_evidence() {
     let block = "verification: {toolCalls: [{name: book_flight, when: payload.ui == true}]}";
     let judgment = judge(&contract("mutating", block), "{\"ui\": false}", Some(&calls("")));
-    assert_eq!(rule(&judgment, "toolCalls:book_flight").outcome, Outcome::Met);
-    assert_eq!(rule(&judgment, "ground").outcome, Outcome::Unmet);
-    assert_eq!(judgment.decision, Decision::RejectAndRetry);
+    assert_eq!(rule(&judgment, "toolCalls:book_flight").outcome, RuleOutcome::Met);
+    assert_eq!(rule(&judgment, "ground").outcome, RuleOutcome::Unmet);
+    assert_eq!(judgment.outcome, AttemptOutcome::RejectAndRetry);
 }
 
 #[test]
@@ -56,13 +56,15 @@ fn every_rule_is_judged_whatever_the_others_say() {
         "ground",
     ];
     assert_eq!(ids, expected);
-    assert!(judgment.rules.iter().all(|rule| rule.outcome != Outcome::Met && rule.status == EvidenceStatus::Absent));
+    assert!(
+        judgment.rules.iter().all(|rule| rule.outcome != RuleOutcome::Met && rule.status == EvidenceStatus::Absent)
+    );
 }
 
 #[test]
 fn the_standing_of_each_rule_is_told() {
     let judgment = judge(&contract("readonly", SPEC_BLOCK), PROVEN, Some(&calls(BROWSED)));
-    assert_eq!(judgment.decision, Decision::Accept);
+    assert_eq!(judgment.outcome, AttemptOutcome::Accept);
     assert_eq!(rule(&judgment, "evidence:storybookInstance.url").status, EvidenceStatus::SelfReported);
     assert_eq!(rule(&judgment, "toolCalls:open_simple_browser").status, EvidenceStatus::Observed);
 }
@@ -70,20 +72,20 @@ fn the_standing_of_each_rule_is_told() {
 #[test]
 fn two_result_blocks_are_rejected_though_both_would_do() {
     let judgment = judge(&contract("readonly", SPEC_BLOCK), &format!("{PROVEN}{PROVEN}"), Some(&calls(BROWSED)));
-    assert_eq!(judgment.decision, Decision::RejectAndRetry);
-    assert_eq!(rule(&judgment, "result").outcome, Outcome::Unmet);
+    assert_eq!(judgment.outcome, AttemptOutcome::RejectAndRetry);
+    assert_eq!(rule(&judgment, "result").outcome, RuleOutcome::Unmet);
 }
 
 #[test]
 fn what_follows_a_failed_check_is_what_the_contract_says() {
     let table = [
-        ("reject-and-retry", Decision::RejectAndRetry),
-        ("reject-and-abort", Decision::RejectAndAbort),
-        ("warn", Decision::AcceptWithWarnings),
+        ("reject-and-retry", AttemptOutcome::RejectAndRetry),
+        ("reject-and-abort", AttemptOutcome::RejectAndAbort),
+        ("warn", AttemptOutcome::AcceptWithWarnings),
     ];
     for (word, decision) in table {
         let contract = contract("readonly", &SPEC_BLOCK.replace("reject-and-retry", word));
-        assert_eq!(judge(&contract, "no", None).decision, decision);
+        assert_eq!(judge(&contract, "no", None).outcome, decision);
     }
 }
 
@@ -96,29 +98,17 @@ fn a_step_is_rejected_then_told_why_then_accepted() {
 
     let state = State::Pending.apply(&submitted(1, NOW_MS)).unwrap();
     let judgment = judge(&contract, "Looks great, I checked it in the browser.", Some(&calls("")));
-    let plan = Plan::of(&contract, &judgment, seed);
-    let state = state.apply(&Event::Judged { attempt: 1, decision: judgment.decision, plan, now_ms: NOW_MS }).unwrap();
+    let plan = RetryPlan::of(&contract, &judgment, seed);
+    let state = state.apply(&Event::Judged { attempt: 1, outcome: judgment.outcome, plan, now_ms: NOW_MS }).unwrap();
     let State::Retry(retry) = &state else { panic!("{state:?}") };
     assert_eq!((retry.attempt, retry.not_before_ms), (2, NOW_MS + 500));
-    let expected = [
-        "Return missing screenshots and validation details.\n\nNot accepted:\n",
-        "- result (unknown): there is no result block",
-        "- evidence:visualVerification.performed (unknown): Visual verification was not executed.",
-        "  missing: `payload.visualVerification.performed` is absent\n",
-        "- evidence:storybookInstance.url (unknown): Storybook URL is missing.",
-        "- toolCalls:open_simple_browser (unmet): 0 of 1 calls of `open_simple_browser`\n",
-    ];
-    let mut rest = retry.prompt.as_str();
-    for part in expected {
-        let at = rest.find(part).unwrap_or_else(|| panic!("no `{part}` in {}", retry.prompt));
-        rest = &rest[at + part.len()..];
-    }
+    insta::assert_snapshot!(retry.prompt);
 
     assert_eq!(state.apply(&submitted(2, NOW_MS)).unwrap_err().code(), "early_attempt");
     let state = state.apply(&submitted(2, NOW_MS + 500)).unwrap();
     let judgment = judge(&contract, PROVEN, Some(&calls(BROWSED)));
-    let plan = Plan::of(&contract, &judgment, seed);
-    let event = Event::Judged { attempt: 2, decision: judgment.decision, plan, now_ms: NOW_MS + 500 };
+    let plan = RetryPlan::of(&contract, &judgment, seed);
+    let event = Event::Judged { attempt: 2, outcome: judgment.outcome, plan, now_ms: NOW_MS + 500 };
     let state = state.apply(&event).unwrap();
     assert_eq!(state, State::Accepted { attempt: 2 });
     assert_eq!(state.apply(&event).unwrap_err().code(), "already_accepted");

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use proofmark_contract::{Decision, Evidence, MAX_EVALUATION_STEPS, Outcome, evaluate, evaluate_until, response};
+use proofmark_contract::{
+    AttemptEvidence, AttemptOutcome, MAX_EVALUATION_STEPS, RuleOutcome, evaluate, evaluate_until, response,
+};
 
 use proofmark_evidence::EvidenceStatus;
 
@@ -22,11 +24,11 @@ fn items(count: usize) -> String {
 fn one_attempt_has_one_budget_for_all_rules() {
     let predicate = "expect: {predicate: 'value >= 0 && payload.name == \"n\"'}";
     let small = judge(&contract("readonly", &rules(3, predicate)), &items(100), None);
-    assert_eq!(small.decision, Decision::Accept, "{small:?}");
+    assert_eq!(small.outcome, AttemptOutcome::Accept, "{small:?}");
     let large = judge(&contract("readonly", &rules(200, predicate)), &items(100_000), None);
-    assert_eq!(large.decision, Decision::RejectAndRetry);
+    assert_eq!(large.outcome, AttemptOutcome::RejectAndRetry);
     for rule in &large.rules {
-        assert_eq!((rule.outcome, rule.status), (Outcome::Unknown, EvidenceStatus::Absent), "{rule:?}");
+        assert_eq!((rule.outcome, rule.status), (RuleOutcome::Unknown, EvidenceStatus::Absent), "{rule:?}");
         assert!(rule.message.contains(&MAX_EVALUATION_STEPS.to_string()), "{rule:?}");
     }
     assert!(large.spends.is_empty());
@@ -51,7 +53,7 @@ fn rules_about_calls_share_the_budget() {
         "<result>{}</result>",
         Some(&trace),
     );
-    assert!(judged.rules.iter().all(|rule| rule.outcome == Outcome::Unknown), "{:?}", judged.rules.first());
+    assert!(judged.rules.iter().all(|rule| rule.outcome == RuleOutcome::Unknown), "{:?}", judged.rules.first());
 }
 
 #[test]
@@ -63,7 +65,7 @@ fn what_a_limit_kept_from_being_found_is_not_absent() {
     let wide = format!("<result>{{\"a\": [{}], \"b\": {{\"c\": {{\"secret\": 1}}}}}}</result>", wide.join(","));
     for response in [deep, wide] {
         let judged = judge(&contract, &response, None);
-        assert_ne!(rule(&judged, "e").outcome, Outcome::Met, "{judged:?}");
+        assert_ne!(rule(&judged, "e").outcome, RuleOutcome::Met, "{judged:?}");
     }
 }
 
@@ -73,7 +75,7 @@ fn an_evaluation_nobody_waits_for_stops() {
     let payload = response::extract(items(100_000).as_bytes());
     let now = "2026-03-01T12:00:00Z".parse().unwrap();
     let receipts = proofmark_evidence::Evidence::default();
-    let evidence = Evidence { payload: &payload, trace: None, receipts: &receipts, now: &now, context: None };
+    let evidence = AttemptEvidence { payload: &payload, trace: None, receipts: &receipts, now: &now, context: None };
     let asked = Cell::new(0);
     let stop = || {
         asked.set(asked.get() + 1);

@@ -1,5 +1,5 @@
-use proofmark_contract::judgment::{Judged, TIER, draft_parts};
-use proofmark_contract::{Event, Plan, State};
+use proofmark_contract::judgment::{JudgedAttempt, TIER, draft_parts};
+use proofmark_contract::{Event, RetryPlan, State};
 use proofmark_receipt::{
     Draft, Receipt, ReceiptId, Sha256Digest, SigningKey, Status, Timestamp, Verdict, verify_chain,
 };
@@ -12,11 +12,11 @@ fn the_receipt_of_a_judgment_says_what_was_judged() {
     let response = "```result\n{\"visualVerification\": {\"performed\": true}}\n```";
     let trace = calls(r#"{"name": "open_simple_browser", "result": "ok"}"#);
     let judgment = judge(&contract, response, Some(&trace));
-    let plan = Plan::of(&contract, &judgment, 1);
+    let plan = RetryPlan::of(&contract, &judgment, 1);
     let event = Event::Submitted { attempt: 1, contract: contract.digest(), now_ms: NOW_MS };
     let state = State::Pending.apply(&event).unwrap();
-    let state = state.apply(&Event::Judged { attempt: 1, decision: judgment.decision, plan, now_ms: NOW_MS }).unwrap();
-    let parts = draft_parts(&Judged {
+    let state = state.apply(&Event::Judged { attempt: 1, outcome: judgment.outcome, plan, now_ms: NOW_MS }).unwrap();
+    let parts = draft_parts(&JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
         state: &state,
@@ -58,7 +58,7 @@ fn receipts_of_a_run_make_a_chain() {
     for (attempt, response) in [(1, "no"), (2, "{\"a\": 1}")] {
         let judgment = judge(&contract, response, None);
         let state = if attempt == 1 { State::Pending } else { State::Accepted { attempt } };
-        let parts = draft_parts(&Judged {
+        let parts = draft_parts(&JudgedAttempt {
             contract: &contract,
             judgment: &judgment,
             state: &state,

@@ -1,4 +1,4 @@
-use proofmark_contract::lint::{Document, Severity, lint, lint_policy};
+use proofmark_contract::lint::{DocumentKind, Severity, lint, lint_policy};
 
 use super::{NOW_MS, SPEC_BLOCK, indented, one_step, policy, workflow};
 
@@ -195,6 +195,7 @@ fn rules_that_do_nothing_or_contradict_are_found() {
             vec![],
         ),
         ("receipts: [{any_suite: true}]", vec![("any-suite", "receipts[0].any_suite")]),
+        ("receipts: [{anySuite: true}]", vec![("any-suite", "receipts[0].anySuite")]),
         ("noOtherMutations: true", vec![("no-rules", "")]),
     ];
     for (block, expected) in table {
@@ -243,7 +244,7 @@ fn the_policy_is_kept_and_its_exemptions_are_listed() {
         "mutating",
         "onFailure: {maxAttempts: 3}\nverification: {retryPrompt: more, evidence: [{path: a, expect: 1}]}",
     );
-    let codes = |policy: Option<&proofmark_contract::Policy>| -> Vec<_> {
+    let codes = |policy: Option<&proofmark_contract::WorkflowPolicy>| -> Vec<_> {
         lint(&weak, policy, NOW_MS).findings.iter().map(|finding| finding.code).collect()
     };
     assert_eq!(codes(None), ["weak-evidence"]);
@@ -261,7 +262,7 @@ fn the_policy_is_kept_and_its_exemptions_are_listed() {
 
     let findings = lint_policy(&ended, std::slice::from_ref(&weak), NOW_MS);
     assert_eq!((findings[0].code, findings[0].path.as_str()), ("exemption-expired", "exemptions[0].expires"));
-    assert_eq!((findings[0].severity, findings[0].document), (Severity::Error, Document::Policy));
+    assert_eq!((findings[0].severity, findings[0].document), (Severity::Error, DocumentKind::Policy));
     assert_eq!(lint_policy(&in_force, std::slice::from_ref(&weak), NOW_MS), []);
     let other = workflow("name: other\nclass: readonly\nsteps: [{id: t}]");
     assert_eq!(lint_policy(&in_force, &[other], NOW_MS)[0].code, "exemption-unused");

@@ -13,7 +13,7 @@ mod schemas;
 mod states;
 
 use proofmark_contract::response::{self, Payload, ResponseError};
-use proofmark_contract::{Contract, Evidence, Judgment, Policy, RuleResult, Workflow, evaluate};
+use proofmark_contract::{AttemptEvidence, Contract, Judgment, RuleResult, Workflow, WorkflowPolicy, evaluate};
 use proofmark_evidence::ReceiptFact;
 use proofmark_evidence::trace::{self, Trace};
 use proofmark_receipt::document::{self, DocumentError, Format};
@@ -49,8 +49,8 @@ fn workflow(text: &str) -> Workflow {
     read(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn policy(text: &str) -> Policy {
-    Policy::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+fn policy(text: &str) -> WorkflowPolicy {
+    WorkflowPolicy::read(&yaml(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn indented(text: &str, spaces: usize) -> String {
@@ -84,7 +84,7 @@ fn judge_with(
 ) -> Judgment {
     let receipts = proofmark_evidence::Evidence::new(receipts.to_vec());
     let now = Timestamp::from_unix_millis(NOW_MS);
-    evaluate(contract, &Evidence { payload, trace, receipts: &receipts, now: &now, context: None })
+    evaluate(contract, &AttemptEvidence { payload, trace, receipts: &receipts, now: &now, context: None })
 }
 
 fn rule<'j>(judgment: &'j Judgment, id: &str) -> &'j RuleResult {

@@ -1,4 +1,4 @@
-use proofmark_contract::{Contract, ContractError, Decision, Policy};
+use proofmark_contract::{AttemptOutcome, Contract, ContractError, WorkflowPolicy};
 use proofmark_evidence::EvidenceStatus;
 use proofmark_receipt::document::Format;
 
@@ -120,7 +120,7 @@ fn an_exemption_from_evidence_is_in_the_contract() {
     assert_eq!(contract.min_evidence, EvidenceStatus::Absent);
     assert_eq!(contract.exemptions[0].approver, "ann");
     assert!(contract.to_json().to_text().contains(r#""approver":"ann""#));
-    assert_eq!(judge(&contract, r#"{"a": 1}"#, Some(&calls(""))).decision, Decision::Accept);
+    assert_eq!(judge(&contract, r#"{"a": 1}"#, Some(&calls(""))).outcome, AttemptOutcome::Accept);
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn the_tools_of_workflow_and_policy_count_together() {
 #[test]
 fn an_unknown_step_is_named_with_the_known_ones() {
     let error = Contract::of(&one_step("readonly", STEP), "t", None, NOW_MS).unwrap_err();
-    assert_eq!(error.to_string(), "there is no step `t`; the steps are `s`");
+    assert_eq!(error, ContractError::UnknownStep { step: "t".to_owned(), known: vec!["s".to_owned()] });
+    assert_eq!(error.help().as_deref(), Some("the steps are `s`"));
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn what_is_wrong_in_a_policy_is_named_with_its_place() {
     for (lines, place, code) in table {
         let text = format!("name: p\n{lines}");
         let json = proofmark_receipt::document::parse(text.as_bytes(), Format::Yaml).unwrap();
-        let error = Policy::read(&json).expect_err(&lines);
+        let error = WorkflowPolicy::read(&json).expect_err(&lines);
         assert_eq!((error.place().to_string().as_str(), error.code()), (place, code), "{lines}: {error}");
     }
 }

@@ -69,7 +69,7 @@ steps:
     let on_failure = step.on_failure.as_ref().unwrap();
     assert_eq!(on_failure.action, Action::Goto("mend".into()));
     assert_eq!((on_failure.strategy, on_failure.jitter), (Strategy::Exponential, Jitter::Full));
-    assert_eq!(workflow.ways_on(0), ["mend", "abort", "end"]);
+    assert_eq!(workflow.next_steps(0), ["mend", "abort", "end"]);
     assert_eq!(workflow.on_failure_of(&workflow.steps[1]).unwrap().max_attempts, 2);
     let verification = step.verification.as_ref().unwrap();
     assert_eq!(verification.rules(), 6);
@@ -143,6 +143,8 @@ fn what_is_wrong_in_a_verification_is_named_with_its_place() {
         ("receipts: [{any_suite: true, signer: me}]", "receipts[0].signer", "invalid_value"),
         ("receipts: [{any_suite: true, max_age: 1y}]", "receipts[0].max_age", "invalid_value"),
         ("receipts: [{any_suite: true, single_use: 1}]", "receipts[0].single_use", "wrong_type"),
+        ("receipts: [{anySuite: true, singleUse: 1}]", "receipts[0].singleUse", "wrong_type"),
+        ("receipts: [{anySuite: true, maxAge: 1h, max_age: 1h}]", "receipts[0].max_age", "conflicting_fields"),
         ("noOtherMutations: 1", "noOtherMutations", "wrong_type"),
         ("retryPrompt: [a]", "retryPrompt", "wrong_type"),
     ];

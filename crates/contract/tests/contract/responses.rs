@@ -1,4 +1,4 @@
-use proofmark_contract::response::{Form, MAX_RESPONSE_BYTES, ResponseError, extract};
+use proofmark_contract::response::{BlockForm, MAX_RESPONSE_BYTES, ResponseError, extract};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -6,25 +6,25 @@ use proptest::sample::select;
 #[test]
 fn the_result_block_is_found_in_each_of_its_forms() {
     let table = [
-        ("Done.\n```result\n{\"a\": 1}\n```\n", Form::Fence, 2),
-        ("Done.\n```json result\n{\"a\": 1}\n```", Form::Fence, 2),
-        ("```result json\n{\"a\": 1}\n```", Form::Fence, 1),
-        ("~~~result yaml\na: 1\n~~~", Form::Fence, 1),
-        ("```yaml result\na: 1\n```", Form::Fence, 1),
-        ("```result\na: 1\n```", Form::Fence, 1),
-        ("x\n\n  ````result\n{\"a\": 1}\n  ````", Form::Fence, 3),
-        ("<result>{\"a\": 1}</result> \n", Form::Tag, 1),
-        ("I am done.\r\n<result>{\"a\":\r\n1}</result>\r\nYes.", Form::Tag, 2),
-        ("Between `<result>` and `</result>`:\n\n<result>\na: 1\n</result>", Form::Tag, 3),
-        ("- done\n\n<result>\na: 1\n</result>", Form::Tag, 3),
-        ("one\n<result>\na: 1\n</result>\n", Form::Tag, 2),
-        ("  {\"a\": 1}\n", Form::Whole, 1),
-        ("````markdown\n```result\n{\"b\": 2}\n```\n````\n```result\n{\"a\": 1}\n```", Form::Fence, 6),
-        ("```json\n{\"b\": 2}\n```\n```result\n{\"a\": 1}\n```", Form::Fence, 4),
-        ("1. ran `ls`:\n   ```bash\n   ls\n   ```\n2. done\n```result\n{\"a\": 1}\n```", Form::Fence, 6),
-        ("- x\n  ~~~\n  ```result\n  {}\n  ~~~\n\nDone:\n\n```result\n{\"a\": 1}\n```", Form::Fence, 9),
-        ("> ```result\n> {}\n> ```\n```result\n{\"a\": 1}\n```", Form::Fence, 4),
-        ("- a\n\nThen:\n  ```sh\n  x\n  ```\n```result\na: 1\n```", Form::Fence, 7),
+        ("Done.\n```result\n{\"a\": 1}\n```\n", BlockForm::Fence, 2),
+        ("Done.\n```json result\n{\"a\": 1}\n```", BlockForm::Fence, 2),
+        ("```result json\n{\"a\": 1}\n```", BlockForm::Fence, 1),
+        ("~~~result yaml\na: 1\n~~~", BlockForm::Fence, 1),
+        ("```yaml result\na: 1\n```", BlockForm::Fence, 1),
+        ("```result\na: 1\n```", BlockForm::Fence, 1),
+        ("x\n\n  ````result\n{\"a\": 1}\n  ````", BlockForm::Fence, 3),
+        ("<result>{\"a\": 1}</result> \n", BlockForm::Tag, 1),
+        ("I am done.\r\n<result>{\"a\":\r\n1}</result>\r\nYes.", BlockForm::Tag, 2),
+        ("Between `<result>` and `</result>`:\n\n<result>\na: 1\n</result>", BlockForm::Tag, 3),
+        ("- done\n\n<result>\na: 1\n</result>", BlockForm::Tag, 3),
+        ("one\n<result>\na: 1\n</result>\n", BlockForm::Tag, 2),
+        ("  {\"a\": 1}\n", BlockForm::Whole, 1),
+        ("````markdown\n```result\n{\"b\": 2}\n```\n````\n```result\n{\"a\": 1}\n```", BlockForm::Fence, 6),
+        ("```json\n{\"b\": 2}\n```\n```result\n{\"a\": 1}\n```", BlockForm::Fence, 4),
+        ("1. ran `ls`:\n   ```bash\n   ls\n   ```\n2. done\n```result\n{\"a\": 1}\n```", BlockForm::Fence, 6),
+        ("- x\n  ~~~\n  ```result\n  {}\n  ~~~\n\nDone:\n\n```result\n{\"a\": 1}\n```", BlockForm::Fence, 9),
+        ("> ```result\n> {}\n> ```\n```result\n{\"a\": 1}\n```", BlockForm::Fence, 4),
+        ("- a\n\nThen:\n  ```sh\n  x\n  ```\n```result\na: 1\n```", BlockForm::Fence, 7),
     ];
     for (text, form, line) in table {
         let payload = extract(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -131,9 +131,9 @@ proptest! {
             let line = ends.split(['\n', '\r']).nth(usize::try_from(payload.line).unwrap() - 1).unwrap();
             let line = line.trim_start_matches(' ');
             let due = match payload.form {
-                Form::Fence => line.starts_with("```") || line.starts_with("~~~"),
-                Form::Tag => line.starts_with("<result>"),
-                Form::Whole => true,
+                BlockForm::Fence => line.starts_with("```") || line.starts_with("~~~"),
+                BlockForm::Tag => line.starts_with("<result>"),
+                BlockForm::Whole => true,
             };
             prop_assert!(due, "{line:?} of {text:?}");
         }

@@ -1,4 +1,4 @@
-use proofmark_contract::{Decision, Outcome};
+use proofmark_contract::{AttemptOutcome, RuleOutcome};
 use proofmark_evidence::{Comparison, EvidenceStatus, ReceiptFact, ReceiptKind, suite_digest};
 use proofmark_receipt::{Sha256Digest, SigningKey, Timestamp, Trust, Verdict};
 
@@ -11,7 +11,7 @@ const UI: &str = r#"```result
 #[test]
 fn payload_rules() {
     use EvidenceStatus::{Absent, SelfReported};
-    use Outcome::{Met, Unknown, Unmet};
+    use RuleOutcome::{Met, Unknown, Unmet};
     let response = UI.replace(", \"big\": 1e6200", "");
     let table = [
         ("path: ui, expect: true", Met, SelfReported),
@@ -43,15 +43,15 @@ fn payload_rules() {
         let found = rule(&judgment, "r");
         assert_eq!((found.outcome, found.status), (outcome, status), "{line}: {}", found.message);
         assert_eq!(found.missing.is_empty(), outcome != Unknown, "{line}");
-        let expected = if outcome == Met { Decision::Accept } else { Decision::RejectAndRetry };
-        assert_eq!(judgment.decision, expected, "{line}");
+        let expected = if outcome == Met { AttemptOutcome::Accept } else { AttemptOutcome::RejectAndRetry };
+        assert_eq!(judgment.outcome, expected, "{line}");
     }
 }
 
 #[test]
 fn a_payload_that_can_not_be_held_exactly_is_unknown() {
     let contract = contract("readonly", "verification: {evidence: [{id: r, path: ui, expect: true}]}");
-    assert_eq!(rule(&judge(&contract, UI, None), "r").outcome, Outcome::Unknown);
+    assert_eq!(rule(&judge(&contract, UI, None), "r").outcome, RuleOutcome::Unknown);
 }
 
 const TRACE: &str = r#"
@@ -65,7 +65,7 @@ const TRACE: &str = r#"
 #[test]
 fn tool_call_rules() {
     use EvidenceStatus::{Absent, Observed};
-    use Outcome::{Met, Unknown, Unmet};
+    use RuleOutcome::{Met, Unknown, Unmet};
     let table = [
         ("name: get_order", Met, Observed, vec![0, 1]),
         ("name: get_*", Met, Observed, vec![0, 1]),
@@ -115,7 +115,7 @@ fn without_a_trace_calls_are_unknown() {
     for line in ["name: get_order", "name: get_order, max: 0"] {
         let contract = contract("readonly", &format!("verification: {{toolCalls: [{{id: r, {line}}}]}}"));
         let judgment = judge(&contract, "{}", None);
-        assert_eq!(rule(&judgment, "r").outcome, Outcome::Unknown);
+        assert_eq!(rule(&judgment, "r").outcome, RuleOutcome::Unknown);
         assert_eq!(rule(&judgment, "r").missing[0].path, "trace");
     }
 }
@@ -128,7 +128,7 @@ fn the_order_of_parallel_calls_is_not_made_up() {
     );
     let contract =
         contract("readonly", "verification: {toolCalls: [{id: r, name: get_b, after: get_a}, {name: get_a}]}");
-    assert_eq!(rule(&judge(&contract, "{}", Some(&parallel)), "r").outcome, Outcome::Unmet);
+    assert_eq!(rule(&judge(&contract, "{}", Some(&parallel)), "r").outcome, RuleOutcome::Unmet);
 }
 
 #[test]
@@ -136,21 +136,21 @@ fn in_a_mutating_step_nothing_else_may_change() {
     let block = "verification: {toolCalls: [{name: book_flight, exactArgs: {count: 1}}]}";
     let good = r#"{"name": "book_flight", "args": {"count": 1}, "result": "ok"}"#;
     let table = [
-        ("", Decision::Accept, vec![]),
-        (r#"{"name": "get_order", "result": 1}"#, Decision::Accept, vec![]),
-        (r#"{"name": "book_flight", "args": {"count": 2}, "error": "no"}"#, Decision::Accept, vec![]),
-        (r#"{"name": "book_flight", "args": {"count": 2}, "result": 1}"#, Decision::RejectAndRetry, vec![1]),
-        (r#"{"name": "deploy", "result": 1}"#, Decision::RejectAndRetry, vec![1]),
-        (r#"{"name": "deploy"}"#, Decision::RejectAndRetry, vec![1]),
-        (r#"{"name": "undeclared", "result": 1}"#, Decision::RejectAndRetry, vec![1]),
+        ("", AttemptOutcome::Accept, vec![]),
+        (r#"{"name": "get_order", "result": 1}"#, AttemptOutcome::Accept, vec![]),
+        (r#"{"name": "book_flight", "args": {"count": 2}, "error": "no"}"#, AttemptOutcome::Accept, vec![]),
+        (r#"{"name": "book_flight", "args": {"count": 2}, "result": 1}"#, AttemptOutcome::RejectAndRetry, vec![1]),
+        (r#"{"name": "deploy", "result": 1}"#, AttemptOutcome::RejectAndRetry, vec![1]),
+        (r#"{"name": "deploy"}"#, AttemptOutcome::RejectAndRetry, vec![1]),
+        (r#"{"name": "undeclared", "result": 1}"#, AttemptOutcome::RejectAndRetry, vec![1]),
     ];
     for (other, decision, offenders) in table {
         let trace = calls(&format!("{good}\n{other}"));
         let judgment = judge(&contract("mutating", block), "{}", Some(&trace));
-        assert_eq!(judgment.decision, decision, "{other}");
+        assert_eq!(judgment.outcome, decision, "{other}");
         assert_eq!(rule(&judgment, "noOtherMutations").calls, offenders, "{other}");
         let lax = contract("mutating", &block.replace("]}", "], noOtherMutations: false}"));
-        assert_eq!(judge(&lax, "{}", Some(&trace)).decision, Decision::Accept, "{other}");
+        assert_eq!(judge(&lax, "{}", Some(&trace)).outcome, AttemptOutcome::Accept, "{other}");
     }
 }
 
@@ -162,8 +162,8 @@ fn a_result_that_only_reads_like_an_error_may_have_changed_something() {
     );
     let contract = contract("mutating", "verification: {toolCalls: [{id: r, name: book_flight}]}");
     let judgment = judge(&contract, "{}", Some(&trace));
-    assert_eq!(rule(&judgment, "r").outcome, Outcome::Unmet);
-    assert_eq!(rule(&judgment, "noOtherMutations").outcome, Outcome::Unmet);
+    assert_eq!(rule(&judgment, "r").outcome, RuleOutcome::Unmet);
+    assert_eq!(rule(&judgment, "noOtherMutations").outcome, RuleOutcome::Unmet);
 }
 
 fn receipt(output: &[u8], verdict: Verdict, tier: u8, id: u8) -> ReceiptFact {
@@ -186,7 +186,7 @@ fn aged(fact: &mut ReceiptFact, age_ms: i64) {
 
 #[test]
 fn receipt_rules() {
-    use Outcome::{Met, Unknown, Unmet};
+    use RuleOutcome::{Met, Unknown, Unmet};
     let good = receipt(b"artifact", Verdict::Pass, 0, 7);
     let changed = |change: fn(&mut ReceiptFact)| {
         let mut fact = good.clone();
@@ -209,6 +209,8 @@ fn receipt_rules() {
         (full.to_owned(), vec![receipt(b"other", Verdict::Pass, 0, 8), good.clone()], Met),
         (full.to_owned(), vec![receipt(b"artifact", Verdict::Fail, 0, 7)], Unmet),
         (full.to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, singleUse: true".to_owned(), changed(|fact| fact.spent = true), Unmet),
+        ("anySuite: true, output: payload.sha, maxAge: 1h".to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         (any("output: payload.sha"), changed(|fact| fact.spent = true), Met),
         (full.to_owned(), changed(|fact| aged(fact, 3_600_001)), Unmet),
         // Clocks differ by a minute, and by no more, whether the rule has a limit of age or not.
@@ -260,9 +262,10 @@ fn receipt_rules() {
         assert_eq!(found.outcome, outcome, "{line}: {}", found.message);
         let status = if outcome == Met { EvidenceStatus::Verified } else { EvidenceStatus::Absent };
         assert_eq!(found.status, status, "{line}");
-        assert_eq!(found.any_suite, line.contains("any_suite"), "{line}");
-        assert_eq!(judgment.decision == Decision::Accept, outcome == Met, "{line}");
-        assert_eq!(judgment.spends.len(), usize::from(outcome == Met && line.contains("single_use")), "{line}");
+        let has = |snake: &str, camel: &str| line.contains(snake) || line.contains(camel);
+        assert_eq!(found.any_suite, has("any_suite", "anySuite"), "{line}");
+        assert_eq!(judgment.outcome == AttemptOutcome::Accept, outcome == Met, "{line}");
+        assert_eq!(judgment.spends.len(), usize::from(outcome == Met && has("single_use", "singleUse")), "{line}");
     }
 }
 
@@ -276,9 +279,9 @@ fn a_receipt_anyone_may_have_signed_is_the_agents_word() {
         None,
         std::slice::from_ref(&stranger),
     );
-    assert_eq!(rule(&judgment, "r").outcome, Outcome::Met);
+    assert_eq!(rule(&judgment, "r").outcome, RuleOutcome::Met);
     assert_eq!(rule(&judgment, "r").status, EvidenceStatus::SelfReported);
-    assert_eq!(rule(&judgment, "ground").outcome, Outcome::Unmet);
+    assert_eq!(rule(&judgment, "ground").outcome, RuleOutcome::Unmet);
 }
 
 #[test]
@@ -296,7 +299,7 @@ fn receipts_are_given_to_the_rules_that_need_them() {
     aged(&mut older, 5_000);
     for receipts in [[only.clone(), older.clone()], [older, only]] {
         let judgment = judge_with(&contract, &payload, None, &receipts);
-        assert_eq!(judgment.decision, Decision::Accept);
+        assert_eq!(judgment.outcome, AttemptOutcome::Accept);
         assert_eq!(rule(&judgment, "a").message, "receipt r8");
         assert_eq!(rule(&judgment, "b").message, "receipt r7");
     }
@@ -308,13 +311,13 @@ fn a_later_call_that_may_have_happened_breaks_the_order() {
     let good = r#"{"name": "edit_file", "args": {}, "result": {"ok": true}}
 {"name": "get_tests", "args": {}, "result": "passed"}"#;
     let table = [
-        ("", Outcome::Met),
-        (r#"{"name": "edit_file", "args": {}}"#, Outcome::Unmet),
-        (r#"{"name": "edit_file", "args": {}, "status": "doubtful", "result": {"ok": true}}"#, Outcome::Unmet),
-        (r#"{"name": "edit_file", "args": {}, "status": "pending"}"#, Outcome::Unmet),
-        (r#"{"name": "edit_file", "args": {}, "status": "blocked"}"#, Outcome::Met),
-        (r#"{"name": "edit_file", "args": {}, "error": "no such file"}"#, Outcome::Met),
-        (r#"{"name": "edit_file", "args": {}, "result": {"ok": true}}"#, Outcome::Unmet),
+        ("", RuleOutcome::Met),
+        (r#"{"name": "edit_file", "args": {}}"#, RuleOutcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "doubtful", "result": {"ok": true}}"#, RuleOutcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "pending"}"#, RuleOutcome::Unmet),
+        (r#"{"name": "edit_file", "args": {}, "status": "blocked"}"#, RuleOutcome::Met),
+        (r#"{"name": "edit_file", "args": {}, "error": "no such file"}"#, RuleOutcome::Met),
+        (r#"{"name": "edit_file", "args": {}, "result": {"ok": true}}"#, RuleOutcome::Unmet),
     ];
     for (later, outcome) in table {
         let trace = calls(&format!("{good}\n{later}"));
@@ -323,7 +326,7 @@ fn a_later_call_that_may_have_happened_breaks_the_order() {
     }
     // Nor is it known whether a call without an end, made earlier, ended before.
     let trace = calls(&format!("{{\"name\": \"edit_file\", \"args\": {{}}}}\n{good}"));
-    assert_eq!(rule(&judge(&contract("readonly", block), "{}", Some(&trace)), "r").outcome, Outcome::Unmet);
+    assert_eq!(rule(&judge(&contract("readonly", block), "{}", Some(&trace)), "r").outcome, RuleOutcome::Unmet);
     // The same in front of the rule that has to come first.
     let before = "verification: {toolCalls: [{id: pay, name: pay, args: {amount: {expect: 1}}}, {id: r, name: get_quote, before: pay}]}";
     let trace = calls(
@@ -331,15 +334,15 @@ fn a_later_call_that_may_have_happened_breaks_the_order() {
 {"name": "get_quote", "args": {}, "result": 1}
 {"name": "pay", "args": {"amount": 1}, "result": 1}"#,
     );
-    assert_eq!(rule(&judge(&contract("readonly", before), "{}", Some(&trace)), "r").outcome, Outcome::Unmet);
+    assert_eq!(rule(&judge(&contract("readonly", before), "{}", Some(&trace)), "r").outcome, RuleOutcome::Unmet);
 }
 
 #[test]
 fn a_tool_that_failed_is_not_one_to_come_after() {
     for (first, outcome) in [
-        ("\"result\": 1", Outcome::Met),
-        ("\"error\": \"no\"", Outcome::Unmet),
-        ("\"status\": \"blocked\"", Outcome::Unmet),
+        ("\"result\": 1", RuleOutcome::Met),
+        ("\"error\": \"no\"", RuleOutcome::Unmet),
+        ("\"status\": \"blocked\"", RuleOutcome::Unmet),
     ] {
         let trace = calls(&format!(
             r#"{{"name": "get_a", {first}}}
@@ -373,8 +376,8 @@ fn one_receipt_is_not_used_once_twice() {
     let one = receipt(b"x", Verdict::Pass, 0, 7);
     let other = receipt(b"x", Verdict::Pass, 0, 8);
     let judgment = judge_with(&contract, &payload, None, std::slice::from_ref(&one));
-    assert_eq!([rule(&judgment, "a").outcome, rule(&judgment, "b").outcome], [Outcome::Met, Outcome::Unmet]);
+    assert_eq!([rule(&judgment, "a").outcome, rule(&judgment, "b").outcome], [RuleOutcome::Met, RuleOutcome::Unmet]);
     let judgment = judge_with(&contract, &payload, None, &[one, other]);
-    assert_eq!(judgment.decision, Decision::Accept);
+    assert_eq!(judgment.outcome, AttemptOutcome::Accept);
     assert_eq!(judgment.spends.len(), 2);
 }

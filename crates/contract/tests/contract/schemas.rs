@@ -2,7 +2,7 @@ use proofmark_contract::vocabulary as fields;
 use proofmark_receipt::Json;
 
 const WORKFLOW: &str = include_str!("../../../../schemas/workflow.schema.json");
-const POLICY: &str = include_str!("../../../../schemas/policy.schema.json");
+const POLICY: &str = include_str!("../../../../schemas/workflow-policy.schema.json");
 
 /// The field lists the readers use, and where the schema lists the same.
 #[test]

@@ -1,5 +1,5 @@
 use proofmark_contract::workflow::{Action, Jitter, OnFailure, Strategy as Growth};
-use proofmark_contract::{Decision, Event, Plan, Refusal, State, delay_ms};
+use proofmark_contract::{AttemptOutcome, Event, RetryPlan, State, TransitionError, delay_ms};
 use proofmark_receipt::Sha256Digest;
 use proptest::prelude::*;
 
@@ -7,37 +7,37 @@ fn contract() -> Sha256Digest {
     Sha256Digest::of(b"contract")
 }
 
-fn plan(max_attempts: u32, action: Action) -> Plan {
+fn plan(max_attempts: u32, action: Action) -> RetryPlan {
     let on_failure = OnFailure { action, max_attempts, ..OnFailure::default() };
-    Plan { on_failure, prompt: "again".into(), seed: 7 }
+    RetryPlan { on_failure, prompt: "again".into(), seed: 7 }
 }
 
 fn submitted(attempt: u32) -> Event {
     Event::Submitted { attempt, contract: contract(), now_ms: 0 }
 }
 
-fn judged(attempt: u32, decision: Decision, plan: Plan) -> Event {
-    Event::Judged { attempt, decision, plan, now_ms: 0 }
+fn judged(attempt: u32, outcome: AttemptOutcome, plan: RetryPlan) -> Event {
+    Event::Judged { attempt, outcome, plan, now_ms: 0 }
 }
 
-fn run(events: &[Event]) -> Result<State, Refusal> {
+fn run(events: &[Event]) -> Result<State, TransitionError> {
     events.iter().try_fold(State::Pending, |state, event| state.apply(event))
 }
 
 #[test]
-fn each_decision_leads_where_it_should() {
+fn each_outcome_leads_to_its_state() {
     let abort = plan(2, Action::Abort);
     let table = [
-        (vec![submitted(1), judged(1, Decision::Accept, abort.clone())], "accepted", 1),
-        (vec![submitted(1), judged(1, Decision::AcceptWithWarnings, abort.clone())], "accepted_with_warnings", 1),
-        (vec![submitted(1), judged(1, Decision::RejectAndRetry, abort.clone())], "retry", 2),
-        (vec![submitted(1), judged(1, Decision::RejectAndAbort, abort.clone())], "aborted", 1),
+        (vec![submitted(1), judged(1, AttemptOutcome::Accept, abort.clone())], "accepted", 1),
+        (vec![submitted(1), judged(1, AttemptOutcome::AcceptWithWarnings, abort.clone())], "accepted_with_warnings", 1),
+        (vec![submitted(1), judged(1, AttemptOutcome::RejectAndRetry, abort.clone())], "retry", 2),
+        (vec![submitted(1), judged(1, AttemptOutcome::RejectAndAbort, abort.clone())], "aborted", 1),
         (vec![submitted(1)], "evaluating", 1),
         (vec![submitted(1), Event::Interrupted { attempt: 1 }], "pending", 1),
         (
             vec![
                 submitted(1),
-                judged(1, Decision::RejectAndRetry, abort.clone()),
+                judged(1, AttemptOutcome::RejectAndRetry, abort.clone()),
                 submitted(2),
                 Event::Interrupted { attempt: 2 },
             ],
@@ -47,9 +47,9 @@ fn each_decision_leads_where_it_should() {
         (
             vec![
                 submitted(1),
-                judged(1, Decision::RejectAndRetry, abort.clone()),
+                judged(1, AttemptOutcome::RejectAndRetry, abort.clone()),
                 submitted(2),
-                judged(2, Decision::RejectAndRetry, abort),
+                judged(2, AttemptOutcome::RejectAndRetry, abort),
             ],
             "aborted",
             2,
@@ -65,20 +65,20 @@ fn each_decision_leads_where_it_should() {
 #[test]
 fn used_up_attempts_lead_to_the_action() {
     for action in [Action::Abort, Action::Continue, Action::Goto("mend".into())] {
-        let events = [submitted(1), judged(1, Decision::RejectAndRetry, plan(1, action.clone()))];
+        let events = [submitted(1), judged(1, AttemptOutcome::RejectAndRetry, plan(1, action.clone()))];
         let state = run(&events).unwrap();
         assert_eq!(state, State::Aborted { attempt: 1, action: action.clone() });
         assert_eq!(State::from_json(&state.to_json()), Ok(state));
         // Without a retry the action is not asked.
-        let events = [submitted(1), judged(1, Decision::RejectAndAbort, plan(3, action))];
+        let events = [submitted(1), judged(1, AttemptOutcome::RejectAndAbort, plan(3, action))];
         assert_eq!(run(&events).unwrap(), State::Aborted { attempt: 1, action: Action::Abort });
     }
 }
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
-    let retry = |attempt| judged(attempt, Decision::RejectAndRetry, plan(9, Action::Abort));
-    let accept = |attempt| judged(attempt, Decision::Accept, plan(9, Action::Abort));
+    let retry = |attempt| judged(attempt, AttemptOutcome::RejectAndRetry, plan(9, Action::Abort));
+    let accept = |attempt| judged(attempt, AttemptOutcome::Accept, plan(9, Action::Abort));
     let other = |attempt| Event::Submitted { attempt, contract: Sha256Digest::of(b"laxer"), now_ms: 0 };
     let at_three = [submitted(1), retry(1), submitted(2), retry(2)];
     let table: Vec<(Vec<Event>, &str)> = vec![
@@ -98,7 +98,7 @@ fn what_does_not_fit_is_refused_by_name() {
         ([&at_three[..], &[submitted(2)]].concat(), "repeated_attempt"),
         ([&at_three[..], &[submitted(0)]].concat(), "out_of_order_attempt"),
         (
-            vec![submitted(1), judged(1, Decision::RejectAndAbort, plan(9, Action::Abort)), submitted(2)],
+            vec![submitted(1), judged(1, AttemptOutcome::RejectAndAbort, plan(9, Action::Abort)), submitted(2)],
             "already_aborted",
         ),
     ];
@@ -155,23 +155,23 @@ fn jitter() -> impl Strategy<Value = Jitter> {
     prop_oneof![Just(Jitter::None), Just(Jitter::Full), Just(Jitter::Equal)]
 }
 
-fn decision() -> impl Strategy<Value = Decision> {
+fn outcome() -> impl Strategy<Value = AttemptOutcome> {
     prop_oneof![
-        1 => Just(Decision::Accept),
-        1 => Just(Decision::AcceptWithWarnings),
-        8 => Just(Decision::RejectAndRetry),
-        1 => Just(Decision::RejectAndAbort),
+        1 => Just(AttemptOutcome::Accept),
+        1 => Just(AttemptOutcome::AcceptWithWarnings),
+        8 => Just(AttemptOutcome::RejectAndRetry),
+        1 => Just(AttemptOutcome::RejectAndAbort),
     ]
 }
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         (0u32..6, 0i64..4_000).prop_map(|(attempt, now_ms)| Event::Submitted { attempt, contract: contract(), now_ms }),
-        (0u32..6, decision(), 1u32..5, growth(), 0i64..4_000).prop_map(
-            |(attempt, decision, max_attempts, strategy, now_ms)| {
+        (0u32..6, outcome(), 1u32..5, growth(), 0i64..4_000).prop_map(
+            |(attempt, outcome, max_attempts, strategy, now_ms)| {
                 let on_failure = OnFailure { max_attempts, strategy, initial_delay_ms: 100, ..OnFailure::default() };
-                let plan = Plan { on_failure, prompt: "again".into(), seed: 7 };
-                Event::Judged { attempt, decision, plan, now_ms }
+                let plan = RetryPlan { on_failure, prompt: "again".into(), seed: 7 };
+                Event::Judged { attempt, outcome, plan, now_ms }
             }
         ),
         (0u32..6).prop_map(|attempt| Event::Interrupted { attempt }),

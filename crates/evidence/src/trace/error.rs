@@ -1,17 +1,17 @@
+//! Why a trace cannot be read, where, and what to record instead.
+
 use std::fmt;
 
 use proofmark_receipt::document::shown;
 use thiserror::Error;
 
-use super::{MAX_CALLS, MAX_RECORDS, MAX_TRACE_BYTES};
+use super::{FORMS, MAX_CALLS, MAX_RECORDS, MAX_TRACE_BYTES};
 
 /// Why a trace cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {fault}")]
 pub struct TraceError {
-    /// Where.
     pub place: TracePlace,
-    /// What is wrong.
     pub fault: TraceFault,
 }
 
@@ -20,13 +20,8 @@ pub struct TraceError {
 pub enum TracePlace {
     /// The trace as a whole.
     Whole,
-    /// A line and column of the text, from 1.
-    Text {
-        /// The line.
-        line: u64,
-        /// The column, in characters.
-        column: u64,
-    },
+    /// A line and a column of the text, both from 1; the column in characters.
+    Text { line: u64, column: u64 },
     /// A record of a list, from 0.
     Record(usize),
 }
@@ -34,50 +29,62 @@ pub enum TracePlace {
 /// What is wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceFault {
-    /// More bytes than are read.
-    #[error("the trace has {0} bytes, more than the {MAX_TRACE_BYTES} that are read; record one run per file")]
+    #[error("{0} bytes exceed the limit of {MAX_TRACE_BYTES}")]
     TooLarge(usize),
-    /// More records than are read.
-    #[error("the trace has more than {MAX_RECORDS} records; record one run per file")]
+    #[error("more than {MAX_RECORDS} records")]
     TooManyRecords,
-    /// More calls than are read.
-    #[error("the trace has more than {MAX_CALLS} calls; record one run per file")]
+    #[error("more than {MAX_CALLS} calls")]
     TooManyCalls,
-    /// Nothing was recorded.
-    #[error("the trace is empty; record an empty list where no call was made")]
+    #[error("nothing was recorded")]
     Empty,
     /// The end is missing.
-    #[error("the trace is cut off here; record it anew")]
+    #[error("the trace is cut off here")]
     CutOff,
-    /// Not JSON.
-    #[error("the trace cannot be read: {0}")]
+    #[error("invalid JSON: {0}")]
     NotJson(String),
-    /// Of no known form.
-    #[error(
-        "this is no record of a known form; record OpenAI, Anthropic or MCP messages, GenAI spans, or `{{\"name\", \"args\", \"result\"}}` lines"
-    )]
+    #[error("a record of no known form")]
     UnknownForm,
-    /// Of two forms at once.
-    #[error("this is a record of the form `{found}` in a trace of the form `{form}`; record one form per file")]
-    MixedForms {
-        /// The form of the trace.
-        form: &'static str,
-        /// The form of the record.
-        found: &'static str,
-    },
-    /// A record of the form is not as it should be.
-    #[error("{0}; record it anew")]
+    #[error("a record of the form `{found}` in a trace of the form `{form}`")]
+    MixedForms { form: &'static str, found: &'static str },
+    /// A record that its form does not allow.
+    #[error("{0}")]
     Malformed(String),
-    /// A result of a call nobody made.
-    #[error("there is a result for call `{}`, which was never made; is the beginning missing?", shown(.0))]
+    #[error("a result for call `{}`, which was never made", shown(.0))]
     ResultWithoutCall(String),
-    /// Two calls that cannot be told apart.
-    #[error("call `{}` is made again before its result came; the two cannot be told apart", shown(.0))]
+    #[error("call `{}` is made again before its result came, so the two cannot be told apart", shown(.0))]
     DuplicateCall(String),
 }
 
+impl TraceFault {
+    /// What to record instead.
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::TooLarge(_) | Self::TooManyRecords | Self::TooManyCalls => "record one run per file",
+            Self::Empty => "record an empty list when no call was made",
+            Self::CutOff | Self::Malformed(_) => "record the run again, as a whole",
+            Self::UnknownForm => {
+                let names: Vec<_> = FORMS.iter().map(|form| format!("`{}`", form.as_str())).collect();
+                return Some(format!(
+                    "record one of the forms {}; the last is `{{\"name\", \"args\", \"result\"}}` lines",
+                    names.join(", ")
+                ));
+            }
+            Self::MixedForms { .. } => "record one form per file",
+            Self::ResultWithoutCall(_) => "check whether the beginning of the trace is missing",
+            Self::DuplicateCall(_) => "give each call an id of its own",
+            Self::NotJson(_) => return None,
+        };
+        Some(help.to_owned())
+    }
+}
+
 impl TraceError {
-    /// The name of the error, for programs; stable.
+    /// What to record instead.
+    pub fn help(&self) -> Option<String> {
+        self.fault.help()
+    }
+
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self.fault {
             TraceFault::TooLarge(_) => "trace_too_large",

@@ -47,7 +47,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// `%` is for integers of one kind; the operand that is none is to blame.
+    /// `%` takes integers of one kind. The reason names the operand that is not one.
     fn remainder_mismatch(&self, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<Value> {
         let [left_node, right_node] = nodes;
         match left {
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts a text that is made, and refuses one that is too long.
+    /// Charges for a new text, and refuses one that is too long.
     pub(super) fn charge_text(&mut self, node: &'a Node, bytes: usize) -> Flow<()> {
         if bytes > MAX_STRING_BYTES {
             return Err(self.failed(node, Failure::SizeLimit));
@@ -138,7 +138,7 @@ fn decimal(operator: Operator, a: Decimal, b: Decimal) -> Result<Value, Failure>
     })
 }
 
-/// Arithmetic with times, if the operands are some.
+/// Arithmetic with times, if the operands are times.
 fn times(operator: Operator, left: &Value, right: &Value) -> Option<Result<Value, Failure>> {
     use Value::{Duration, Timestamp};
     let result = match (operator, left, right) {

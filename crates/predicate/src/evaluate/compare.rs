@@ -10,11 +10,11 @@ use crate::error::Failure;
 use crate::limits::MAX_VALUE_DEPTH;
 use crate::value::{Key, Map, Value};
 
-/// What comparing two values for equality gives.
+/// The result of comparing two values for equality.
 enum Equality<'v> {
     Same,
     Different,
-    /// Nothing: these two are of different types.
+    /// Neither, since these two parts are of different types.
     Mismatch(&'v Value, &'v Value),
 }
 
@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// `x in list` is an `exists` over equality; `key in map` asks for the key.
+    /// `x in list` is an `exists` over equality; `key in map` looks the key up.
     pub(super) fn membership(
         &mut self,
         node: &'a Node,
@@ -87,7 +87,7 @@ impl<'a> Machine<'a> {
     fn key_membership(&mut self, left_node: &'a Node, left: &Value, map: &Map) -> Flow<bool> {
         match (Key::from_value(left), left) {
             (Some(key), _) => Ok(map.get(&key).is_some()),
-            // A number between the integers is the key of nothing.
+            // No key is a fraction.
             (None, Value::Decimal(_)) => Ok(false),
             (None, _) => Err(self.wrong_type(left_node, "string or int", left)),
         }
@@ -147,7 +147,7 @@ fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps<
     Ok(if same { Equality::Same } else { Equality::Different })
 }
 
-/// One different pair makes the whole different; short of that, a mismatch leaves it open.
+/// One different pair makes the whole different. Otherwise a mismatch leaves it undecided.
 fn all_equal<'v>(
     pairs: impl Iterator<Item = (&'v Value, &'v Value)>,
     depth: usize,

@@ -6,7 +6,7 @@ use crate::error::Missing;
 use crate::limits::MAX_MISSING;
 use crate::value::Value;
 
-/// What a macro has gathered so far.
+/// The intermediate result of a macro.
 struct Gathered {
     values: Vec<Value>,
     matched: usize,
@@ -39,9 +39,9 @@ impl<'a> Machine<'a> {
                 Ok(Next::Stop(truth)) => return Ok(truth.into()),
                 Err(more) => merge(&mut gathered.missing, more),
             }
-            // Quantifiers go on: a later element may settle them. The others cannot be saved.
-            let settled = !matches!(expanded.kind, MacroKind::All | MacroKind::Exists);
-            if self.steps.exhausted() || (settled && gathered.missing.len() >= MAX_MISSING) {
+            // A later element may still decide `all` and `exists`; the other macros stay unknown.
+            let stays_unknown = !matches!(expanded.kind, MacroKind::All | MacroKind::Exists);
+            if self.steps.exhausted() || (stays_unknown && gathered.missing.len() >= MAX_MISSING) {
                 break;
             }
         }
@@ -103,11 +103,11 @@ impl<'a> Machine<'a> {
                 }
             }
             MacroKind::Map => {
-                let wanted = match &expanded.filter {
+                let is_selected = match &expanded.filter {
                     Some(filter) => self.condition(filter)?,
                     None => true,
                 };
-                if wanted {
+                if is_selected {
                     gathered.values.push(self.eval(&expanded.body)?.into_value());
                 }
             }

@@ -1,4 +1,4 @@
-//! How an unknown answer names the fact it lacks.
+//! How an unknown answer names the fact that is missing.
 
 use super::{Flow, Machine, Operand, Place, missing};
 use crate::ast::{Kind, Node};
@@ -26,7 +26,7 @@ impl<'a> Machine<'a> {
         missing(self.path_of(node), Why::WrongType { expected, found })
     }
 
-    /// Two operands that do not go together. The fact among them is blamed, not the literal.
+    /// Two operands of different types. The reason names the fact among them, not the literal.
     pub(super) fn mismatch<T>(&self, nodes: &'a [Node; 2], left: &Value, right: &Value) -> Flow<T> {
         let [left_node, right_node] = nodes;
         let (node, found, expected) = match left_node.kind {

@@ -1,5 +1,7 @@
-//! The short ways of evaluation, for what conditions mostly are: facts compared with literals.
-//! They give what the long ways would, and give up where those would have something to say.
+//! Fast paths for what most conditions are: facts compared with literals.
+//!
+//! A fast path gives the value and charges the steps that general evaluation would. Where that would give a reason or an
+//! error, the fast path has no result.
 
 use super::{Flow, Machine, Operand};
 use crate::ast::{Kind, Node, Operator};
@@ -40,7 +42,7 @@ impl<'a> Machine<'a> {
         Some(truth)
     }
 
-    /// A fact or literal that is there, paid for as the long way would.
+    /// A fact or literal that is present, charged as general evaluation would.
     fn look(&mut self, node: &'a Node) -> Option<&'a Value> {
         let value = self.place(node)?;
         self.steps.charge_items(node.depth).ok()?;

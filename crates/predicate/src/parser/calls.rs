@@ -51,7 +51,7 @@ impl Parser {
             _ => {}
         }
         let Some(function) = Function::method(name) else {
-            return Err(unknown("method", name, nearest(name, method_names())).at(span));
+            return Err(unknown("method", name, nearest(name, method_names().chain(MacroKind::NAMES))).at(span));
         };
         self.expect("(")?;
         let mut arguments = vec![base];
@@ -171,8 +171,8 @@ impl Parser {
         }
     }
 
-    /// In `m.all(k, v, …)` the second argument is a bare name with a comma behind it. `map` takes
-    /// a filter there instead.
+    /// In `m.all(k, v, …)` the second argument is a bare name followed by a comma. In `map`
+    /// that place is a filter.
     fn second_variable_follows(&self, kind: MacroKind) -> bool {
         let comma = self.tokens.get(self.at + 1).map(|(token, _)| token);
         kind != MacroKind::Map && matches!(self.peek(), Token::Word(_)) && comma == Some(&Token::Operator(","))

@@ -8,21 +8,18 @@ use super::Value;
 /// Maps up to this size are searched one by one: comparing lengths first beats a binary search.
 const SCANNED_ENTRIES: usize = 16;
 
-/// A key of a map. Integer keys are equal when they stand for the same number.
+/// A key of a map. Integer keys are equal when their numbers are.
 #[derive(Debug, Clone)]
 pub enum Key {
-    /// A boolean key.
     Bool(bool),
-    /// A signed integer key.
     Int(i64),
-    /// An unsigned integer key.
     UInt(u64),
     /// A text key, the only kind a JSON object has.
     String(Arc<str>),
 }
 
 impl Key {
-    /// The key a value is, if a value of that type can be one.
+    /// The value as a key, if its type allows that.
     pub(crate) fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Bool(key) => Self::Bool(*key),
@@ -97,7 +94,7 @@ impl Eq for Key {}
 pub struct Map(Arc<[(Key, Value)]>);
 
 impl Map {
-    /// A map of these entries; of two with the same key the later one stays.
+    /// A map of these entries; of two with the same key, the later one.
     #[must_use]
     pub fn from_entries(mut entries: Vec<(Key, Value)>) -> Self {
         if entries.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0)) {

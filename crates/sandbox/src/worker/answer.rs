@@ -1,25 +1,26 @@
 //! Reads what a leaf left as the end of its case.
 
-use proofmark_checks::{End, Job, Language};
+use proofmark_checks::End;
 
-use super::{CANCELLED, Gone, STUCK};
+use super::{CANCELLED, Exited, STUCK};
 use crate::sys::Exit;
+use crate::toolchain::Toolchain;
 use crate::watch::Why;
 
-pub(super) fn one_answer(leaf: Gone, job: &Job) -> End {
+pub(super) fn one_answer(leaf: Exited, toolchain: &Toolchain) -> End {
     let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
     match (leaf.why, frames.next(), frames.next()) {
-        (Why::Ended, Some(line), None) => read_frame(line),
+        (Why::Ended, Some(line), None) => read_frame(line, toolchain),
         (Why::Ended, Some(_), Some(_)) => {
             End::NoAnswer("the submission wrote into the channel of its answer".to_owned())
         }
         (Why::Ended, None, _) | (Why::Deadline | Why::Memory | Why::Output | Why::Cancelled | Why::Stuck, _, _) => {
-            without_answer(&leaf, job)
+            without_answer(&leaf, toolchain)
         }
     }
 }
 
-pub(super) fn without_answer(leaf: &Gone, job: &Job) -> End {
+pub(super) fn without_answer(leaf: &Exited, toolchain: &Toolchain) -> End {
     match (leaf.why, leaf.exit) {
         (Why::Deadline, _) => End::Timeout,
         (Why::Memory, _) => End::MemoryLimit,
@@ -27,10 +28,7 @@ pub(super) fn without_answer(leaf: &Gone, job: &Job) -> End {
         (Why::Cancelled, _) => End::Unavailable(CANCELLED.to_owned()),
         (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
         (Why::Ended, Exit::Signal(libc::SIGXCPU)) => End::Timeout,
-        // V8 aborts when its heap is full, whatever the reason given.
-        (Why::Ended, Exit::Signal(libc::SIGABRT | libc::SIGTRAP)) if job.language == Language::JavaScript => {
-            End::MemoryLimit
-        }
+        (Why::Ended, Exit::Signal(signal)) if toolchain.memory_signals.contains(&signal) => End::MemoryLimit,
         (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
         (Why::Ended, Exit::Code(code)) => {
             End::NoAnswer(format!("the process ended with exit status {code} before it answered"))
@@ -39,13 +37,13 @@ pub(super) fn without_answer(leaf: &Gone, job: &Job) -> End {
 }
 
 /// One line of a harness: `V` and a value, or `E` and an exception in hex.
-pub(super) fn read_frame(line: &[u8]) -> End {
+pub(super) fn read_frame(line: &[u8], toolchain: &Toolchain) -> End {
     let broken = || End::NoAnswer("the submission wrote into the channel of its answer".to_owned());
     match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
         Some((b'V', value)) => End::Value(value.to_vec()),
         Some((b'E', rest)) => {
             match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
-                Some([kind, _]) if kind == "MemoryError" => End::MemoryLimit,
+                Some([kind, _]) if toolchain.memory_exception == Some(kind) => End::MemoryLimit,
                 Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
                 _ => broken(),
             }

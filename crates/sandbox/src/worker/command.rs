@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use proofmark_checks::{End, Job, PROJECT_FOLDER, Project};
 
-use super::{CANCELLED, Crew, STDERR_KEPT, STUCK};
+use super::{Backend, CANCELLED, STDERR_KEPT, STUCK};
 use crate::cell::Body;
-use crate::child::Overseen;
 use crate::init::REPORT_MARK;
 use crate::runtime::Runtime;
+use crate::stage::Overseen;
 use crate::sys::{self, Exit};
 use crate::tree::c_string;
 use crate::watch::{Input, Output, Why, finish, watch};
@@ -19,7 +19,7 @@ use crate::{program, project};
 /// What a shell adds to the signal that ended a command, for its exit status.
 const SIGNALLED: i32 = 128;
 
-impl Crew {
+impl Backend {
     /// A project's command, whose report the init of its cell hands over.
     pub(super) fn run_project(
         &mut self,
@@ -28,7 +28,7 @@ impl Crew {
         project: &Project,
         deadline: Instant,
     ) -> Result<End, ZygoteError> {
-        let packages = project::packages(project, runtime.language);
+        let packages = project::packages(runtime, project);
         if let Some(lacking) = project::lacking(runtime, project, &packages) {
             return Ok(End::Unavailable(lacking));
         }

@@ -4,7 +4,7 @@
 //! divided by ` | `), `then` (the answer of a second, later case), `expect C` and
 //! `then C` (the answers where isolation is of level C), `mode` (`call`, the default, or
 //! `stdio`), `timeout` (milliseconds), `memory`, `disk` (MiB), `processes`,
-//! `output` (bytes).
+//! `output` (bytes). `prelude.<language>` stands before every program of a language and declares what they do not.
 
 use std::fs;
 use std::path::Path;
@@ -23,33 +23,32 @@ pub struct Hostile {
 /// Every program of the folder, by name.
 pub fn read_all(folder: &Path, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
     let mut all = Vec::new();
-    for (sub, language) in [("python", Language::Python), ("node", Language::JavaScript), ("bash", Language::Bash)] {
-        let prelude = fs::read_to_string(folder.join(format!("prelude.{sub}"))).unwrap_or_default();
-        for entry in fs::read_dir(folder.join(sub)).unwrap().flatten() {
+    for language in Language::ALL {
+        let prelude = fs::read_to_string(folder.join(format!("prelude.{language}"))).unwrap();
+        for entry in fs::read_dir(folder.join(language.as_str())).unwrap().flatten() {
             let text = fs::read_to_string(entry.path()).unwrap();
-            let name = format!("{sub}/{}", entry.path().file_stem().unwrap().to_string_lossy());
-            all.push(hostile(name, language, &text, &fill(&prelude), &fill(&text)));
+            let name = format!("{language}/{}", entry.path().file_stem().unwrap().to_string_lossy());
+            // What a program does not declare, the prelude of its language does.
+            let header = [header(&text), header(&prelude)].concat();
+            all.push(hostile(name, language, header, fill(&format!("{prelude}\n{text}"))));
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 }
 
-fn hostile(name: String, language: Language, text: &str, prelude: &str, filled: &str) -> Hostile {
-    let header = header(text);
+fn hostile(name: String, language: Language, header: Vec<(String, String)>, source: String) -> Hostile {
     let of = |key: &str| header.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
     let number = |key: &str, other: u32| of(key).map_or(other, |value| value.parse().unwrap());
-    let source = if language == Language::Bash { filled.to_owned() } else { format!("{prelude}\n{filled}") };
     let program = match of("mode") {
         Some("stdio") => Program::Stdio { source },
-        None if language == Language::Bash => Program::Stdio { source },
         _ => Program::Call { source, entrypoint: "f".to_owned() },
     };
     let timeout = Duration::from_millis(number("timeout", 5_000).into());
     let inputs = if of("then").is_some() { vec!["[0]", "[1]"] } else { vec!["[0]"] };
     let cases = inputs.into_iter().map(|input| Case { input: input.to_owned(), timeout }).collect();
     let limits = Limits {
-        memory_mb: number("memory", if language == Language::JavaScript { 256 } else { 64 }),
+        memory_mb: number("memory", 64),
         total_timeout: Duration::from_secs(60),
         output_bytes: number("output", 64 << 10) as usize,
         processes: number("processes", 16),

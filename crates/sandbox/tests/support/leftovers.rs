@@ -1,7 +1,7 @@
 //! What a program could leave behind: descriptors, processes, mounts, cgroups
 //! and files.
 
-#![allow(dead_code, unsafe_code)]
+#![allow(dead_code, unsafe_code, reason = "not every test uses all of this, and some of it calls the system itself")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

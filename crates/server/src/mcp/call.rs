@@ -1,4 +1,4 @@
-//! The tools: arguments are read, the work is done elsewhere, the answer is a document.
+//! The tools: arguments are read here, the work is done elsewhere, and the answer is a document.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ struct Answer {
     stored: Option<Resource>,
 }
 
-/// Why a tool has no answer, completing "failed to …", with the mend.
+/// Why a tool has no answer, completing "failed to …", and what to do.
 struct Failure(String);
 
 impl<E: std::error::Error> From<E> for Failure {
@@ -38,7 +38,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Calls a tool. What is wrong with its arguments is an answer the model can read, with the mend.
+/// Calls a tool. What is wrong with its arguments is an answer that the model can read.
 pub(super) async fn call(
     handler: &Handler,
     caller: Caller,
@@ -62,7 +62,7 @@ pub(super) async fn call(
     Ok(result(answered).into())
 }
 
-/// Works in a thread of its own, which is told when nobody waits for it any more.
+/// Works in a thread of its own, which stops when no client waits for it any more.
 async fn in_thread(
     handler: &Handler,
     caller: Caller,
@@ -72,11 +72,11 @@ async fn in_thread(
 ) -> Result<Answer, Failure> {
     let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
     let stop = handler.stops.flag();
-    let (services, told) = (Arc::clone(&handler.services), stop.shared());
+    let (services, flag) = (Arc::clone(&handler.services), stop.shared());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
-        answer(&services, &caller, &name, &arguments, &told)
+        answer(&services, &caller, &name, &arguments, &flag)
     });
     tokio::select! {
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
@@ -105,7 +105,7 @@ fn busy(problem: Problem) -> Failure {
     Failure(format!("take the call: {}", problem.text()))
 }
 
-/// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
+/// Verifies, and reports every check that is done to the client. A call that is cancelled kills what runs.
 async fn verify(
     handler: &Handler,
     tenant: Tenant,
@@ -127,18 +127,18 @@ async fn verify(
         replayable: None,
         as_job: false,
     };
-    let mut begun = submit::begin(&handler.services, submission).await.map_err(failed)?;
-    let told = tell(begun.views(), context);
+    let mut pending = submit::begin(&handler.services, submission).await.map_err(failed)?;
+    let reports = report_progress(pending.views(), context);
     let receipt = tokio::select! {
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
-        // Every step is told before the answer.
-        receipt = async { tokio::join!(told, begun.receipt()).1 } => receipt.map_err(failed)?,
+        // Every step is reported before the answer.
+        receipt = async { tokio::join!(reports, pending.receipt()).1 } => receipt.map_err(failed)?,
     };
     Ok(Answer { text: receipt.to_text(), stored: Some(link(&receipt)) })
 }
 
-/// Tells the client of every step, until there are no more.
-async fn tell(
+/// Reports every step to the client, until there are no more.
+async fn report_progress(
     mut views: tokio::sync::watch::Receiver<proofmark_verifier::JobView>,
     context: &RequestContext<RoleServer>,
 ) {
@@ -149,11 +149,11 @@ async fn tell(
             (view.done, view.total, view.state.is_end())
         };
         #[expect(clippy::cast_precision_loss, reason = "a suite has at most 10,000 checks")]
-        let told = ProgressNotificationParam::new(token.clone(), done as f64)
+        let progress = ProgressNotificationParam::new(token.clone(), done as f64)
             .with_total(total as f64)
             .with_message(format!("{done} of {total} checks done"));
-        // A client that is gone needs no telling.
-        drop(context.peer.notify_progress(told).await);
+        // A client that is gone needs no report.
+        drop(context.peer.notify_progress(progress).await);
         if over || views.changed().await.is_err() {
             return;
         }

@@ -44,7 +44,7 @@ fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
     let (_, greeted) = post(address, "host: localhost", GREETING);
     let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
     let head = format!("host: localhost\r\n{session}");
-    let mut left = TcpStream::connect(&address).unwrap();
+    let mut left = TcpStream::connect(address).unwrap();
     let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json";
     write!(left, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{SLOW}", SLOW.len()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));

@@ -82,7 +82,7 @@ impl Drop for Server {
 pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
     let policy = std::fs::read(POLICY).unwrap();
     let policy = document::parse(&policy, Format::Yaml).unwrap();
-    let policy = proofmark_boundary::Policy::read(&policy).unwrap();
+    let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
     let keyring = Keyring::new(home);
     let key = match keyring.has("default") {
         true => keyring.load("default", None).unwrap(),

@@ -66,8 +66,24 @@ fn redacted(name: &str, value: &Json) -> Json {
             }
             copy.into()
         }
+        Json::String(text) => Json::from(without_ids(text)),
         value => value.clone(),
     }
+}
+
+/// A text whose UUIDs are replaced.
+fn without_ids(text: &str) -> String {
+    let is_uuid = |word: &str| {
+        let groups: Vec<usize> = word.split('-').map(str::len).collect();
+        groups == [8, 4, 4, 4, 12] && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words
+        .map(|word| match word.get(..36) {
+            Some(id) if is_uuid(id) => word.replacen(id, "[uuid]", 1),
+            _ => word.to_owned(),
+        })
+        .collect()
 }
 
 /// One member or item a line.
@@ -161,7 +177,8 @@ fn receipts() {
     insta::assert_snapshot!("rechecked", post(&server, &format!("/v1/receipts/{id}/recheck"), ""));
     insta::assert_snapshot!("redeemed_superseded", post(&server, &format!("/v1/receipts/{id}/redeem"), ""));
     let (_, page) = server.get("/v1/receipts?limit=1", "");
-    let newest = text(page.as_object().unwrap().get("receipts").unwrap().as_array().unwrap().first().unwrap(), "receipt_id");
+    let newest =
+        text(page.as_object().unwrap().get("receipts").unwrap().as_array().unwrap().first().unwrap(), "receipt_id");
     insta::assert_snapshot!("redeemed", post(&server, &format!("/v1/receipts/{newest}/redeem"), ""));
     insta::assert_snapshot!("stats", get(&server, "/v1/stats"));
     insta::assert_snapshot!("reference_verified", post(&server, "/receipt/verify", r#"{"receipt": "no receipt"}"#));

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{Evidence, History, Moment, Outcome, Policy, Request, decide};
+use proofmark_verifier::boundary::{ActionPolicy, History, Moment, Outcome, Request, decide};
+use proofmark_verifier::evidence::Evidence;
 
 use super::recorded::Call;
 
@@ -40,7 +41,7 @@ const LOOKING: [&str; 1] = ["read"];
 
 /// A policy, and the moment everything is asked.
 pub(super) struct Asker {
-    policy: Policy,
+    policy: ActionPolicy,
     moment: Moment,
 }
 
@@ -61,7 +62,8 @@ impl Answer {
 impl Asker {
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let bytes = fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))?;
-        let policy = parse(&bytes, Format::Yaml).map_err(anyhow::Error::from).and_then(|json| Ok(Policy::read(&json)?));
+        let policy =
+            parse(&bytes, Format::Yaml).map_err(anyhow::Error::from).and_then(|json| Ok(ActionPolicy::read(&json)?));
         let policy = policy.with_context(|| format!("failed to read the policy `{}`", path.display()))?;
         let now: Timestamp = "2026-01-01T12:00:00Z".parse()?;
         Ok(Self { policy, moment: Moment { now, history: History::default() } })

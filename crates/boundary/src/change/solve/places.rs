@@ -1,29 +1,28 @@
-//! Places in the facts: where an expression looks, and what stands there.
+//! Places in the facts: which ones an expression reads, and the values there.
 
 use proofmark_predicate::Value;
 use proofmark_predicate::tree::{Expression, View};
 use proofmark_receipt::{Json, Object};
 
-/// One step of a way into the facts.
+/// One segment of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::change) enum Segment {
     Name(String),
     Index(usize),
 }
 
-/// Whether a retry may change the fact: another tool or class would be another action, and the present is what it is.
-pub(in crate::change) fn is_changeable(way: &[Segment]) -> bool {
+/// Whether a retry may change the fact. Another tool or class would be another action, and the time cannot be chosen.
+pub(in crate::change) fn is_changeable(place: &[Segment]) -> bool {
     let name = |segment: &Segment| if let Segment::Name(name) = segment { name.clone() } else { String::new() };
-    match way.first().map(name).as_deref() {
+    match place.first().map(name).as_deref() {
         None => true,
         Some("now") => false,
-        Some("action") => matches!(way.get(1).map(name).as_deref(), Some("args" | "target")),
+        Some("action") => matches!(place.get(1).map(name).as_deref(), Some("args" | "target")),
         Some(_) => true,
     }
 }
 
-/// The places an expression looks at; for what is asked of the elements of a list, the place of the list. An empty place is
-/// all facts.
+/// The places an expression reads; for elements of a list, the place of the list. An empty place is all facts.
 pub(in crate::change) fn places(expression: Expression<'_>) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     collect(expression, &mut found);
@@ -31,8 +30,8 @@ pub(in crate::change) fn places(expression: Expression<'_>) -> Vec<Vec<Segment>>
 }
 
 fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
-    if let Some(way) = way(expression) {
-        return found.push(way);
+    if let Some(place) = place_of(expression) {
+        return found.push(place);
     }
     match expression.view() {
         View::Constant(_) | View::Variable(_) => {}
@@ -40,8 +39,8 @@ fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
         View::Select { base, .. } | View::Not(base) | View::Negate(base) => collect(base, found),
         View::Index { base, index } => [base, index].into_iter().for_each(|part| collect(part, found)),
         View::Has { base: None, field } => found.push(vec![Segment::Name(field.to_owned())]),
-        View::Has { base: Some(base), field } => match self::way(base) {
-            Some(way) => found.push(way.into_iter().chain([Segment::Name(field.to_owned())]).collect()),
+        View::Has { base: Some(base), field } => match place_of(base) {
+            Some(place) => found.push(place.into_iter().chain([Segment::Name(field.to_owned())]).collect()),
             None => collect(base, found),
         },
         View::And(parts) | View::Or(parts) | View::List(parts) | View::Call { arguments: parts, .. } => {
@@ -65,20 +64,20 @@ fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
     }
 }
 
-/// The place an expression is, if it is one that begins with a fact.
-pub(in crate::change) fn way(expression: Expression<'_>) -> Option<Vec<Segment>> {
+/// The place that an expression denotes, if it selects from a fact.
+pub(in crate::change) fn place_of(expression: Expression<'_>) -> Option<Vec<Segment>> {
     let (base, segment) = match expression.view() {
         View::Fact(name) => return Some(vec![Segment::Name(name.to_owned())]),
         View::Select { base, field } => (base, Segment::Name(field.to_owned())),
         View::Index { base, index } => (base, segment(index)?),
         _ => return None,
     };
-    let mut way = way(base)?;
-    way.push(segment);
-    Some(way)
+    let mut place = place_of(base)?;
+    place.push(segment);
+    Some(place)
 }
 
-/// The step that a literal index is.
+/// The segment of a literal index.
 pub(super) fn segment(index: Expression<'_>) -> Option<Segment> {
     match index.view() {
         View::Constant(Value::String(name)) => Some(Segment::Name(name.to_string())),
@@ -88,8 +87,8 @@ pub(super) fn segment(index: Expression<'_>) -> Option<Segment> {
 }
 
 /// The value at a place.
-pub(super) fn get<'a>(facts: &'a Object, way: &[Segment]) -> Option<&'a Json> {
-    let (Segment::Name(first), rest) = way.split_first()? else { return None };
+pub(super) fn get<'a>(facts: &'a Object, place: &[Segment]) -> Option<&'a Json> {
+    let (Segment::Name(first), rest) = place.split_first()? else { return None };
     rest.iter().try_fold(facts.get(first)?, |value, segment| match (segment, value) {
         (Segment::Name(name), Json::Object(object)) => object.get(name),
         (Segment::Index(index), Json::Array(items)) => items.get(*index),
@@ -97,18 +96,19 @@ pub(super) fn get<'a>(facts: &'a Object, way: &[Segment]) -> Option<&'a Json> {
     })
 }
 
-/// Puts a value at a place; objects on the way are made, elements of lists are not. What is in the way goes.
-pub(in crate::change) fn set(facts: &mut Object, way: &[Segment], value: Json) -> Option<()> {
-    let (Segment::Name(first), rest) = way.split_first()? else { return None };
+/// Puts a value at a place. Missing objects on the way are created, elements of lists are not; other values on the way
+/// are replaced.
+pub(in crate::change) fn set(facts: &mut Object, place: &[Segment], value: Json) -> Option<()> {
+    let (Segment::Name(first), rest) = place.split_first()? else { return None };
     if !facts.contains(first) {
         facts.insert(first.as_str(), Object::new());
     }
     put(facts.get_mut(first)?, rest, value)
 }
 
-/// Takes the member at a place out.
-pub(in crate::change) fn remove(facts: &mut Object, way: &[Segment]) {
-    let Some((Segment::Name(last), before)) = way.split_last() else { return };
+/// Removes the member at a place.
+pub(in crate::change) fn remove(facts: &mut Object, place: &[Segment]) {
+    let Some((Segment::Name(last), before)) = place.split_last() else { return };
     let mut object = facts;
     for segment in before {
         let Segment::Name(name) = segment else { return };
@@ -118,8 +118,8 @@ pub(in crate::change) fn remove(facts: &mut Object, way: &[Segment]) {
     object.remove(last);
 }
 
-fn put(at: &mut Json, way: &[Segment], value: Json) -> Option<()> {
-    match (way.split_first(), at) {
+fn put(at: &mut Json, place: &[Segment], value: Json) -> Option<()> {
+    match (place.split_first(), at) {
         (None, at) => {
             *at = value;
             Some(())
@@ -133,7 +133,7 @@ fn put(at: &mut Json, way: &[Segment], value: Json) -> Option<()> {
         (Some((Segment::Index(index), rest)), Json::Array(items)) => put(items.get_mut(*index)?, rest, value),
         (Some((Segment::Name(_), _)), other) => {
             *other = Json::Object(Object::new());
-            put(other, way, value)
+            put(other, place, value)
         }
         (Some((Segment::Index(_), _)), _) => None,
     }

@@ -8,21 +8,21 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 
 use super::text;
-use crate::policy::{Demand, Deny, OnBlock, PolicyError, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+use crate::policy::{ActionPolicyError, Demand, Deny, OnBlock, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
 
 const DEMANDS: [&str; 4] = ["fact", "receipt", "approval", "tool_call"];
 
-/// What reading a rule needs to know.
+/// What the readers of rules share.
 pub(super) struct Reader<'a> {
     pub(super) schema: &'a Schema,
 }
 
 impl Reader<'_> {
-    pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, PolicyError> {
+    pub(super) fn condition(&self, field: &Field<'_>) -> Result<Condition, ActionPolicyError> {
         Ok(Condition::read(field, self.schema)?)
     }
 
-    pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, PolicyError> {
+    pub(super) fn require(&self, field: &Field<'_>) -> Result<Require, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["fact", "receipt", "approval", "tool_call", "reason", "next", "otherwise"])?;
         let (name, demanded) = one_demand(field, &fields)?;
@@ -32,7 +32,7 @@ impl Reader<'_> {
             "approval" => Demand::Approval(ApprovalDemand::read(&demanded)?),
             _ => Demand::ToolCall(tool_call(&demanded)?),
         };
-        // Nobody but a human can approve, so that is where it goes unless the policy says otherwise.
+        // Only a human can approve, so by default a missing approval goes to a human.
         let default = match demand {
             Demand::Approval(_) => OnBlock::HumanReview,
             Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => OnBlock::ReplanRequired,
@@ -46,12 +46,12 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn deny(&self, field: &Field<'_>) -> Result<Deny, PolicyError> {
+    pub(super) fn deny(&self, field: &Field<'_>) -> Result<Deny, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["when", "unless", "reason", "next", "otherwise"])?;
         Ok(Deny {
             at: Arc::from(field.at.as_str()),
-            when: self.condition(&fields.need("when", "say what must not be")?)?,
+            when: self.condition(&fields.need("when", "write the condition that denies")?)?,
             unless: fields.get("unless").map(|field| unless(&field)).transpose()?,
             reason: wording(&fields.need("reason", "say why, as in `{code: tainted_context, message: …}`")?)?,
             next: optional_wording(&fields, "next")?,
@@ -59,7 +59,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn warn(&self, field: &Field<'_>) -> Result<Warn, PolicyError> {
+    pub(super) fn warn(&self, field: &Field<'_>) -> Result<Warn, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&["when", "reason"])?;
         Ok(Warn {
@@ -69,7 +69,7 @@ impl Reader<'_> {
         })
     }
 
-    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, PolicyError> {
+    fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
         let mend = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
@@ -85,7 +85,7 @@ impl Reader<'_> {
     }
 }
 
-/// The one thing a requirement asks for.
+/// The one thing that a requirement asks for.
 fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static str, Field<'a>), DocumentError> {
     let mut there = DEMANDS.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
     let Some(first) = there.next() else {
@@ -95,7 +95,7 @@ fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static st
     match there.next() {
         None => Ok(first),
         Some((second, _)) => {
-            let message = format!("the rule asks for `{}` and `{second}`; make two rules of it", first.0);
+            let message = format!("the rule asks for `{}` and `{second}`; write two rules", first.0);
             Err(field.error(Cause::ConflictingFields, message))
         }
     }

@@ -1,0 +1,101 @@
+//! The conditions of a `resume_contract`, and the facts they see.
+
+use proofmark_evidence::{Binds, Comparison, Evidence, Person, ReceiptFact, ReceiptKind, Refusal, Roles, approval};
+use proofmark_predicate::{Budget, Predicate, Truth, Value};
+use proofmark_receipt::Sha256Digest;
+
+use crate::moment::Moment;
+use crate::policy::ActionPolicy;
+use crate::request::Request;
+
+/// Approvals, each with the reason why it does not count.
+type JudgedApprovals<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
+
+pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
+    Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
+}
+
+/// The facts of the request, with `receipts`, `approvals` and `approvers` of the evidence.
+pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
+    let subject = request.subject();
+    let judged =
+        Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)));
+    let receipts = evidence.documents().iter().filter(|fact| fact.approval.is_none());
+    let mut with = vec![
+        ("receipts".to_owned(), receipts.map(receipt_value).collect::<Vec<_>>().into()),
+        ("approvals".to_owned(), approvals(&judged).into()),
+    ];
+    for (binds, judged) in &judged {
+        let usable = judged.iter().filter(|(_, refusal)| refusal.is_none()).map(|(fact, _)| *fact);
+        with.push((bound("approvers", *binds), approvers(&policy.roles, usable)));
+    }
+    let facts = request.value_at(moment.now.as_str());
+    let Value::Map(map) = &facts else { return facts };
+    let own = map.entries().iter().filter_map(|(key, value)| match key {
+        proofmark_predicate::Key::String(name) => Some((name.clone(), value.clone())),
+        _ => None,
+    });
+    own.chain(with.into_iter().map(|(name, value)| (name.into(), value))).collect()
+}
+
+fn receipt_value(fact: &ReceiptFact) -> Value {
+    let digest = |digest: Option<Sha256Digest>| digest.map_or(Value::Null, |digest| Value::from(digest.to_string()));
+    let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
+    [
+        ("output", Value::from(fact.output.to_string())),
+        ("specification", Value::from(fact.specification.to_string())),
+        ("kind", fact.kind.map(ReceiptKind::as_str).map_or(Value::Null, Value::from)),
+        ("comparison", fact.comparison.map(Comparison::as_str).map_or(Value::Null, Value::from)),
+        ("tests", digest(fact.tests)),
+        ("suite", digest(fact.suite)),
+        ("verdict", Value::from(fact.verdict.as_str())),
+        ("tier", Value::from(i64::from(fact.tier))),
+        ("verified_at", Value::from(fact.verified_at.as_str())),
+        ("signer", signer),
+        ("valid", Value::from(fact.valid)),
+        ("trusted", Value::from(fact.trust == proofmark_receipt::Trust::Trusted)),
+        ("spent", Value::from(fact.spent)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The presented approvals, each with whether it counts under each way of binding.
+fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
+    let Some((_, first)) = judged.first() else { return Vec::new() };
+    let value = |at: usize, fact: &ReceiptFact| {
+        let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
+        let usable = judged.iter().map(|(binds, judged)| {
+            let usable = judged.get(at).is_some_and(|(_, refusal)| refusal.is_none());
+            (bound("usable", *binds), Value::from(usable))
+        });
+        [("role".to_owned(), Value::from(role))].into_iter().chain(usable).collect()
+    };
+    first.iter().enumerate().map(|(at, (fact, _))| value(at, fact)).collect()
+}
+
+/// How many different people have approved, by role.
+fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>) -> Value {
+    let mut approved: Vec<(&str, Vec<Option<Person>>)> = Vec::new();
+    for fact in approvals {
+        let Some(approval) = &fact.approval else { continue };
+        let person = roles.person(fact);
+        match approved.iter_mut().find(|(role, _)| *role == approval.role) {
+            Some((_, people)) if people.contains(&person) => {}
+            Some((_, people)) => people.push(person),
+            None => approved.push((&approval.role, vec![person])),
+        }
+    }
+    approved.into_iter().map(|(role, people)| (role, Value::from(people.len() as i64))).collect()
+}
+
+/// The name of a fact about the approvals that count under a way of binding. Signed receipts hold these names.
+pub(crate) fn bound(name: &str, binds: Binds) -> String {
+    let of = match (binds.environment, binds.agent) {
+        (true, true) => "",
+        (true, false) => "_in_environment",
+        (false, true) => "_for_agent",
+        (false, false) => "_of_action",
+    };
+    format!("{name}{of}")
+}

@@ -1,0 +1,23 @@
+//! Which rule of a policy something is about.
+
+/// Which rule a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RuleRef {
+    pub(crate) kind: RuleKind,
+    pub(crate) boundary: usize,
+    pub(crate) index: usize,
+}
+
+/// The kinds of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum RuleKind {
+    Review,
+    Class,
+    Match,
+    When,
+    Deny,
+    Require,
+    Warn,
+    Unmatched,
+    Repeat,
+}

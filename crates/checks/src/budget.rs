@@ -1,0 +1,64 @@
+//! How much of the answers fits into one receipt.
+//!
+//! Readers refuse a receipt past a certain size. A submission must not be able to prevent its receipt by writing too
+//! much: what does not fit is cut shorter, or left out.
+
+use proofmark_receipt::json::{Json, MAX_BYTES};
+use proofmark_receipt::{Detail, Task};
+
+use crate::render::{MAX_SHOWN_CHARS, cut};
+
+/// Bytes for everything in a receipt but its task and its details.
+const RESERVED_BYTES: usize = 64 << 10;
+
+/// A detail without its name, its answers and its message, in bytes.
+const DETAIL_BYTES: usize = 64;
+
+/// To how many characters a text is cut, the first that fits.
+const CUTS: [usize; 2] = [MAX_SHOWN_CHARS, 64];
+
+/// The bytes of a receipt that are left, and for how many details.
+pub(crate) struct DetailBudget {
+    left: usize,
+    details: usize,
+}
+
+impl DetailBudget {
+    /// What the task and the names leave; `None` where they do not fit themselves.
+    pub(crate) fn beside(task: Option<&Task>, names: Vec<&str>) -> Option<DetailBudget> {
+        let task = task.into_iter().flat_map(|task| [&task.task_id, &task.task_type, &task.description]);
+        let task: usize = task.flatten().map(|text| written(text)).sum();
+        let details = names.len();
+        let names: usize = names.into_iter().map(|name| written(name) + DETAIL_BYTES).sum();
+        let left = MAX_BYTES.checked_sub(RESERVED_BYTES + task + names)?;
+        Some(DetailBudget { left, details })
+    }
+
+    /// Fits the texts of the next detail into its share. What one detail leaves goes to the next ones.
+    pub(crate) fn fit(&mut self, detail: Detail) -> Detail {
+        let mut share = self.left / self.details.max(1);
+        let before = share;
+        let message = detail.message.and_then(|text| fitted(text, "message", &mut share));
+        let actual = detail.actual.and_then(|text| fitted(text, "actual", &mut share));
+        let expected = detail.expected.and_then(|text| fitted(text, "expected", &mut share));
+        self.left -= before - share;
+        self.details = self.details.saturating_sub(1);
+        Detail { message, actual, expected, ..detail }
+    }
+}
+
+fn fitted(text: String, member: &str, share: &mut usize) -> Option<String> {
+    // Cutting takes a digest; what is longer than the share needs none.
+    let could_fit = |chars: &usize| text.len().min(*chars) < *share;
+    let cuts = CUTS.into_iter().filter(could_fit).collect::<Vec<_>>();
+    cuts.into_iter().find_map(|chars| {
+        let text = cut(&text, chars);
+        *share = share.checked_sub(member.len() + r#","":"#.len() + written(&text))?;
+        Some(text)
+    })
+}
+
+/// The bytes of a string in JSON.
+fn written(text: &str) -> usize {
+    Json::from(text).to_text().len()
+}

@@ -1,0 +1,219 @@
+//! The languages a submission can be written in: one file and one row each.
+//!
+//! A [`Dialect`] holds all that this crate knows of a language. Nothing else matches on [`Language`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use proofmark_receipt::document::{DocumentError, Field};
+use thiserror::Error;
+
+use crate::compare::Rules;
+use crate::operators::Operators;
+use crate::render::Notation;
+use crate::reporting::{Report, Reporting};
+use crate::value::Literals;
+
+/// Declares the module of each language and the variant that stands for it, so that neither can be forgotten.
+macro_rules! languages {
+    ($($module:ident: $name:ident,)*) => {
+        $(mod $module;)*
+
+        /// A language a submission can be written in.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Language {
+            $($name,)*
+        }
+
+        impl Language {
+            /// Every language, in the order messages list them.
+            pub const ALL: [Language; [$(stringify!($name)),*].len()] = [$(Language::$name),*];
+
+            fn dialect(self) -> &'static Dialect {
+                match self {
+                    $(Language::$name => &$module::DIALECT,)*
+                }
+            }
+        }
+    };
+}
+
+languages! {
+    python: Python,
+    javascript: JavaScript,
+    bash: Bash,
+    ruby: Ruby,
+}
+
+/// What sets a language apart from the others.
+struct Dialect {
+    /// The word of requests and receipts.
+    word: &'static str,
+    /// What requests may write instead.
+    aliases: &'static [&'static str],
+    /// When two of its values are equal.
+    rules: Rules,
+    notation: &'static Notation,
+    /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
+    functions: Option<Functions>,
+    commands: Commands,
+}
+
+/// A language whose functions return values.
+pub(crate) struct Functions {
+    pub(crate) names: Names,
+    pub(crate) literals: Literals,
+    pub(crate) operators: Operators,
+}
+
+/// What a function may be called.
+pub(crate) struct Names {
+    /// Characters of names beside the ASCII letters and digits.
+    special: &'static [char],
+    /// Characters that only the end of a name may be.
+    ends: &'static [char],
+    keywords: &'static [&'static str],
+}
+
+/// The commands of the mode `command` that the language's interpreter runs.
+struct Commands {
+    /// The first word of a command, and the arguments of the interpreter that it stands for.
+    programs: &'static [(&'static str, &'static [&'static str])],
+    reporting: ReadReporting,
+}
+
+/// Finds the test runner in the arguments of the interpreter, and makes it report where `asked` does not say how. The
+/// field is that of the command, for errors.
+pub(crate) type ReadReporting =
+    fn(command: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError>;
+
+impl Language {
+    /// The word requests and receipts use.
+    pub fn as_str(self) -> &'static str {
+        self.dialect().word
+    }
+
+    /// The words of all languages, as a message lists them.
+    pub fn choices() -> String {
+        one_of_words(&Language::ALL.map(Language::as_str))
+    }
+
+    /// When two values of the language are equal by its own `==`.
+    pub fn rules(self) -> Rules {
+        self.dialect().rules
+    }
+
+    pub(crate) fn notation(self) -> &'static Notation {
+        self.dialect().notation
+    }
+
+    pub(crate) fn functions(self) -> Option<&'static Functions> {
+        self.dialect().functions.as_ref()
+    }
+
+    /// The language whose interpreter runs a command, and the arguments that the command's first word stands for.
+    pub(crate) fn of_program(program: &str) -> Option<(Language, &'static [&'static str])> {
+        Language::ALL.into_iter().find_map(|language| {
+            let programs = language.dialect().commands.programs;
+            programs.iter().find(|(word, _)| *word == program).map(|(_, arguments)| (language, *arguments))
+        })
+    }
+
+    /// The first words that commands may have, as a message lists them.
+    pub(crate) fn programs() -> String {
+        let programs = Language::ALL.iter().flat_map(|language| language.dialect().commands.programs);
+        one_of_words(&programs.map(|(word, _)| *word).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn reporting(self) -> ReadReporting {
+        self.dialect().commands.reporting
+    }
+}
+
+impl Names {
+    /// Whether a text is a name and nothing else: it goes into source text.
+    pub(crate) fn allow(&self, name: &str) -> bool {
+        let stem = name.strip_suffix(self.ends).unwrap_or(name);
+        let letter = |char: char| char.is_ascii_alphabetic() || self.special.contains(&char);
+        stem.starts_with(letter)
+            && stem.chars().all(|char| letter(char) || char.is_ascii_digit())
+            && !self.keywords.contains(&name)
+    }
+}
+
+fn one_of_words(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => format!("`{}` or `{last}`", first.join("`, `")),
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no supported language.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown language `{0}`")]
+pub struct ParseLanguageError(pub String);
+
+impl ParseLanguageError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some(format!("write {}", Language::choices()))
+    }
+}
+
+impl FromStr for Language {
+    type Err = ParseLanguageError;
+
+    /// Reads the specification's word, or an alias such as `py`, `js` or `sh`.
+    fn from_str(word: &str) -> Result<Language, ParseLanguageError> {
+        let is_meant = |language: &Language| language.as_str() == word || language.dialect().aliases.contains(&word);
+        Language::ALL.into_iter().find(is_meant).ok_or_else(|| ParseLanguageError(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_languages_share_a_word() {
+        let mut words = BTreeSet::new();
+        for language in Language::ALL {
+            let dialect = language.dialect();
+            for word in dialect.aliases.iter().chain([&dialect.word]) {
+                assert!(words.insert(*word), "{word}");
+                assert_eq!(word.parse(), Ok(language));
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_plain_identifiers() {
+        let allowed = |language: Language, name: &str| language.functions().is_some_and(|it| it.names.allow(name));
+        for (name, python, javascript) in [
+            ("f", true, true),
+            ("_f2", true, true),
+            ("$f", false, true),
+            ("class", false, false),
+            ("lambda", false, true),
+            ("new", true, false),
+            ("", false, false),
+            ("2f", false, false),
+            ("f?", false, false),
+            ("f()", false, false),
+            ("f g", false, false),
+            ("é", false, false),
+        ] {
+            assert_eq!(allowed(Language::Python, name), python, "{name}");
+            assert_eq!(allowed(Language::JavaScript, name), javascript, "{name}");
+        }
+    }
+}

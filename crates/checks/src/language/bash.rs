@@ -1,0 +1,22 @@
+//! GNU bash, whose functions return no values.
+
+use proofmark_receipt::document::{DocumentError, Field};
+
+use super::{Commands, Dialect};
+use crate::compare::Rules;
+use crate::render::JSON;
+use crate::reporting::{Report, Reporting, unknown};
+use crate::value::Integers;
+
+pub(super) static DIALECT: Dialect = Dialect {
+    word: "bash",
+    aliases: &["sh"],
+    rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: true },
+    notation: &JSON,
+    functions: None,
+    commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
+};
+
+fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
+    Ok(unknown(arguments, asked))
+}

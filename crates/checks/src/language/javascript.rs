@@ -1,0 +1,147 @@
+//! JavaScript, as Node.js has it.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
+
+use super::{Commands, Dialect, Functions, Names};
+use crate::compare::Rules;
+use crate::operators::Operators;
+use crate::render::{Floats, Notation, byte_array, escape};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, unknown, values};
+use crate::value::{Integers, Literals, Value};
+
+/// Makes node's test runner report in TAP.
+const TAP_REPORTER: &str = "--test-reporter=tap";
+
+pub(super) static DIALECT: Dialect = Dialect {
+    word: "javascript",
+    aliases: &["js", "node"],
+    rules: Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false },
+    notation: &NOTATION,
+    functions: Some(Functions {
+        names: Names { special: &['_', '$'], ends: &[], keywords: KEYWORDS },
+        literals: Literals {
+            constants: &[
+                ("null", Value::Null),
+                ("undefined", Value::Undefined),
+                ("true", Value::Bool(true)),
+                ("false", Value::Bool(false)),
+            ],
+            // Safe integers have these at least.
+            max_digits: 15,
+            tuples: false,
+            dicts: false,
+            not_in_strings: &[],
+        },
+        operators: OPERATORS,
+    }),
+    commands: Commands { programs: &[("node", &[])], reporting },
+};
+
+/// As literals are written, with `Map {…}` and `Set {…}`.
+static NOTATION: Notation = Notation {
+    null: "null",
+    undefined: "undefined",
+    truths: ["false", "true"],
+    floats: Floats {
+        not_a_number: "NaN",
+        infinity: "Infinity",
+        plain: -6..21,
+        whole: "",
+        mantissa: "",
+        exponent_digits: 1,
+    },
+    single_quotes: false,
+    escape,
+    symbol_prefix: "",
+    bytes: byte_array,
+    tuple: ["[", "]", "]"],
+    set: ["Set {}", "Set {", "}"],
+    between: ": ",
+};
+
+const OPERATORS: Operators = Operators {
+    deciding: &["==", "!=", "<=", ">=", "<", ">", "in"],
+    // `===` and `!==` ask no value.
+    other: &[">>>", "===", "!==", "<<", ">>", "=>"],
+    carriers: &["Boolean", "Number", "String", "Set"],
+    keywords: &["in", "if", "else", "await", "typeof", "void", "yield"],
+    bodies: &["for", "=>"],
+    line_comment: "//",
+    block_comment: Some(("/*", "*/")),
+    slash_quotes: true,
+    word_ends: &[],
+};
+
+#[rustfmt::skip]
+const KEYWORDS: &[&str] = &[
+    "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default",
+    "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if",
+    "implements", "import", "in", "instanceof", "interface", "let", "new", "null", "package", "private",
+    "protected", "public", "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof",
+    "var", "void", "while", "with", "yield",
+];
+
+fn reporting(
+    command: &Field<'_>,
+    mut arguments: Vec<String>,
+    asked: Option<Report>,
+) -> Result<Reporting, DocumentError> {
+    if !runs_tests(&arguments) {
+        return Ok(unknown(arguments, asked));
+    }
+    let reporters = values(&arguments, "--test-reporter");
+    let elsewhere = values(&arguments, "--test-reporter-destination").iter().any(|place| place != "stdout");
+    let report = match (asked, reporters.as_slice(), elsewhere) {
+        (Some(report), _, _) => report,
+        (None, [], false) => {
+            arguments.insert(0, TAP_REPORTER.to_owned());
+            Report::Stdout(ReportForm::Tap)
+        }
+        (None, [one], false) if one == "tap" => Report::Stdout(ReportForm::Tap),
+        (None, [one], false) if one == "junit" => Report::Stdout(ReportForm::JUnit),
+        (None, reporters, _) => {
+            let message = format!(
+                "the tests cannot be read from the reporter `{}`; leave `--test-reporter` and `--test-reporter-destination` out, or name the file of a `tap` or `junit` reporter in `report`",
+                shown(&reporters.join("`, `"))
+            );
+            return Err(command.error(Cause::InvalidValue, message));
+        }
+    };
+    Ok(Reporting { arguments, runner: Some(Runner::NodeTest), report })
+}
+
+/// Options of node that take the next word as their value.
+const NODE_VALUED: [&str; 17] = [
+    "-C",
+    "-r",
+    "--conditions",
+    "--env-file",
+    "--experimental-loader",
+    "--import",
+    "--loader",
+    "--max-old-space-size",
+    "--require",
+    "--stack-trace-limit",
+    "--test-concurrency",
+    "--test-name-pattern",
+    "--test-reporter",
+    "--test-reporter-destination",
+    "--test-shard",
+    "--test-skip-pattern",
+    "--test-timeout",
+];
+
+/// Whether `--test` is an option of node: behind the name of a script it is the script's, which may print what it likes.
+fn runs_tests(arguments: &[String]) -> bool {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--test" => return true,
+            "-e" | "--eval" | "-p" | "--print" => return false,
+            option if NODE_VALUED.contains(&option) => drop(words.next()),
+            option if option.starts_with('-') => {}
+            _ => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,86 @@
+//! Test runners that are known, and how a command reports its tests.
+//!
+//! What the results are read from is settled before anything runs, by the command and by the request. What a program
+//! prints never decides it: a submission that prints something like a report would choose how it is judged.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+
+use crate::command::files;
+
+/// What `report` says for a report on standard output.
+const ON_STDOUT: [(&str, ReportForm); 2] = [("stdout:tap", ReportForm::Tap), ("stdout:junit", ReportForm::JUnit)];
+
+/// A test runner whose reports are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// pytest, a package of Python.
+    Pytest,
+    /// unittest, of Python's standard library.
+    Unittest,
+    /// The test runner of Node.js.
+    NodeTest,
+}
+
+impl Runner {
+    /// The package of Python that it is, where it comes without the interpreter.
+    pub fn package(self) -> Option<&'static str> {
+        match self {
+            Runner::Pytest => Some("pytest"),
+            Runner::Unittest | Runner::NodeTest => None,
+        }
+    }
+}
+
+/// What the results of a command are read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A file below the project, which the run has to write: JUnit's XML or TAP.
+    File(String),
+    /// Standard output, the whole of it.
+    Stdout(ReportForm),
+    /// The exit status alone.
+    ExitStatus,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportForm {
+    /// JUnit's XML.
+    JUnit,
+    /// TAP 13 or 14 (testanything.org).
+    Tap,
+}
+
+/// How a command is run and where it reports.
+pub(crate) struct Reporting {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) runner: Option<Runner>,
+    pub(crate) report: Report,
+}
+
+/// Reads the field `report`.
+pub(crate) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
+    let text = field.text()?;
+    if let Some((_, form)) = ON_STDOUT.iter().find(|(word, _)| *word == text) {
+        return Ok(Report::Stdout(*form));
+    }
+    files::check(text).map_err(|why| field.error(Cause::InvalidValue, why))?;
+    Ok(Report::File(text.to_owned()))
+}
+
+/// A command that is not known to be a runner.
+pub(crate) fn unknown(arguments: Vec<String>, asked: Option<Report>) -> Reporting {
+    Reporting { arguments, runner: None, report: asked.unwrap_or(Report::ExitStatus) }
+}
+
+/// The values of an option, as `--option=value` and as `--option value`.
+pub(crate) fn values(arguments: &[String], option: &str) -> Vec<String> {
+    let inline = |word: &String| Some(word.strip_prefix(option)?.strip_prefix('=')?.to_owned());
+    let apart = |index: usize, word: &String| (word == option).then(|| arguments.get(index + 1).cloned()).flatten();
+    arguments.iter().enumerate().filter_map(|(index, word)| inline(word).or_else(|| apart(index, word))).collect()
+}
+
+/// Whether a path stays inside of the project.
+pub(crate) fn is_inside(path: &str) -> bool {
+    files::check(path).is_ok()
+}

@@ -1,0 +1,96 @@
+//! Errors as people and programs read them: a message, and help on what to do about it.
+
+use std::error::Error;
+
+use proofmark_interop::x402::HeaderError;
+use proofmark_receipt::document::DocumentError;
+use proofmark_receipt::json::JsonError;
+use proofmark_receipt::{ChainError, ReceiptError, SignError};
+use proofmark_server::{KeysError, ServeError, StdioError};
+use proofmark_verifier::boundary::{ActionPolicyError, ParseDecisionError};
+use proofmark_verifier::{
+    AcceptError, DecideError, KeyringError, ProjectError, ReviewError, RunError, SealError, StoreError, TrustError,
+};
+
+/// An error of the command line itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct CommandError {
+    message: String,
+    help: Option<String>,
+}
+
+impl CommandError {
+    /// An error whose message completes "failed to …".
+    pub(crate) fn new(message: impl Into<String>, help: Option<String>) -> CommandError {
+        CommandError { message: message.into(), help }
+    }
+
+    fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+/// An error whose message completes "failed to …", with what to do about it.
+pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+    CommandError::new(message, Some(help.into())).into()
+}
+
+/// An error and what caused it. An error that quotes its cause is not followed by it.
+pub(crate) fn message(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.contains(&cause) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+    }
+    message
+}
+
+/// What to do about an error: the help of the first cause that has any.
+pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
+    // The outermost cause knows best what the user was doing.
+    error.chain().find_map(help_of)
+}
+
+/// An `anyhow` chain has forgotten the types of its causes, so each type that has a help line is listed here.
+fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
+    macro_rules! help_of_types {
+        ($($kind:ty),+ $(,)?) => {
+            None$(.or_else(|| cause.downcast_ref::<$kind>()?.help().map(|help| help.to_string())))+
+        };
+    }
+    help_of_types!(
+        AcceptError,
+        ActionPolicyError,
+        ChainError,
+        CommandError,
+        DecideError,
+        DocumentError,
+        HeaderError,
+        JsonError,
+        KeyringError,
+        KeysError,
+        ParseDecisionError,
+        ProjectError,
+        ReceiptError,
+        ReviewError,
+        RunError,
+        SealError,
+        ServeError,
+        SignError,
+        StdioError,
+        StoreError,
+        TrustError,
+    )
+}
+
+/// The help of a type that has no `help` of its own; a method of the type itself comes first.
+pub(crate) trait NoHelp {
+    fn help(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<T> NoHelp for T {}

@@ -1,0 +1,115 @@
+//! Who approved: the signer of an approval, or the caller of a server that signed for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use proofmark_receipt::{Json, SignerId, object};
+
+/// The longest id of a reviewer, in bytes.
+const MAX_ID_BYTES: usize = 256;
+
+/// Who an approval says gave it (`metadata.approval.reviewer`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewer {
+    /// The id of the API key that was used, or the signer id of the key that signed.
+    pub id: String,
+    /// The reviewer's own key, where it is known.
+    pub key: Option<SignerId>,
+    /// The roles the reviewer holds, as the server that signed knows them; empty where nobody said.
+    pub roles: Vec<String>,
+}
+
+/// Somebody who can approve: two approvals of one person are of one, whichever way they were given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Person {
+    /// Who signs with this key.
+    Key(SignerId),
+    /// The caller with this id, as the server with this key vouches.
+    Caller {
+        /// The id of the API key.
+        id: String,
+        /// The server.
+        server: SignerId,
+    },
+}
+
+/// A text does not name a person.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid reviewer")]
+pub struct PersonError;
+
+impl PersonError {
+    /// What to write instead.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some("write a public key, or `reviewer:ID@KEY` for the caller with this id of the server with this key")
+    }
+}
+
+impl Reviewer {
+    /// Who signs with a key of their own.
+    #[must_use]
+    pub fn of_key(key: SignerId) -> Self {
+        Self { id: key.to_string(), key: Some(key), roles: Vec::new() }
+    }
+
+    /// Reads `{id, key, roles}`, of which the last two may be left out; `None` when it is of another form.
+    #[must_use]
+    pub fn read(json: &Json) -> Option<Self> {
+        let object = json.as_object()?;
+        let roles = object.get("roles").map_or(Some(&[][..]), Json::as_array)?;
+        let id = object.get("id")?.as_str()?;
+        (1..=MAX_ID_BYTES).contains(&id.len()).then_some(())?;
+        Some(Self {
+            id: id.to_owned(),
+            key: object.get("key").map(|key| key.as_str()?.parse().ok()).map_or(Some(None), |key| key.map(Some))?,
+            roles: roles.iter().map(|role| role.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        })
+    }
+
+    /// What [`Reviewer::read`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let roles: Vec<_> = self.roles.iter().map(|role| Json::from(role.as_str())).collect();
+        let object = object! {
+            "id": self.id.as_str(),
+            "key"?: self.key.map(|key| key.to_string()),
+            "roles"?: (!roles.is_empty()).then_some(roles),
+        };
+        object.into()
+    }
+
+    /// Who this is, where `server` vouches for it.
+    #[must_use]
+    pub fn person(&self, server: SignerId) -> Person {
+        match self.key {
+            Some(key) => Person::Key(key),
+            None => Person::Caller { id: self.id.clone(), server },
+        }
+    }
+}
+
+impl fmt::Display for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => key.fmt(f),
+            Self::Caller { id, server } => write!(f, "reviewer:{id}@{server}"),
+        }
+    }
+}
+
+impl FromStr for Person {
+    type Err = PersonError;
+
+    fn from_str(text: &str) -> Result<Self, PersonError> {
+        let person = match text.strip_prefix("reviewer:") {
+            None => text.parse().ok().map(Self::Key),
+            // An id may hold an `@`, a key does not.
+            Some(rest) => rest.rsplit_once('@').and_then(|(id, server)| {
+                let server = server.parse().ok()?;
+                (1..=MAX_ID_BYTES).contains(&id.len()).then(|| Self::Caller { id: id.to_owned(), server })
+            }),
+        };
+        person.ok_or(PersonError)
+    }
+}

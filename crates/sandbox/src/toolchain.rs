@@ -1,0 +1,85 @@
+//! How the interpreters of this host are found and started: one file and one row for each language.
+
+use std::ops::RangeInclusive;
+
+use proofmark_checks::Language;
+
+/// Declares the module of each language's toolchain, so that no language can be without one.
+macro_rules! toolchains {
+    ($($module:ident: $language:ident,)*) => {
+        $(mod $module;)*
+
+        /// The toolchain of a language.
+        pub(crate) fn of(language: Language) -> &'static Toolchain {
+            match language {
+                $(Language::$language => &$module::TOOLCHAIN,)*
+            }
+        }
+    };
+}
+
+toolchains! {
+    python: Python,
+    node: JavaScript,
+    bash: Bash,
+    ruby: Ruby,
+}
+
+/// Every toolchain, in the order of the languages.
+pub(crate) fn all() -> impl Iterator<Item = &'static Toolchain> {
+    Language::ALL.into_iter().map(of)
+}
+
+/// How the interpreter of one language is found, started and limited.
+pub(crate) struct Toolchain {
+    /// What receipts call it, before its version.
+    pub(crate) name: &'static str,
+    /// How many parts of its version receipts name.
+    pub(crate) version_parts: usize,
+    /// What may stand before the version in a runtime demanded.
+    pub(crate) prefixes: &'static [&'static str],
+    /// Its executables without a version, the likeliest first.
+    pub(crate) executables: &'static [&'static str],
+    /// The versions of which there may be an executable such as `python3.11`, by major version.
+    pub(crate) versions: &'static [(u32, RangeInclusive<u32>)],
+    /// The Debian package that installs it.
+    pub(crate) package: &'static str,
+    /// The arguments that make it print, one a line: its version, its real binary (an empty line for the one that was
+    /// started), and every path of the host it needs.
+    pub(crate) probe: &'static [&'static str],
+    /// Further paths it needs where the host has them.
+    pub(crate) needs: &'static [&'static str],
+    /// The arguments that run its harness; without one it runs whole programs alone.
+    pub(crate) harness: Option<&'static [&'static str]>,
+    /// Whether the harness can fork cases off a warm interpreter.
+    pub(crate) forks: bool,
+    /// The arguments before the file of a whole program.
+    pub(crate) whole: &'static [&'static str],
+    /// What its programs find in their environment, `NAME=value`.
+    pub(crate) variables: &'static [&'static str],
+    /// What the command of a project finds there besides.
+    pub(crate) project_variables: &'static [&'static str],
+    /// Threads of its own, which a submission may have on top of its limit.
+    pub(crate) threads: u64,
+    /// Bytes it maps and does not use.
+    pub(crate) reserved_bytes: u64,
+    /// The exception that says that the memory is used up.
+    pub(crate) memory_exception: Option<&'static str>,
+    /// The signals by which it ends itself when its memory is used up.
+    pub(crate) memory_signals: &'static [i32],
+    pub(crate) packages: Option<Packages>,
+}
+
+/// The packages installed for an interpreter, which the tests of a project may use.
+pub(crate) struct Packages {
+    /// The command that prints their folders, one a line. It is run outside of the sandbox.
+    pub(crate) list: &'static [&'static str],
+    /// The environment variable that names such folders.
+    pub(crate) variable: &'static str,
+    /// What such folders are called below the standard library.
+    pub(crate) folders: &'static [&'static str],
+    /// The extension of a package that is one file.
+    pub(crate) extension: &'static str,
+    /// The command that installs one.
+    pub(crate) install: &'static str,
+}

@@ -1,0 +1,32 @@
+//! Node.js.
+
+use super::Toolchain;
+
+const QUIET: &str = "--no-warnings";
+
+/// Else node looks for what a file without a name is called.
+const PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
+
+pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+    name: "node",
+    version_parts: 1,
+    prefixes: &["nodejs", "node", "javascript"],
+    executables: &["node", "nodejs"],
+    versions: &[],
+    package: "nodejs",
+    probe: &["-p", "process.versions.node+'\\n'+process.execPath"],
+    needs: &["/usr/share/nodejs"],
+    harness: Some(&[QUIET, "-e", include_str!("node.js")]),
+    forks: false,
+    whole: &[QUIET, PATH_AS_GIVEN],
+    // Denied is not absent: node gives up over a configuration it may not read.
+    variables: &["UV_THREADPOOL_SIZE=1", "OPENSSL_CONF=/dev/null"],
+    project_variables: &[],
+    threads: 16,
+    // V8 reserves far more than it uses; its real use is what the supervisor adds up.
+    reserved_bytes: 1 << 30,
+    memory_exception: None,
+    // V8 aborts when its heap is full, whatever the reason given.
+    memory_signals: &[libc::SIGABRT, libc::SIGTRAP],
+    packages: None,
+};

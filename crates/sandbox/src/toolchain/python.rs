@@ -1,0 +1,43 @@
+//! CPython 3.
+
+use super::{Packages, Toolchain};
+
+const PROBE: &str = "import os,sys,sysconfig
+p=sysconfig.get_paths()
+v=sysconfig.get_config_var
+print('%d.%d.%d'%sys.version_info[:3])
+print(os.path.realpath(sys.executable))
+print(p['stdlib'])
+print(p['platstdlib'])
+print(os.path.join(v('LIBDIR') or '',v('INSTSONAME') or 'none'))";
+
+/// Prints the folders of installed packages that the host's interpreter uses.
+const PACKAGES: &str = "import sys
+print('\\n'.join(p for p in sys.path if p.endswith(('site-packages', 'dist-packages'))))";
+
+pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+    name: "python",
+    version_parts: 2,
+    prefixes: &["cpython", "python"],
+    executables: &["python3", "python"],
+    versions: &[(3, 8..=20)],
+    package: "python3",
+    probe: &["-I", "-S", "-c", PROBE],
+    needs: &[],
+    harness: Some(&["-I", "-S", "-B", "-c", include_str!("python.py")]),
+    forks: true,
+    whole: &["-I", "-S", "-B"],
+    variables: &["PYTHONHASHSEED=0"],
+    project_variables: &["PYTHONDONTWRITEBYTECODE=1"],
+    threads: 0,
+    reserved_bytes: 0,
+    memory_exception: Some("MemoryError"),
+    memory_signals: &[],
+    packages: Some(Packages {
+        list: &["python3", "-c", PACKAGES],
+        variable: "PYTHONPATH",
+        folders: &["site-packages", "dist-packages"],
+        extension: "py",
+        install: "python3 -m pip install",
+    }),
+};

@@ -1,0 +1,136 @@
+# Runs the cases of a job in the sandbox. Reads the job from descriptor 3 and writes one line a case to descriptor 4:
+# the value it got, or how it failed. It knows nothing of expected values. Its names are local to a lambda, and the
+# methods it walks a value with are taken before the submission is loaded, which may redefine them.
+require 'set'
+
+lambda do
+  special = /["\\\x00-\x1f]/
+  text_limit = 2000
+  depth_limit = 120
+  is_a = Module.instance_method(:===)
+  class_of = Kernel.instance_method(:class)
+  name_of = Module.instance_method(:name)
+  method_of = Kernel.instance_method(:method)
+  integer_text = Integer.instance_method(:to_s)
+  float_text = Float.instance_method(:to_s)
+  symbol_text = Symbol.instance_method(:to_s)
+  each_item = Array.instance_method(:each)
+  each_pair = Hash.instance_method(:each_pair)
+  each_member = Set.instance_method(:each)
+  exit_now = Process.method(:exit!)
+  output = IO.for_fd(4, 'wb')
+  write = output.method(:syswrite)
+
+  quoted = ->(text) { %("#{text.match?(special) ? text.gsub(special) { |char| format('\u%04x', char.ord) } : text}") }
+  hex = ->(text) { text[0, text_limit].unpack1('H*') }
+  type_name = ->(value) { "#{name_of.bind_call(class_of.bind_call(value)) || 'object'}" }
+  floats = { 'NaN' => 'nan', 'Infinity' => 'inf', '-Infinity' => '-inf' }
+
+  # The text in UTF-8, where a string is text.
+  text_of = lambda do |string|
+    return string if string.encoding.equal?(Encoding::UTF_8) && string.valid_encoding?
+    string.encode(Encoding::UTF_8) if string.ascii_only?
+  end
+
+  string = lambda do |value|
+    plain = "#{value}"
+    text = text_of.(plain)
+    text ? quoted.(text) : %({"b":"#{plain.unpack1('H*')}"})
+  end
+
+  symbol = lambda do |value|
+    text = text_of.(symbol_text.bind_call(value))
+    text ? %({"y":#{quoted.(text)}}) : '{"x":"Symbol"}'
+  end
+
+  encode = lambda do |value, depth|
+    raise RangeError, "value nested deeper than #{depth_limit}" if depth > depth_limit
+    inside = ->(item) { encode.(item, depth + 1) }
+    case_of = ->(type) { is_a.bind_call(type, value) }
+    if case_of.(NilClass) then 'null'
+    elsif case_of.(TrueClass) then 'true'
+    elsif case_of.(FalseClass) then 'false'
+    elsif case_of.(Integer) then integer_text.bind_call(value)
+    elsif case_of.(Float)
+      text = float_text.bind_call(value)
+      %({"f":"#{floats.fetch(text, text)}"})
+    elsif case_of.(String) then string.(value)
+    elsif case_of.(Symbol) then symbol.(value)
+    elsif case_of.(Array)
+      items = []
+      each_item.bind_call(value) { |item| items << inside.(item) }
+      "[#{items.join(',')}]"
+    elsif case_of.(Hash)
+      pairs = []
+      each_pair.bind_call(value) { |key, item| pairs << "[#{inside.(key)},#{inside.(item)}]" }
+      %({"d":[#{pairs.join(',')}]})
+    elsif case_of.(Set)
+      members = []
+      each_member.bind_call(value) { |member| members << inside.(member) }
+      %({"s":[#{members.join(',')}]})
+    else
+      %({"x":#{quoted.(type_name.(value)[0, 200])}})
+    end
+  end
+
+  failure = lambda do |error|
+    kind = type_name.(error)
+    text = "#{error.message}"[0, text_limit]
+    place = error.is_a?(SyntaxError) ? nil : error.backtrace_locations&.find { |at| at.path == 'submission.rb' }
+    text = "#{text}#{' ' unless text.empty?}(line #{place.lineno} of the submission)" if place
+    "E#{hex.(kind)} #{hex.(text)}"
+  rescue Exception
+    "E#{hex.('Exception')} #{hex.('an exception that cannot be shown')}"
+  end
+
+  answer = lambda do |run|
+    line =
+      begin
+        String.new('V') << encode.(run.call, 0)
+      rescue Exception => error
+        failure.(error)
+      end
+    line << "\n"
+    line.force_encoding(Encoding::BINARY)
+    line = line.byteslice(write.call(line)..) until line.empty?
+  end
+
+  evaluate = ->(text, scope) { eval("#{text}\n", scope, 'input.rb') }
+  load_source = ->(source) { eval(source, TOPLEVEL_BINDING, 'submission.rb') }
+
+  call = lambda do |source, name, given|
+    require 'json'
+    arguments = JSON.parse(given, max_nesting: false)
+    load_source.(source)
+    main = TOPLEVEL_BINDING.receiver
+    target =
+      begin
+        method_of.bind_call(main, name)
+      rescue NameError
+        nil
+      end
+    target = nil if target && [Kernel, BasicObject].include?(target.owner)
+    target ||= TOPLEVEL_BINDING.local_variables.include?(name.to_sym) ? TOPLEVEL_BINDING.local_variable_get(name) : nil
+    raise NameError, "the submission defines no method `#{name}`" unless target
+    target.call(*arguments)
+  end
+
+  expression = lambda do |source, text|
+    load_source.(source)
+    evaluate.(text, TOPLEVEL_BINDING)
+  end
+
+  head, rest = IO.for_fd(3, 'rb').read.split("\n".b, 2)
+  mode, *lengths = head.split(' ')
+  at = 0
+  pieces = lengths.map do |length|
+    at += Integer(length)
+    rest.byteslice(at - Integer(length), Integer(length)).force_encoding(Encoding::UTF_8)
+  end
+  case mode
+  when 'pristine' then pieces.each { |text| answer.(-> { evaluate.(text, TOPLEVEL_BINDING.dup) }) }
+  when 'call' then answer.(-> { call.(*pieces) })
+  else answer.(-> { expression.(*pieces) })
+  end
+  exit_now.call(0)
+end.call

@@ -1,0 +1,2 @@
+# expect: signal 6
+def f(n) = Process.kill(:ABRT, Process.pid) && sleep

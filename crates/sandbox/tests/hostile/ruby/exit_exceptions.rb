@@ -1,0 +1,2 @@
+# expect: raised SystemExit
+def f(n) = exit(0)

@@ -1,0 +1,2 @@
+# expect: no_answer
+def f(n) = exit!(0)

@@ -1,0 +1,2 @@
+# expect: raised SystemExit | no_answer
+def f(n) = Thread.exit

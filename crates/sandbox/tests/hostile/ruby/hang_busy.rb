@@ -1,0 +1,3 @@
+# expect: timeout
+# timeout: 300
+def f(n) = loop {}

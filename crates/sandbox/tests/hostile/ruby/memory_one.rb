@@ -1,0 +1,2 @@
+# expect: memory_limit
+def f(n) = ('x' * (1 << 30)).size

@@ -1,0 +1,8 @@
+# expect: value 0
+# timeout: 500
+def Process.exit!(*) = nil
+def exit(*) = nil
+module Kernel
+  def exit!(*) = nil
+end
+def f(n) = n

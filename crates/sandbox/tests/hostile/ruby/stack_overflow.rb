@@ -1,0 +1,2 @@
+# expect: raised SystemStackError
+def f(n) = f(n + 1)

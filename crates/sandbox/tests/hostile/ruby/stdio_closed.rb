@@ -1,0 +1,3 @@
+# expect: text 
+# mode: stdio
+$stdout.close

@@ -1,0 +1,6 @@
+# expect: text done
+# mode: stdio
+puts 'done'
+$stdout.flush
+fork { Process.setsid; sleep }
+exit!(0)

@@ -1,0 +1,2 @@
+# expect: raised UncaughtThrowError
+def f(n) = throw(:done, 1)

@@ -1,0 +1,6 @@
+# expect: raised RangeError
+def f(n)
+  value = {}
+  value['a'] = [value]
+  value
+end

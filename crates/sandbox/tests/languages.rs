@@ -1,0 +1,110 @@
+//! Requests in every language, from their text to the verdict.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use proofmark_checks::{Caps, Format, Judgment, Language, Request};
+use proofmark_receipt::Verdict;
+use proofmark_sandbox::Host;
+
+/// A suite with a submission that passes it, and one that gives a wrong answer.
+struct Suite {
+    language: Language,
+    /// The fields of the verification, in YAML.
+    verification: &'static str,
+    right: &'static str,
+    wrong: &'static str,
+}
+
+const SUITES: &[Suite] = &[
+    Suite {
+        language: Language::Python,
+        verification: "entrypoint: f, tests: [{name: a, input: [[3, 1]], expected_output: {items: [1, 3], m: null}}]",
+        right: "def f(xs):\n    return {'items': tuple(sorted(xs)), 'm': None}\n",
+        wrong: "def f(xs):\n    return {'items': xs, 'm': None}\n",
+    },
+    Suite {
+        language: Language::Python,
+        verification: "tests: [{name: a, input: 'f(2)', expected_output: '(2 + 2, \"x\")'}]",
+        right: "def f(x):\n    return (x * 2, 'x')\n",
+        wrong: "def f(x):\n    return [x * 2, 'x']\n",
+    },
+    Suite {
+        language: Language::Python,
+        verification: "mode: stdio, tests: [{name: a, input: '7', expected_output: '49'}]",
+        right: "print(int(input()) ** 2)\n",
+        wrong: "print(int(input()) * 2)\n",
+    },
+    Suite {
+        language: Language::JavaScript,
+        verification: "entrypoint: f, tests: [{name: a, input: [[3, 1]], expected_output: {items: [1, 3], m: null}}]",
+        right: "const f = xs => ({ m: undefined, items: xs.sort() })\n",
+        wrong: "const f = xs => ({ m: 0, items: xs.sort() })\n",
+    },
+    Suite {
+        language: Language::JavaScript,
+        verification: "tests: [{name: a, input: 'f(2)', expected_output: 'new Map([[2, \"x\"]])'}]",
+        right: "const f = x => new Map([[x, 'x']])\n",
+        wrong: "const f = x => ({ [x]: 'x' })\n",
+    },
+    Suite {
+        language: Language::JavaScript,
+        verification: "mode: stdio, tests: [{name: a, input: '7', expected_output: '49'}]",
+        right: "console.log(require('fs').readFileSync(0, 'utf8') ** 2)\n",
+        wrong: "console.log(require('fs').readFileSync(0, 'utf8') * 2)\n",
+    },
+    Suite {
+        language: Language::Bash,
+        verification: "tests: [{name: a, input: '7', expected_output: '49'}]",
+        right: "read -r x; echo $((x * x))\n",
+        wrong: "read -r x; echo $((x + x))\n",
+    },
+    Suite {
+        language: Language::Ruby,
+        verification: "entrypoint: f, tests: [{name: a, input: [[3, 1]], expected_output: {items: [1, 3], m: null}}]",
+        right: "def f(xs) = { items: xs.sort, m: nil }\n",
+        wrong: "def f(xs) = { items: xs, m: nil }\n",
+    },
+    Suite {
+        language: Language::Ruby,
+        verification: "tests: [{name: a, input: 'even?(2)', expected_output: '[2 == 2, :yes, 2**70, 1.0]'}]",
+        right: "def even?(x) = [x.even?, :yes, 2**70, 1]\n",
+        wrong: "def even?(x) = [x.even?, 'yes', 2**70, 1]\n",
+    },
+    Suite {
+        language: Language::Ruby,
+        verification: "mode: stdio, tests: [{name: a, input: '7', expected_output: '49'}]",
+        right: "puts gets.to_i ** 2\n",
+        wrong: "puts gets.to_i * 2\n",
+    },
+];
+
+fn judge(host: &Host, suite: &Suite, submission: &str) -> Judgment {
+    let text = format!("verification: {{kind: test_suite, language: {}, {}}}", suite.language, suite.verification);
+    let request = Request::read(text.as_bytes(), Format::Yaml, Some(submission)).unwrap();
+    let plan = request.plan(&Caps::default()).unwrap();
+    let mut worker = host.worker();
+    let [submission, expected] = [plan.submission, plan.expected].map(|job| job.map(|job| worker.run(&job)));
+    request.judge(submission.as_ref(), expected.as_ref())
+}
+
+#[test]
+fn every_language_is_verified_in_each_of_its_modes() {
+    let host = Host::probe(None);
+    if let Err(why) = host.level() {
+        println!("skipped: {why}");
+        return;
+    }
+    let installed: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
+    for language in Language::ALL {
+        assert!(SUITES.iter().any(|suite| suite.language == language), "{language}");
+        if !installed.contains(&language) {
+            println!("skipped: {language}, which is not installed");
+        }
+    }
+    for suite in SUITES.iter().filter(|suite| installed.contains(&suite.language)) {
+        let right = judge(&host, suite, suite.right);
+        assert_eq!(right.verdict, Verdict::Pass, "{}: {right:?}", suite.right);
+        let wrong = judge(&host, suite, suite.wrong);
+        assert_eq!((wrong.verdict, wrong.fault), (Verdict::Fail, None), "{}: {wrong:?}", suite.wrong);
+    }
+}

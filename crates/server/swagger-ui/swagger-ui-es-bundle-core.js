@@ -1,0 +1,1 @@
+// Left out: the page of /docs loads swagger-ui-bundle.js alone.

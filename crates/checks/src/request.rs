@@ -78,8 +78,7 @@ impl Request {
     ///
     /// [`RequestError`] with the place, and what to write instead.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
-        let file = |_: &str| Err("a file cannot be named here; write its content instead".to_owned());
-        Request::read_with(bytes, format, &Outside { submission, file: &file })
+        Request::read_with(bytes, format, &Outside { submission, file: &refuse_file })
     }
 
     /// Reads a request that may name files.
@@ -91,11 +90,20 @@ impl Request {
         Request::from_document(&document::parse(bytes, format)?, outside)
     }
 
-    /// Reads a request from its document, which may name files.
+    /// Reads a request that was parsed before, and names no files.
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
+    pub fn from_json(document: &Json) -> Result<Request, RequestError> {
+        Request::from_document(document, &Outside { submission: None, file: &refuse_file })
+    }
+
+    /// Reads a request that was parsed before, and may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
@@ -157,6 +165,10 @@ impl SuiteHashes {
         let hashes = Request::from_document(&document, &Outside { submission: None, file: &file })?.hashes;
         Ok(SuiteHashes { specification: hashes.specification, tests: hashes.tests.unwrap_or(hashes.specification) })
     }
+}
+
+fn refuse_file(_: &str) -> Result<String, String> {
+    Err("a file cannot be named here; write its content instead".to_owned())
 }
 
 enum Kind {

@@ -322,7 +322,10 @@ fn a_block_that_does_not_fit_together_is_refused_at_its_place() {
     }
     let tier = json!({"output": {"content": ""}, "tier": 0, "verification": one(json!({"constraint": "json_parse"}))});
     let error = Request::read(tier.to_string().as_bytes(), Format::Json, None).unwrap_err();
-    assert!(error.place().to_string() == "`tier`" && error.help().is_some_and(|help| help.starts_with("write 1")), "{error}");
+    assert!(
+        error.place().to_string() == "`tier`" && error.help().is_some_and(|help| help.starts_with("write 1")),
+        "{error}"
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ enum State {
         chain: String,
         sign: SignReceipt,
     },
-    Ready(ReceiptRow),
+    Ready(Box<ReceiptRow>),
     /// It cannot be stored, or it was taken out of here.
     Refused(Option<StoreError>),
 }
@@ -164,7 +164,7 @@ impl ReceiptWrite {
 
 impl State {
     fn of(row: Result<ReceiptRow, StoreError>) -> Self {
-        row.map_or_else(|refused| Self::Refused(Some(refused)), Self::Ready)
+        row.map_or_else(|refused| Self::Refused(Some(refused)), |row| Self::Ready(Box::new(row)))
     }
 }
 

@@ -210,13 +210,11 @@ impl AcceptError {
             }
             Self::NotBegun { .. } => "name who began it, or begin a run of your own".to_owned(),
             Self::RunName(_) => format!("write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`"),
-            Self::Contract { .. }
-            | Self::Response(_)
-            | Self::Trace(_)
-            | Self::Refused { .. }
-            | Self::State { .. }
-            | Self::Sign(_)
-            | Self::Randomness(_) => return None,
+            Self::Contract { error, .. } => return error.help(),
+            Self::Response(error) => return error.help(),
+            Self::Trace(error) => return error.help(),
+            Self::Sign(error) => return error.help(),
+            Self::Refused { .. } | Self::State { .. } | Self::Randomness(_) => return None,
         })
     }
 }

@@ -87,7 +87,8 @@ impl DecideError {
             Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
-            Self::Sign(_) | Self::Stored { .. } | Self::Randomness(_) => None,
+            Self::Sign(error) => error.help(),
+            Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }
 }

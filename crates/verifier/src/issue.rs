@@ -42,7 +42,7 @@ impl IssueError {
             Self::Store(error) => error.help(),
             Self::NoChain(_) => Some("name a chain that has receipts".to_owned()),
             Self::Reserved(_) => Some("choose another name".to_owned()),
-            Self::Sign(_) => None,
+            Self::Sign(error) => error.help(),
         }
     }
 }

@@ -140,7 +140,8 @@ impl SubmitError {
             Self::Busy | Self::Stopping => Some("send it again later".to_owned()),
             Self::KeyReused(_) => Some("choose a new key".to_owned()),
             Self::Store(error) => error.help(),
-            Self::Request(_) | Self::Randomness(_) => None,
+            Self::Request(error) => error.help(),
+            Self::Randomness(_) => None,
         }
     }
 }

@@ -123,7 +123,8 @@ impl ReviewError {
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
             Self::Note => "say why",
             Self::Expiry => "choose another `expires_in`",
-            Self::Allowed(_) | Self::Approval(_) | Self::Sign(_) => return None,
+            Self::Sign(error) => return error.help(),
+            Self::Allowed(_) | Self::Approval(_) => return None,
         };
         Some(text.to_owned())
     }

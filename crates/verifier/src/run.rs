@@ -34,6 +34,17 @@ pub enum RunError {
     Randomness(#[from] getrandom::Error),
 }
 
+impl RunError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Request(error) => error.help(),
+            Self::Stopped | Self::Randomness(_) => None,
+        }
+    }
+}
+
 /// Why a request has no receipt.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
@@ -50,7 +61,7 @@ impl VerifyError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Run(_) => None,
+            Self::Run(error) => error.help(),
             Self::Issue(error) => error.help(),
         }
     }

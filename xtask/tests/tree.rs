@@ -59,10 +59,6 @@ const HOMES: &[(&str, &[&str])] = &[
 /// Crates that only tests use.
 const DEVELOPMENT_CRATES: &[&str] = &["testing"];
 
-/// Functions whose names are conventions of the standard library; they need no documentation.
-const SELF_EXPLANATORY: &[&str] =
-    &["pub const fn new() ", "pub fn new() ", "pub fn len(&self) ", "pub fn is_empty(&self) "];
-
 /// What `public_functions_and_types_are_documented` looks for.
 const DOCUMENTED: &[&str] = &["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
 /// Where languages are told apart: a table of this name, and a folder with a file for each language.
@@ -387,12 +383,17 @@ fn undocumented(text: &str) -> Vec<String> {
             in_attribute = !line.ends_with(']');
             continue;
         }
-        if is_public_item(line) && !documented && !SELF_EXPLANATORY.iter().any(|begin| line.starts_with(begin)) {
+        if is_public_item(line) && !documented && !takes_nothing(line) {
             found.push(format!("{}: {line}", number + 1));
         }
         documented = line.starts_with("///");
     }
     found
+}
+
+/// Whether this is a method that takes nothing but `self`, or `new()`: its name and its type say what it gives.
+fn takes_nothing(line: &str) -> bool {
+    ["(&self) ->", "(self) ->", " new() ->"].iter().any(|arguments| line.contains(arguments))
 }
 
 /// `pub mod name;` is documented in its own file.

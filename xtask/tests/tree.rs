@@ -11,8 +11,9 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 /// Which crates each crate may depend on and name in its source: the table of ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("testing", &[]),
-    ("receipt", &[]),
-    ("predicate", &[]),
+    ("calendar", &[]),
+    ("receipt", &["calendar"]),
+    ("predicate", &["calendar"]),
     ("checks", &["receipt", "predicate"]),
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
@@ -24,18 +25,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
-    ("xtask-bench", &["verifier", "boundary", "receipt"]),
+    ("xtask-bench", &["verifier", "boundary", "contract", "evidence", "receipt"]),
 ];
 
 /// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
 const REEXPORTS: &[(&str, &str)] = &[
     ("boundary", "approvals, calls and facts are arguments of `decide`"),
     ("checks", "`RequestError` is the document reader's error"),
-    ("verifier", "the command line and the server still take their types from here"),
+    ("verifier", "types of `checks`, `sandbox` and `store` are arguments and results of its functions"),
 ];
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
-const PURE_CRATES: &[&str] = &["receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
+const PURE_CRATES: &[&str] =
+    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

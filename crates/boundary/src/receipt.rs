@@ -36,15 +36,16 @@ impl DecisionReceipt {
     /// The unsigned receipt of a decision, linked to the chain that ends in `tip`; `None` starts a chain.
     #[must_use]
     pub fn draft(decision: &Decision, request: &Request, id: ReceiptId, tip: Option<&ChainTip>) -> Self {
-        let mut receipt = Self::unchained(decision, request, id);
-        if let Some(Json::Object(metadata)) = receipt.document.get_mut("metadata") {
-            metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
-            if let Some(tip) = tip {
-                metadata.insert("previous_receipt", tip.receipt_id.to_string());
-                metadata.insert("previous_receipt_hash", tip.hash.to_string());
-            }
+        Self::unchained(decision, request, id).link(tip)
+    }
+
+    /// Appends the receipt, which is not signed yet, to the chain that ends in `tip`; `None` starts one.
+    #[must_use]
+    pub fn link(mut self, tip: Option<&ChainTip>) -> Self {
+        if let Some(Json::Object(metadata)) = self.document.get_mut("metadata") {
+            ChainTip::write_link(tip, metadata);
         }
-        receipt
+        self
     }
 
     /// Signs it like a VRF receipt.
@@ -108,8 +109,9 @@ impl DecisionReceipt {
         self.document.get(object)?.as_object()?.get(name)
     }
 
-    /// The receipt without a chain.
-    pub(crate) fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
+    /// The receipt of a decision, neither linked nor signed.
+    #[must_use]
+    pub fn unchained(decision: &Decision, request: &Request, id: ReceiptId) -> Self {
         let disposition = decision.disposition;
         let steps = guidance::safe_next_steps(decision);
         let unread = decision.unread.iter().map(evidence::unread);

@@ -48,7 +48,7 @@ impl DetailBudget {
 }
 
 fn fitted(text: String, member: &str, share: &mut usize) -> Option<String> {
-    // Cutting takes a digest; what is longer than the share needs none.
+    // Cutting computes a digest, which is wasted where the cut text cannot fit either.
     let could_fit = |chars: &usize| text.len().min(*chars) < *share;
     let cuts = CUTS.into_iter().filter(could_fit).collect::<Vec<_>>();
     cuts.into_iter().find_map(|chars| {

@@ -51,7 +51,7 @@ fn equal_members(left: &[(Value, Value)], right: &[(Value, Value)], rules: Rules
     }
     let (left_sorted, right_sorted) = (by_key(left, rules), by_key(right, rules));
     if left_sorted.windows(2).any(repeats) || right_sorted.windows(2).any(repeats) {
-        // Keys that are not themselves, as NaN, or a forged answer: which member belongs to which is not said.
+        // Keys that do not equal themselves, as NaN, or a forged answer: which members belong together is unknown.
         return canonical_entries(left, rules) == canonical_entries(right, rules);
     }
     left_sorted
@@ -72,7 +72,7 @@ pub(crate) fn not_json(value: &Value) -> Option<&'static str> {
         Value::List(items) | Value::Tuple(items) => items.iter().find_map(not_json),
         Value::Dict(pairs) => pairs.iter().find_map(|(key, member)| match key {
             Value::Text(_) | Value::Wide(_) | Value::Symbol(_) => not_json(member),
-            _ => Some("dict with keys that are no strings"),
+            _ => Some("dict with keys that are not strings"),
         }),
         Value::Complex(..) | Value::BigInt(_) | Value::Bytes(_) | Value::Set(_) | Value::Map(_) => {
             Some(value.type_name())
@@ -97,7 +97,7 @@ fn near(answer: &Value, expected: &Value, tolerance: Option<f64>) -> bool {
     }
 }
 
-/// A value as a finite number: real and imaginary part. A boolean is none.
+/// A value as a finite number: real and imaginary part. A boolean is not a number here.
 fn number(value: &Value) -> Option<(f64, f64)> {
     let (re, im) = match value {
         Value::Float(number) => (*number, 0.0),

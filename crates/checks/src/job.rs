@@ -162,6 +162,6 @@ pub enum End {
     Exit(i32),
     /// It gave no answer that can be read, by its own doing.
     NoAnswer(String),
-    /// It could not be run for a reason outside the submission: runtime missing, isolation not to be had, broken sandbox.
+    /// It could not be run for a reason outside the submission: runtime missing, isolation unavailable, broken sandbox.
     Unavailable(String),
 }

@@ -23,9 +23,9 @@ use check::Check;
 /// Whose fault it is that a check could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The submission gave no answer: it crashed, ran out of time or memory, or answered with what is no value.
+    /// The submission gave no answer: it crashed, ran out of time or memory, or its answer cannot be read.
     Submission,
-    /// A reason outside the submission: runtime missing, isolation not to be had, unusable expected value, broken
+    /// A reason outside the submission: runtime missing, isolation unavailable, unusable expected value, broken
     /// sandbox.
     Verifier,
 }
@@ -148,7 +148,7 @@ impl Request {
     }
 }
 
-/// How many details are kept of a report whose names alone are more than a receipt holds.
+/// How many details a receipt has of a report whose names alone are too long for it.
 const MAX_BARE: usize = 1_000;
 
 /// Only the name, cut, and the status.
@@ -160,7 +160,7 @@ fn bare(detail: Detail) -> Detail {
 /// All that a hidden check says of an error of the submission, which chooses the limit or the exception it ends with.
 const NO_ANSWER: &str = "no answer";
 
-/// A detail as the receipt shows it. What the verifier could not do is always said: nothing of it is the submission's.
+/// A detail as the receipt shows it. What the verifier could not do is always shown: the submission has no part in it.
 fn hidden(fault: Option<Fault>, detail: Detail, reveal: Reveal) -> Detail {
     let shown = reveal.shows(detail.status);
     let message = match fault {
@@ -208,15 +208,17 @@ fn worse(one: Option<Fault>, other: Option<Fault>) -> Option<Fault> {
 
 /// Why the outcomes cannot be those of the request's jobs.
 fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Option<String> {
-    let wrong_count = |what: &str, outcome: &Outcome, due: usize| {
+    let wrong_count = |what: &str, outcome: &Outcome, expected: usize| {
         let cases = outcome.cases.len();
-        (cases != due).then(|| format!("the sandbox answered {cases} of {due} {what}; run the request again"))
+        (cases != expected).then(|| format!("the sandbox answered {cases} of {expected} {what}; run the request again"))
     };
     let expressions = suite.tests.iter().filter(|test| matches!(test.expected, Expected::Expression(_))).count();
     let expected_misfit = match (expressions, expected) {
-        (0, Some(_)) => Some("expected values were evaluated that nobody asked for; run the request again".to_owned()),
+        (0, Some(_)) => {
+            Some("expected values were evaluated without being asked for; run the request again".to_owned())
+        }
         (0, None) => None,
-        (due, Some(outcome)) => wrong_count("expected values", outcome, due),
+        (count, Some(outcome)) => wrong_count("expected values", outcome, count),
         (_, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
     };
     let nameless =

@@ -1,8 +1,8 @@
-//! Verification requests, the jobs they ask for, and the judgment of what came of them.
+//! Verification requests, the jobs they ask for, and the judgment of the outcomes.
 //!
-//! This room runs nothing and knows no clock, no files and no keys. [`Request::read`] takes a request apart,
-//! [`Request::plan`] says what is to be run, and [`Request::judge`] compares what came of it with what was expected.
-//! The [`Job`] a submission runs in holds nothing of what is expected.
+//! This crate runs nothing and knows no clock, files or keys. [`Request::read`] reads and checks a request,
+//! [`Request::plan`] says what is to be run, and [`Request::judge`] compares the outcomes with what was expected. The
+//! [`Job`] that runs a submission holds nothing of what is expected.
 
 mod budget;
 mod caps;

@@ -1,5 +1,5 @@
 //! The reports of test runners. They are written by the process of the submission, so they are read as hostile text:
-//! one that is cut, empty or contradicts itself is no answer.
+//! one that is cut, empty or contradicts itself does not count.
 
 mod junit;
 mod tap;
@@ -9,10 +9,10 @@ use proofmark_receipt::{Detail, Status};
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
 use crate::reporting::ReportForm;
 
-/// What is said of a file or a suite that ended well without testing anything.
+/// The message of a file or a suite that ended well without testing anything.
 pub(crate) const NO_TESTS: &str = "it ran no tests";
 
-/// Why a report is no answer.
+/// Why a report does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ReportError(String);

@@ -76,7 +76,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
         Request::read_with(bytes, format, &Outside { submission, file: &refuse_file })
     }
@@ -85,7 +85,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
         Request::from_document(&document::parse(bytes, format)?, outside)
     }
@@ -94,12 +94,17 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`], with the place, and what to write instead.
     pub fn from_json(document: &Json) -> Result<Request, RequestError> {
         Request::from_document(document, &Outside { submission: None, file: &refuse_file })
     }
 
-    fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
+    /// Reads a request from its document, which may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] with the place, and what to write instead.
+    pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
         let task = task(&root)?;
@@ -120,8 +125,9 @@ impl Request {
             }
         };
         if DetailBudget::beside(task.as_ref(), names(&checks)).is_none() {
-            let message = "the names of the tests, with the task, are more than a receipt can hold; shorten them, or split the suite";
-            return Err(verification.error(Code::TooLarge, message));
+            let message = "the names of the tests, with the task, are more than a receipt can hold";
+            let error = verification.error(Code::TooLarge, message);
+            return Err(error.with_help("shorten them, or split the suite"));
         }
         tier(&root, &checks)?;
         let salt = salt::read(&block, checks.reveal())?;
@@ -183,11 +189,13 @@ fn kind(block: &Fields<'_>) -> Result<Kind, RequestError> {
         "test_suite" if command => Ok(Kind::Command),
         "test_suite" => Ok(Kind::Suite),
         "schema_check" | "constraint_check" => Ok(Kind::Constraints),
-        other => Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported; {KINDS}", shown(other)))),
+        other => {
+            Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported", shown(other))).with_help(KINDS))
+        }
     }
 }
 
-/// What is wrong with the checks is said before what is wrong with the output.
+/// Errors of the checks come before those of the output.
 fn with_text(
     root: &Fields<'_>,
     outside: &Outside<'_>,
@@ -200,10 +208,10 @@ fn with_text(
 }
 
 fn files<'a>(root: &Fields<'a>) -> Result<Field<'a>, RequestError> {
-    const MEND: &str = "write the project's files as an object of paths and their text";
-    let output = root.need("output", MEND)?.fields()?;
+    const HELP: &str = "write the project's files as an object of paths and their text";
+    let output = root.need("output", HELP)?.fields()?;
     output.only(&["files"])?;
-    output.need("files", MEND)
+    output.need("files", HELP)
 }
 
 fn names(checks: &Checks) -> Vec<&str> {
@@ -228,8 +236,8 @@ fn task(root: &Fields<'_>) -> Result<Option<Task>, RequestError> {
         task_type: text(one_of(root.get("task_type"), inner_field("task_type"))?)?,
         description: text(inner_field("description"))?,
     };
-    let said = task.task_id.is_some() || task.task_type.is_some() || task.description.is_some();
-    Ok(said.then_some(task))
+    let is_given = task.task_id.is_some() || task.task_type.is_some() || task.description.is_some();
+    Ok(is_given.then_some(task))
 }
 
 /// The tier follows from the kind; a request may say it, but not otherwise.
@@ -239,12 +247,9 @@ fn tier(root: &Fields<'_>, checks: &Checks) -> Result<(), RequestError> {
     if number.as_u64() == Some(u64::from(checks.tier())) {
         return Ok(());
     }
-    let message = format!(
-        "`{}` is not the tier of these checks; write {}, or leave the field out",
-        shown(number.as_str()),
-        checks.tier()
-    );
-    Err(field.error(Code::InvalidValue, message))
+    let message = format!("`{}` is not the tier of these checks", shown(number.as_str()));
+    let help = format!("write {}, or leave the field out", checks.tier());
+    Err(field.error(Code::InvalidValue, message).with_help(help))
 }
 
 fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, RequestError> {
@@ -257,13 +262,13 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
         (Some(content), None) => content.text()?,
         (None, Some(submission)) => submission,
         (Some(content), Some(_)) => {
-            let message = "the submission is given here and as a file; leave one of the two out";
-            return Err(content.error(Code::ConflictingFields, message));
+            let error = content.error(Code::ConflictingFields, "the submission is given here and as a file");
+            return Err(error.with_help("leave one of the two out"));
         }
         (None, None) => {
             let place = Place::Field("output.content".to_owned());
-            let message = "the field is missing; write the submission here, or give it as a file with `--submission`";
-            return Err(RequestError::new(place, Code::MissingField, message));
+            let error = RequestError::new(place, Code::MissingField, "missing field");
+            return Err(error.with_help("write the submission here, or give it as a file with `--submission`"));
         }
     };
     if text.len() > MAX_REQUEST_BYTES {

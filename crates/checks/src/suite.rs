@@ -102,7 +102,7 @@ pub enum Reveal {
     All,
     /// Those of the checks that did not pass.
     Failures,
-    /// Those of none, nor any text or time that tells of them. The request has a salt then, or the digests would tell.
+    /// Those of no check, and no text or time that reveals them. Requires a salt: without one the digests reveal them.
     None,
 }
 

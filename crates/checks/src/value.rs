@@ -62,14 +62,24 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ValueError {
     /// The value is of a type that cannot be compared.
-    #[error("a value of the type `{0}` cannot be compared; answer with built-in types")]
+    #[error("a value of the type `{0}` cannot be compared")]
     Unsupported(String),
-    /// The wire text is no JSON, or is past [`MAX_VALUE_BYTES`] or [`MAX_VALUE_DEPTH`].
+    /// The wire text is not JSON, or exceeds [`MAX_VALUE_BYTES`] or [`MAX_VALUE_DEPTH`].
     #[error("the answer cannot be read: {0}")]
     Syntax(#[from] JsonError),
     /// The wire text is JSON, but says no value.
     #[error("the answer cannot be read: {0}")]
     Malformed(&'static str),
+}
+
+impl ValueError {
+    /// What to answer instead.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            ValueError::Unsupported(_) => Some("answer with built-in types"),
+            ValueError::Syntax(_) | ValueError::Malformed(_) => None,
+        }
+    }
 }
 
 impl Value {
@@ -120,7 +130,7 @@ fn value(wire: &Json, sets: usize) -> Result<Value, ValueError> {
             match (members.next(), members.next()) {
                 (Some((tag, body)), None) => tagged(tag, body, sets)?,
                 (None, _) | (Some(_), Some(_)) => {
-                    return Err(ValueError::Malformed("an object without just one tag"));
+                    return Err(ValueError::Malformed("an object without exactly one tag"));
                 }
             }
         }
@@ -155,7 +165,7 @@ fn values(items: &[Json], sets: usize) -> Result<Vec<Value>, ValueError> {
 fn pairs(items: &[Json], sets: usize) -> Result<Vec<(Value, Value)>, ValueError> {
     let pair = |item: &Json| match item.as_array() {
         Some([key, member]) => Ok((value(key, sets)?, value(member, sets)?)),
-        Some(_) | None => Err(ValueError::Malformed("an entry that is no pair")),
+        Some(_) | None => Err(ValueError::Malformed("an entry that is not a pair")),
     };
     items.iter().map(pair).collect()
 }
@@ -168,7 +178,7 @@ fn complex(parts: &[Json]) -> Result<Value, ValueError> {
 }
 
 fn integer(token: &str) -> Result<Integer, ValueError> {
-    Integer::new(token).ok_or(ValueError::Malformed("a number that is no integer"))
+    Integer::new(token).ok_or(ValueError::Malformed("a number that is not an integer"))
 }
 
 fn float(repr: &str) -> Result<f64, ValueError> {
@@ -180,7 +190,7 @@ fn float(repr: &str) -> Result<f64, ValueError> {
     }
     let plain = repr.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let number = repr.parse::<f64>().ok().filter(|number| plain && number.is_finite());
-    number.ok_or(ValueError::Malformed("a float that is no number"))
+    number.ok_or(ValueError::Malformed("a float that is not a number"))
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
@@ -189,13 +199,17 @@ fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
         [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
         _ => None,
     };
-    hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>().ok_or(ValueError::Malformed("bytes that are no hex"))
+    hex.as_bytes()
+        .chunks(2)
+        .map(byte)
+        .collect::<Option<_>>()
+        .ok_or(ValueError::Malformed("bytes that are not hexadecimal"))
 }
 
 /// A wide string without a lone surrogate is the plain string it spells, so that equal strings are equal values.
 fn wide_text(bytes: Vec<u8>) -> Result<Value, ValueError> {
     if code_points(&bytes).is_none() {
-        return Err(ValueError::Malformed("a string that is no UTF-8"));
+        return Err(ValueError::Malformed("a string that is not UTF-8"));
     }
     Ok(match String::from_utf8(bytes) {
         Ok(text) => Value::Text(text),
@@ -279,7 +293,8 @@ mod tests {
     fn an_unsupported_type_is_named_wherever_it_stands() {
         let error = Value::decode(br#"[{"t":[{"x":"Decimal"}]}]"#).unwrap_err();
         assert_eq!(error, ValueError::Unsupported("Decimal".to_owned()));
-        assert_eq!(error.to_string(), "a value of the type `Decimal` cannot be compared; answer with built-in types");
+        assert_eq!(error.to_string(), "a value of the type `Decimal` cannot be compared");
+        assert_eq!(error.help(), Some("answer with built-in types"));
     }
 
     #[test]

@@ -47,17 +47,17 @@ fn every_form_passes_fails_and_says_what_is_missing() {
     let table = [
         ("json_parse", PERSON, Pass, ""),
         ("is_json", "1", Pass, ""),
-        ("json_parse", "{", Fail, "no JSON"),
-        ("json_parse", "", Fail, "no JSON"),
-        ("json_parse", r#"{"a": 1, "a": 2}"#, Fail, "no JSON"),
+        ("json_parse", "{", Fail, "not JSON"),
+        ("json_parse", "", Fail, "not JSON"),
+        ("json_parse", r#"{"a": 1, "a": 2}"#, Fail, "not JSON"),
         ("yaml_parse", "a: [1, 2]\n", Pass, ""),
         ("yaml_parse", "a: 1\na: 2\n", Fail, "uplicate"),
-        ("yaml_parse", "a: [1", Fail, "no YAML"),
+        ("yaml_parse", "a: [1", Fail, "not YAML"),
         ("json_path:$.name exists", PERSON, Pass, ""),
         ("json_path:$.no exists", PERSON, Pass, ""),
         ("json_path: $.tags[*]  exists ", PERSON, Pass, ""),
         ("json_path:$.nobody exists", PERSON, Fail, "leads to nothing"),
-        ("json_path:$.name exists", "no", Error, "no JSON"),
+        ("json_path:$.name exists", "no", Error, "not JSON"),
         ("json_path:$.age >= 18", PERSON, Pass, ""),
         ("json_path:$.age>=18", PERSON, Pass, ""),
         ("json_path:$.age < 18", PERSON, Fail, ""),
@@ -77,7 +77,7 @@ fn every_form_passes_fails_and_says_what_is_missing() {
         (r#"json_path:$.tags[*] != "x""#, PERSON, Pass, ""),
         (r#"json_path:$.tags[*] == "math""#, PERSON, Fail, ""),
         ("json_path:$.age >= 18", "{}", Error, "leads to nothing"),
-        ("json_path:$.age >= 18", "no", Error, "no JSON"),
+        ("json_path:$.age >= 18", "no", Error, "not JSON"),
         ("json_path:$.name >= 18", PERSON, Error, "cannot be compared"),
         ("length <= 4", "äöüß", Pass, ""),
         ("length <= 3", "äöüß", Fail, ""),
@@ -97,9 +97,9 @@ fn every_form_passes_fails_and_says_what_is_missing() {
         ("cel:output.age > 40", PERSON, Fail, "`output.age > 40`"),
         ("cel:output.size > 40", PERSON, Error, "output.size"),
         ("cel:output.name > 40", PERSON, Error, "output.name"),
-        ("cel:size(text) > 0", "no JSON", Pass, ""),
-        ("cel:output.age > 40", "no JSON", Error, "no JSON"),
-        ("cel:size(text) > 0 || output.age > 40", "no JSON", Pass, ""),
+        ("cel:size(text) > 0", "not JSON", Pass, ""),
+        ("cel:output.age > 40", "not JSON", Error, "not JSON"),
+        ("cel:size(text) > 0 || output.age > 40", "not JSON", Pass, ""),
     ];
     for (text, output, status, words) in table {
         let detail = said(text, output);
@@ -208,7 +208,7 @@ fn a_schema_can_stand_in_a_file() {
     let beside = read("person.json").unwrap().judge(None, None).results.details.remove(0);
     let inline = judge(&one(json!({"constraint": "json_schema", "schema": {"type": "object"}})), "{}");
     assert_eq!(beside, inline.results.details[0]);
-    for (path, words) in [("broken.json", "no JSON"), ("nowhere.json", "there is no `nowhere.json`")] {
+    for (path, words) in [("broken.json", "not JSON"), ("nowhere.json", "there is no `nowhere.json`")] {
         let error = read(path).unwrap_err();
         assert_eq!(error.place().to_string(), "`verification.checks[0].schema`");
         assert!(error.message().contains(words), "{error}");
@@ -218,45 +218,46 @@ fn a_schema_can_stand_in_a_file() {
 }
 
 #[test]
-fn a_constraint_that_can_not_be_used_is_the_requests_error() {
+fn a_constraint_that_cannot_be_used_is_the_requests_error() {
     let deep =
         |open: &str, close: &str| format!("json_path:$[?{}@.a{}] exists", open.repeat(5_000), close.repeat(5_000));
     let table = [
-        ("cel:size(txt) > 0", "`txt` is no fact"),
+        ("cel:size(txt) > 0", "unknown fact `txt`"),
         ("cel:output.age >= ", "^"),
         ("cel:sise(text) > 0", "^"),
         ("regex:(", "cannot be used"),
         ("regex:(a)\\1", "cannot be used"),
         ("regex:((a{1000}){1000}){1000}", "cannot be used"),
-        ("json_path:$.[ exists", "no JSONPath"),
-        ("json_path:name exists", "no JSONPath"),
+        ("json_path:$.[ exists", "not a JSONPath"),
+        ("json_path:name exists", "not a JSONPath"),
         ("json_path:$.name", "neither `exists` nor a comparison"),
         ("json_path:$.nameexists", "neither `exists` nor a comparison"),
-        ("json_path:$.age >=", "no JSONPath"),
-        ("json_path:$.age >= old", "no JSONPath"),
+        ("json_path:$.age >=", "not a JSONPath"),
+        ("json_path:$.age >= old", "not a JSONPath"),
         ("json_path:$.age = 3", "JSONPath"),
         ("json_path:", "JSONPath"),
-        ("length <=", "no count"),
-        ("length <= many", "no count"),
-        ("length <= -1", "no count"),
-        ("length", "no constraint"),
+        ("length <=", "not a count"),
+        ("length <= many", "not a count"),
+        ("length <= -1", "not a count"),
+        ("length", "unknown constraint"),
         ("contains:", "no text"),
-        ("is_nice", "`is_nice` is no constraint; write `json_parse`"),
-        ("", "no constraint"),
-        (&deep("(", ")"), "no JSONPath"),
-        (&deep("!(", ")"), "no JSONPath"),
-        (&deep("@[?", "]"), "no JSONPath"),
+        ("is_nice", "unknown constraint `is_nice`; write `json_parse`"),
+        ("", "unknown constraint"),
+        (&deep("(", ")"), "more than 512 bytes"),
+        (&deep("!(", ")"), "more than 512 bytes"),
+        (&deep("@[?", "]"), "more than 512 bytes"),
     ];
     for (text, words) in table {
         let error = refused(&constraint(text));
         assert_eq!(error.place().to_string(), "`verification.checks[0].constraint`", "{text}");
         assert_eq!(error.code(), "invalid_value", "{text}");
-        assert!(error.message().contains(words), "{error} lacks {words}");
+        let text = format!("{}; {}", error.message(), error.help().unwrap_or_default());
+        assert!(text.contains(words), "{text} lacks {words}");
     }
 }
 
 #[test]
-fn a_schema_that_can_not_be_used_is_the_requests_error() {
+fn a_schema_that_cannot_be_used_is_the_requests_error() {
     let table = [
         (json!({"type": "strin"}), "strin"),
         (json!({"properties": {"a": {"minimum": "one"}}}), "/properties/a/minimum"),
@@ -266,13 +267,14 @@ fn a_schema_that_can_not_be_used_is_the_requests_error() {
         (json!({"pattern": "("}), "pattern"),
         (json!({"pattern": "(?=a)"}), "pattern"),
         (json!({"pattern": "((a{1000}){1000}){1000}"}), "pattern"),
-        (json!(3), "write a schema"),
+        (json!(3), "expected a schema"),
         (json!({"$schema": "https://example.com/own"}), "example.com"),
     ];
     for (schema, words) in table {
         let error = refused(&one(json!({"constraint": "json_schema", "schema": schema})));
         assert_eq!(error.place().to_string(), "`verification.checks[0].schema`", "{schema}");
-        assert!(error.message().contains(words), "{error} lacks {words}");
+        let text = format!("{}; {}", error.message(), error.help().unwrap_or_default());
+        assert!(text.contains(words), "{text} lacks {words}");
     }
 }
 
@@ -320,7 +322,10 @@ fn a_block_that_does_not_fit_together_is_refused_at_its_place() {
     }
     let tier = json!({"output": {"content": ""}, "tier": 0, "verification": one(json!({"constraint": "json_parse"}))});
     let error = Request::read(tier.to_string().as_bytes(), Format::Json, None).unwrap_err();
-    assert!(error.place().to_string() == "`tier`" && error.message().contains("write 1"), "{error}");
+    assert!(
+        error.place().to_string() == "`tier`" && error.help().is_some_and(|help| help.starts_with("write 1")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -332,7 +337,7 @@ fn a_caret_stands_under_the_typo() {
 }
 
 #[test]
-fn what_can_not_be_answered_is_the_submissions_fault() {
+fn what_cannot_be_answered_is_the_submissions_fault() {
     let table = [
         ("{}", Verdict::Partial, Some(Fault::Submission)),
         ("no", Verdict::Partial, Some(Fault::Submission)),

@@ -105,7 +105,7 @@ fn every_end_in_every_mode_has_one_status_fault_and_verdict() {
 }
 
 #[test]
-fn an_expected_value_that_can_not_be_used_is_the_verifiers_error_whatever_the_submission_does() {
+fn an_expected_value_that_cannot_be_used_is_the_verifiers_error_whatever_the_submission_does() {
     let ends = [
         (raised("NameError", "name 'g' is not defined"), "it raised NameError: name 'g' is not defined"),
         (value(r#"{"x":"Decimal"}"#), "`Decimal`"),
@@ -206,7 +206,7 @@ fn answers_and_expectations_are_shown_as_the_language_writes_them() {
         of("1n", "undefined", "")
     );
     assert_eq!(shown(STDIO, text("2\n"), None), of("1", "2\n", ""));
-    assert_eq!(shown(STDIO, End::Text(b"\xff".to_vec()), None), of("1", "\u{fffd}", "the output is no UTF-8"));
+    assert_eq!(shown(STDIO, End::Text(b"\xff".to_vec()), None), of("1", "\u{fffd}", "the output is not UTF-8"));
     assert_eq!(shown(CALL, End::Timeout, None).0, "1");
 }
 

@@ -154,11 +154,11 @@ fn an_xml_report_that_is_no_answer_is_an_error() {
         ("hello", "neither"),
         (&whole[..whole.len() - 20], "cut"),
         (&whole[..60], "cut"),
-        (bomb, "no XML"),
-        (outside, "no XML"),
+        (bomb, "not XML"),
+        (outside, "not XML"),
         ("<testsuites/>", "no tests"),
         (&suite(r#"tests="0""#, ""), "no tests"),
-        (&suite(r#"tests="3""#, &format!("{ONE}{ONE}")), "says `3` tests and holds 2"),
+        (&suite(r#"tests="3""#, &format!("{ONE}{ONE}")), "states `3` tests and holds 2"),
         (&suite(r#"tests="1""#, &format!("{ONE}{ONE}")), "contradicts itself"),
         (&suite(r#"tests="-1""#, ONE), "contradicts itself"),
         (&suite(r#"tests="many""#, ONE), "contradicts itself"),
@@ -167,9 +167,9 @@ fn an_xml_report_that_is_no_answer_is_an_error() {
         (&suite(r#"tests="1" failures="0""#, FAILED), "failures"),
         ("<testsuite tests='1' skipped='1'><testcase name='a'/></testsuite>", "skipped"),
         (&format!("<testsuites tests='2'><testsuite tests='1'>{ONE}</testsuite></testsuites>"), "contradicts itself"),
-        ("<?xml version='1.0'?><html><testcase name='x'/></html>", "no JUnit XML"),
-        (&format!("<testsuite>{ONE}</testsuite><testsuite>{ONE}</testsuite>"), "no XML"),
-        ("<testsuite><testcase name='a' name='b'/></testsuite>", "no XML"),
+        ("<?xml version='1.0'?><html><testcase name='x'/></html>", "not JUnit XML"),
+        (&format!("<testsuite>{ONE}</testsuite><testsuite>{ONE}</testsuite>"), "not XML"),
+        ("<testsuite><testcase name='a' name='b'/></testsuite>", "not XML"),
     ];
     for (report, words) in table {
         for status in [0, 1] {

@@ -224,7 +224,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (json(""), "invalid_json", "line 1, column 1", "cut off"),
         (json("{\n  \"a\": 1,\n  \"a\": 2}"), "invalid_json", "line 3, column 3", "keep one"),
         (json(r#"{"output": "\ud800"}"#), "invalid_json", "line 1", "surrogate"),
-        (json("[]"), "wrong_type", "the document", "found array; write an object"),
+        (json("[]"), "wrong_type", "the document", "expected an object, found array"),
         (json("{}"), "missing_field", "`verification`", "write the suite"),
         (json(&EXAMPLE.replace("\"task\"", "\"taks\"")), "unknown_field", "`taks`", "did you mean `task`?"),
         (json(&EXAMPLE.replace("task_type", "tasktype")), "unknown_field", "`task.tasktype`", "`task_type`?"),
@@ -232,9 +232,9 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             json(&EXAMPLE.replace("acp-tx-789\"", "x\", \"zzz\": \"\"")),
             "unknown_field",
             "`task.zzz`",
-            "the fields here are `task_id`",
+            "known fields here are `task_id`",
         ),
-        (json(&EXAMPLE.replace("\"acp-tx-789\"", "7")), "wrong_type", "`task.task_id`", "write a string"),
+        (json(&EXAMPLE.replace("\"acp-tx-789\"", "7")), "wrong_type", "`task.task_id`", "expected a string"),
         (
             json(&EXAMPLE.replace("\"specification\"", "\"task_id\"")),
             "conflicting_fields",
@@ -258,10 +258,10 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (json(r#"{"verification": {}}"#), "missing_field", "`verification.kind`", "`test_suite`"),
         (json(r#"{"verification": {"kind": "schema"}}"#), "unsupported", "`verification.kind`", "`schema`"),
         (suite(r#""tests": []"#), "missing_field", "`verification.language`", "`python`"),
-        (suite(r#""language": "ruby", "tests": []"#), "unsupported", "`verification.language`", "`ruby`"),
+        (suite(r#""language": "cobol", "tests": []"#), "unsupported", "`verification.language`", "`cobol`"),
         (suite(r#""language": 3, "tests": []"#), "wrong_type", "`verification.language`", "string"),
         (suite(r#""language": "python""#), "missing_field", "`verification.tests`", "array of tests"),
-        (suite(r#""language": "python", "tests": {}"#), "wrong_type", "`verification.tests`", "write an array"),
+        (suite(r#""language": "python", "tests": {}"#), "wrong_type", "`verification.tests`", "expected an array"),
         (suite(r#""language": "python", "tests": []"#), "empty", "`verification.tests`", "at least one"),
         (
             suite(r#""test_suite": {"language": "python", "tests": []}"#),
@@ -293,7 +293,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             "`verification.tests[1].name`",
             "another test is named `a`",
         ),
-        (suite(r#""language": "python", "tests": [7]"#), "wrong_type", "`verification.tests[0]`", "write an object"),
+        (suite(r#""language": "python", "tests": [7]"#), "wrong_type", "`verification.tests[0]`", "expected an object"),
         (
             test("", &format!(r#"{OK}, "time_ms": 1"#)),
             "unknown_field",
@@ -354,7 +354,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             test("", &format!(r#"{OK}, "timeout_ms": 0"#)),
             "invalid_value",
             "`verification.tests[0].timeout_ms`",
-            "above 0",
+            "from 1",
         ),
         (
             test("", &format!(r#"{OK}, "timeout_ms": 1.5"#)),
@@ -410,7 +410,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (test(r#""reveal": "some","#, OK), "invalid_value", "`verification.reveal`", "`all`, `failures`, `none`"),
         (test(r#""runtime": "","#, OK), "invalid_value", "`verification.runtime`", "empty"),
         (test(r#""limits": {"memory": 1},"#, OK), "unknown_field", "`verification.limits.memory`", "`memory_mb`?"),
-        (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "above 0"),
+        (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "from 1"),
         (test(r#""limits": 5,"#, OK), "wrong_type", "`verification.limits`", "object"),
         (
             call(r#""name": "a", "input": {"x": 1}, "expected_output": 1"#),
@@ -458,7 +458,8 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         let error = read.unwrap_err();
         assert_eq!(error.code(), code, "{error}");
         assert!(error.place().to_string().starts_with(place), "{error} is not at {place}");
-        assert!(error.message().contains(mend), "{error} does not say {mend}");
+        let message = format!("{}; {}", error.message(), error.help().unwrap_or_default());
+        assert!(message.contains(mend), "{error} does not say {mend}");
         assert_eq!(error.to_string(), format!("{}: {}", error.place(), error.message()));
     }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_contract::{RuleOutcome, State};
+use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_receipt::Json;
-use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::contract::{RuleOutcome, State};
-use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Acceptance, Attempt, Sender, accept};
+use proofmark_verifier::{Acceptance, Attempt, Issuer, Sender, accept};
 
 use crate::config::Config;
 use crate::document;
@@ -99,7 +99,7 @@ impl Accept {
             trusted: &trusted,
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, Some(&key), Some(&store))?;
+        let accepted = accept(&attempt, &Issuer::new(Some(key), Some(store)))?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,
@@ -118,7 +118,7 @@ fn context(path: &Path) -> anyhow::Result<Json> {
         return Err(with_help(found, "write a JSON object")).with_context(reading);
     }
     // A number that conditions cannot represent would make all of the context unknown.
-    proofmark_verifier::evidence::facts::value(&context).with_context(reading)?;
+    proofmark_evidence::facts::value(&context).with_context(reading)?;
     Ok(context)
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{Caps, Evaluation, Format, Host, Request, Sealer, Subject, Worth, evaluation, verify_all};
+use proofmark_verifier::{Batch, Caps, Evaluation, Format, Host, Issuer, Request, Subject, Worth, evaluation};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -63,7 +63,7 @@ impl Evaluate {
         let key = self.signing.key(config)?;
         let store = self.store.open(config)?;
         let signer = key.signer();
-        let receipt = verified(request, &Sealer::new(Some(key), Some(store)))?;
+        let receipt = verified(request, &Issuer::new(Some(key), Some(store)))?;
         let worth = Worth::of_issued(&receipt, &[signer]);
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
@@ -95,12 +95,13 @@ impl Evaluate {
     }
 }
 
-fn verified(request: Request, sealer: &Sealer) -> anyhow::Result<Receipt> {
-    let mut answer = None;
-    verify_all(&Host::probe(None), &Caps::default(), 1, &[request], |_, judged| answer = Some(judged));
-    let judged = answer.ok_or_else(|| with_help("verify the deliverable: it was not run", "try again"))??;
-    let sealed = sealer.seal(vec![judged])?.pop();
-    sealed.ok_or_else(|| with_help("issue the receipt of the deliverable", "try again"))
+fn verified(request: Request, issuer: &Issuer) -> anyhow::Result<Receipt> {
+    let (host, caps, mut answer) = (Host::probe(None), Caps::default(), None);
+    Batch::new(&host, &caps, 1, issuer).run(&[request], |_, receipt| {
+        answer = Some(receipt?);
+        anyhow::Ok(())
+    })?;
+    answer.ok_or_else(|| with_help("verify the deliverable: it was not run", "try again"))
 }
 
 fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Evaluation) -> io::Result<()> {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use proofmark_verifier::approve;
-use proofmark_verifier::evidence::span;
+use proofmark_evidence::span;
+use proofmark_verifier::Decider;
 
 use crate::config::Config;
 use crate::decide::{decision_receipt, require_trusted};
@@ -58,7 +58,8 @@ impl Approve {
         require_trusted(&decision, &trusted, &self.decision)?;
         let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = self.store.open(config)?;
-        let receipt = approve(self.role.as_deref(), self.note, self.expires, &decision, (&key, &store))?;
+        let reviewer = Decider::for_command_line(None, key, store, trusted);
+        let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.note, self.expires)?;
         writeln!(out::stdout(), "{}", receipt.to_text())?;
         Ok(Exit::Yes)
     }

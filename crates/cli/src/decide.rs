@@ -6,10 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use proofmark_boundary::{
+    ActionPolicy, Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision,
+};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
-use proofmark_verifier::boundary::{Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision};
-use proofmark_verifier::{Decided, Question, decide, replay, resume};
+use proofmark_verifier::{Asked, Decided, Decider, Question, Tenant, replay, resume};
 
 use crate::config::{self, Config};
 use crate::document::{self, read_as};
@@ -93,11 +95,13 @@ impl Decide {
                 return Ok(Exit::No);
             }
         }
-        let decided = decide(&question, &key, &store)?;
+        let decider = Decider::for_command_line(Some(policy), key, store, trusted);
+        let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
+        let decided = decider.decide_presented(&asked, folders)?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
-            false => write!(out, "{}", decision_text(&policy, &decided))?,
+            false => write!(out, "{}", decision_text(decider.policy(), &decided))?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
     }
@@ -122,12 +126,12 @@ impl Decide {
     }
 }
 
-fn decision_text(policy: &proofmark_verifier::boundary::ActionPolicy, decided: &Decided) -> String {
+fn decision_text(policy: Option<&ActionPolicy>, decided: &Decided) -> String {
     let paint = Paint::for_stdout();
     let outcome = decided.decision.outcome().to_string();
     let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
-    let words: String =
-        explain_decision(policy, &decided.decision).lines().map(|line| format!("  {}\n", printable(line))).collect();
+    let explained = policy.map(|policy| explain_decision(policy, &decided.decision)).unwrap_or_default();
+    let words: String = explained.lines().map(|line| format!("  {}\n", printable(line))).collect();
     let id = decided.receipt.decision_id();
     format!("{painted}\n{words}  {}\n", paint.dim(&format!("decision {id}")))
 }

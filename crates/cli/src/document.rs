@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::Context;
-use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, locate};
+use proofmark_boundary::{ActionPolicy, ActionPolicyError};
+use proofmark_contract::{Workflow, WorkflowPolicy};
+use proofmark_evidence::{resolve_suites, suite_digest};
+use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, Places, line_and_column};
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::boundary::{ActionPolicy, ActionPolicyError};
-use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
-use proofmark_verifier::evidence::{resolve_suites, suite_digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
-use crate::error::{self, CommandError, NoHelp as _};
+use crate::error::{self, CommandError};
 use crate::findings::Finding;
 use crate::input;
 
@@ -19,6 +19,7 @@ pub(crate) struct Document {
     pub(crate) label: String,
     pub(crate) text: Vec<u8>,
     pub(crate) json: Json,
+    places: Places,
 }
 
 impl Document {
@@ -28,15 +29,15 @@ impl Document {
         let text = input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?;
         let json = path.extension().is_some_and(|extension| extension == "json");
         let format = if json { Format::Json } else { Format::Yaml };
-        Ok(match document::parse(&text, format) {
-            Ok(json) => {
-                let mut document = Document { label, text, json };
+        Ok(match document::parse_with_places(&text, format) {
+            Ok((json, places)) => {
+                let mut document = Document { label, text, json, places };
                 match document.resolve_suites(path) {
                     None => Ok(document),
                     Some(finding) => Err(finding),
                 }
             }
-            Err(error) => Err(finding(&label, &text, &error)),
+            Err(error) => Err(finding(&label, &text, None, &error)),
         })
     }
 
@@ -46,7 +47,7 @@ impl Document {
         let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
         let (at, error) = resolve().err()?;
         let message = format!("`{at}`: failed to {}", error::message(&error));
-        let finding = Finding::at(&self.label, &self.text, locate(&self.text, &at), "unreadable_suite", message);
+        let finding = Finding::at(&self.label, &self.text, self.locate(&at), "unreadable_suite", message);
         Some(Finding { help: error::help(&error), ..finding })
     }
 
@@ -55,7 +56,7 @@ impl Document {
         match error {
             ActionPolicyError::Document(error) => self.finding(error),
             ActionPolicyError::Predicate { at, .. } => {
-                let place = locate(&self.text, at);
+                let place = self.locate(at);
                 let finding = Finding::at(&self.label, &self.text, place, error.code(), error.to_string());
                 Finding { help: error.help().map(|help| help.to_string()), ..finding }
             }
@@ -64,7 +65,12 @@ impl Document {
 
     /// The finding that `error` is about this document.
     pub(crate) fn finding(&self, error: &DocumentError) -> Finding {
-        finding(&self.label, &self.text, error)
+        finding(&self.label, &self.text, Some(self), error)
+    }
+
+    /// The line and column, from 1, of the field `path`, or of the nearest value around it.
+    pub(crate) fn locate(&self, path: &str) -> Option<(u64, u64)> {
+        self.places.find(&self.json, path).map(|start| line_and_column(&self.text, start))
     }
 }
 
@@ -88,11 +94,11 @@ pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
     SuiteHashes::read(&text, format).with_context(|| format!("read the suite `{}`", path.display()))
 }
 
-fn finding(label: &str, text: &[u8], error: &DocumentError) -> Finding {
+fn finding(label: &str, text: &[u8], document: Option<&Document>, error: &DocumentError) -> Finding {
     let (place, message) = match error.place() {
         Place::Whole => (None, error.message().to_owned()),
         Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
-        Place::Field(path) => (locate(text, path), error.to_string()),
+        Place::Field(path) => (document.and_then(|document| document.locate(path)), error.to_string()),
     };
     Finding { help: error.help(), ..Finding::at(label, text, place, error.code(), message) }
 }

@@ -2,14 +2,14 @@
 
 use std::error::Error;
 
+use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
 use proofmark_interop::x402::HeaderError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{KeysError, ServeError, StdioError};
-use proofmark_verifier::boundary::{ActionPolicyError, ParseDecisionError};
 use proofmark_verifier::{
-    AcceptError, DecideError, KeyringError, ProjectError, ReviewError, RunError, SealError, StoreError, TrustError,
+    AcceptError, DecideError, IssueError, KeyringError, ProjectError, ReviewError, StoreError, TrustError, VerifyError,
 };
 
 /// An error of the command line itself.
@@ -76,8 +76,8 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         ProjectError,
         ReceiptError,
         ReviewError,
-        RunError,
-        SealError,
+        IssueError,
+        VerifyError,
         ServeError,
         SignError,
         StdioError,

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use proofmark_receipt::document::locate;
-use proofmark_verifier::boundary::{ActionPolicy, Warning};
-use proofmark_verifier::contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
-use proofmark_verifier::contract::{Workflow, WorkflowPolicy};
+use proofmark_boundary::{ActionPolicy, Warning};
+use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
+use proofmark_contract::{Workflow, WorkflowPolicy};
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
@@ -120,8 +119,7 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
     let warnings = policy.warnings();
     let finding = |warning: &Warning| {
         let message = format!("`{}`: {}", warning.at, warning.message);
-        let place = locate(&document.text, &warning.at);
-        let found = Finding::at(&document.label, &document.text, place, warning.code, message);
+        let found = Finding::at(&document.label, &document.text, document.locate(&warning.at), warning.code, message);
         Finding { error: false, help: Some(warning.help.to_owned()), ..found }
     };
     warnings.iter().map(finding).collect()
@@ -129,9 +127,9 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
-        DocumentKind::Workflow => locate(&document.text, &finding.path),
+        DocumentKind::Workflow => document.locate(&finding.path),
         DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
-            locate(&document.text, &finding.path)
+            document.locate(&finding.path)
         }
         DocumentKind::Policy => None,
     };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use proofmark_verifier::boundary::{ActionPolicy, Cases, Coverage, explain_policy};
+use proofmark_boundary::{ActionPolicy, Cases, Coverage, explain_policy};
 
 use crate::document::{self, read_as};
 use crate::error::with_help;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{StepRun, Tenant, chain_name, kept_state};
+use proofmark_verifier::{StepRun, Tenant, chain_name, stored_state};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -93,7 +93,7 @@ impl Show {
 }
 
 fn line(out: &mut impl Write, tenant: &Tenant, run: &StepRun, receipts: &[String], json: bool) -> anyhow::Result<()> {
-    let state = kept_state(run)?;
+    let state = stored_state(run)?;
     if json {
         let object = object! {
             "tenant": tenant.as_str(),

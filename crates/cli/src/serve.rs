@@ -69,6 +69,9 @@ pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
     #[arg(long, alias = "policy", value_name = "FILE")]
     action_policy: Option<PathBuf>,
+    /// The workflow policy; steps are accepted only of workflows that follow it
+    #[arg(long, value_name = "FILE")]
+    workflow_policy: Option<PathBuf>,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -101,6 +104,7 @@ impl ServiceOptions {
 
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
         let policy = self.action_policy.as_deref().map(document::action_policy).transpose()?;
+        let workflow_policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers()?;
         let store = Arc::new(self.store.open(config)?);
@@ -110,7 +114,8 @@ impl ServiceOptions {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        Ok(Services::new(Decider::new(policy, key, store, trusted), verifications, languages))
+        let services = Services::new(Decider::new(policy, key, store, trusted), verifications, languages);
+        Ok(services.with_workflow_policy(workflow_policy))
     }
 }
 

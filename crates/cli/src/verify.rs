@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Receipt, object};
-use proofmark_verifier::evidence::suite_digest;
 use proofmark_verifier::{
-    Caps, Format, Host, Level, MAX_REQUEST_BYTES, Outside, Request, Sealer, SuiteHashes, project_request,
+    Batch, Caps, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, SuiteHashes, project_request,
 };
 
-use crate::batch::{self, Batch};
+use crate::batch;
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
@@ -101,24 +101,27 @@ impl Verify {
             return Ok(Exit::NoAnswer);
         }
         let mut output = Output::open(&self)?;
-        let sealer = self.sealer(config)?;
+        let issuer = self.issuer(config)?;
         let host = Host::probe(self.isolation);
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let batch = Batch {
-            host: &host,
-            caps: Caps { readable: self.readable.clone(), ..Caps::default() },
-            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
+        let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
+        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
+        let batch = Batch::new(&host, &caps, workers, &issuer);
+        let batch = match &self.chain {
+            Some(chain) => batch.on_chain(chain.clone())?,
+            None => batch,
         };
         let (mut worst, mut requests) = (Exit::Yes, 0);
         while !window.is_empty() {
             let label = |index: usize| window.labels.get(index).map_or("", String::as_str);
-            batch::run(&batch, &window.requests, &sealer, |index, sealed| match sealed {
+            batch::run(&batch, &window.requests, |index, receipt| match receipt {
                 Ok(receipt) => {
                     worst = worst.max(receipt.verdict().into());
                     output.receipt(label(index), &receipt)
                 }
                 Err(error) => {
-                    worst = out::report(&error.context(format!("verify `{}`", label(index))));
+                    let error = anyhow::Error::from(error).context(format!("verify `{}`", label(index)));
+                    worst = out::report(&error);
                     Ok(())
                 }
             })?;
@@ -145,12 +148,11 @@ impl Verify {
         Ok(Exit::Yes)
     }
 
-    fn sealer(&self, config: &Config) -> anyhow::Result<Sealer> {
+    fn issuer(&self, config: &Config) -> anyhow::Result<Issuer> {
         let key = if self.unsigned { None } else { Some(self.signing.key(config)?) };
         let store = if self.no_store { None } else { Some(self.store.open(config)?) };
-        match (key, store, &self.chain) {
-            (Some(key), Some(store), Some(chain)) => Ok(Sealer::on_chain(key, store, chain.clone())?),
-            (key, store, None) => Ok(Sealer::new(key, store)),
+        match (&key, &store, &self.chain) {
+            (Some(_), Some(_), _) | (_, _, None) => Ok(Issuer::new(key, store)),
             (_, _, Some(chain)) => Err(with_help(
                 format!("append to the chain `{chain}`: it needs a key and a store"),
                 "leave `--unsigned` and `--no-store` out",
@@ -235,7 +237,8 @@ fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request
         ));
     }
     let label = folder.display().to_string();
-    let request = Request::read(project.text.as_bytes(), Format::Json, None);
+    let outside = Outside { submission: None, file: &|_| Err("a project names no files".to_owned()) };
+    let request = Request::from_document(&project.document, &outside);
     Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
 }
 

@@ -80,20 +80,21 @@ impl ResponseError {
     }
 
     /// What to do about it.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::TooLarge(_) => Some("make it shorter"),
-            Self::NotUtf8(_) => Some("save it as UTF-8"),
-            Self::Missing => Some(
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::TooLarge(_) => "make it shorter",
+            Self::NotUtf8(_) => "save it as UTF-8",
+            Self::Missing => {
                 "end the response with one fenced block labelled `result`, on lines of its own and outside lists, \
-                 quotes and other blocks",
-            ),
-            Self::Ambiguous(_) => Some("leave all but one out"),
-            Self::Unclear(_) => Some("begin blocks at the margin, on lines of their own"),
-            Self::Unclosed(_) => Some("close it"),
-            Self::Unreadable { .. } => None,
-            Self::NotAnObject { .. } => Some("write an object"),
-        }
+                 quotes and other blocks"
+            }
+            Self::Ambiguous(_) => "leave all but one out",
+            Self::Unclear(_) => "begin blocks at the margin, on lines of their own",
+            Self::Unclosed(_) => "close it",
+            Self::Unreadable { error, .. } => return error.help(),
+            Self::NotAnObject { .. } => "write an object",
+        };
+        Some(help.to_owned())
     }
 
     /// Whether the input cannot be judged at all, as opposed to a response without evidence.

@@ -22,29 +22,25 @@ const MAX_ROLE_BYTES: usize = 1_024;
 /// The longest note of an approval, in bytes.
 const MAX_NOTE_BYTES: usize = 4_096;
 
-/// What of its subject binds an approval, beside the action, which always does.
+/// Which parts of its subject bind an approval, beside the action, which always does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binds {
-    /// It counts in the environment it was given for.
+    /// It counts only in the environment it was given for.
     pub environment: bool,
-    /// It counts for the agent it was given to.
+    /// It counts only for the agent it was given to.
     pub agent: bool,
 }
 
-/// What a reviewer says.
+/// An approval that is to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// Who approves.
     pub reviewer: Reviewer,
-    /// In which role.
     pub role: String,
-    /// Why.
     pub note: String,
-    /// Until when it counts.
     pub expires_at: Timestamp,
 }
 
-/// Why nothing can be approved.
+/// Why an approval cannot be drafted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// The document is not a decision receipt, or binds no action.
@@ -71,31 +67,28 @@ impl ApprovalError {
     }
 }
 
-/// Signed approvals of exactly one action.
+/// A demand for signed approvals of one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalDemand {
-    /// In which role they have to be given.
     pub role: String,
-    /// How many it takes.
     pub count: usize,
-    /// Whether they have to be of as many people.
+    /// Whether they have to be by different people.
     pub distinct: bool,
-    /// What binds them beside the action.
     pub binds: Binds,
 }
 
-/// What was found for a demand.
+/// The approvals found for a demand.
 pub struct Approvals<'e> {
-    /// Those that count, as many as were asked for or fewer.
+    /// Those that count, at most as many as the demand asks for.
     pub counted: Vec<&'e ReceiptFact>,
     /// The refused ones, the nearest first.
     pub refused: Vec<(&'e ReceiptFact, Refusal)>,
 }
 
 impl Binds {
-    /// Environment and agent: what a policy that does not say otherwise asks for.
+    /// Environment and agent, the default of a policy.
     pub const WHOLE: Self = Self { environment: true, agent: true };
-    /// All there are.
+    /// All combinations.
     pub const ALL: [Self; 4] = [
         Self::WHOLE,
         Self { environment: true, agent: false },
@@ -163,8 +156,8 @@ impl ApprovalDemand {
     }
 }
 
-/// The approvals that were presented, the oldest first, each with why it does not count for this subject, in its own
-/// role. Nobody counts in two roles without holding both: the older approval says in which.
+/// The approvals that were presented, the oldest first, each with the reason why it does not count for this subject in its
+/// own role. A person counts in two roles only when holding both; otherwise the older approval counts.
 #[must_use]
 pub fn judged<'e>(
     roles: &Roles,
@@ -176,14 +169,14 @@ pub fn judged<'e>(
     let of_action = |fact: &&ReceiptFact| fact.approval.is_some();
     let mut judged: Vec<_> = evidence.documents().iter().filter(of_action).map(|fact| (fact, None)).collect();
     judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
-    let mut spoken: Vec<&ReceiptFact> = Vec::new();
+    let mut counting: Vec<&ReceiptFact> = Vec::new();
     for (fact, refusal) in &mut judged {
         *refusal = counts(roles, subject, binds, fact, now).err();
-        if refusal.is_none() && spoken.iter().any(|other| roles.exclude(other, fact)) {
+        if refusal.is_none() && counting.iter().any(|other| roles.exclude(other, fact)) {
             *refusal = Some(Refusal::OtherRole);
         }
         if refusal.is_none() {
-            spoken.push(fact);
+            counting.push(fact);
         }
     }
     judged
@@ -255,7 +248,7 @@ impl ReceiptFact {
 }
 
 impl Approval {
-    /// The roles the decision asks approvals of, in its order.
+    /// The roles in which the decision asks for approvals, in its order.
     #[must_use]
     pub fn roles_asked(decision: &Object) -> Vec<String> {
         let evidence = decision.get("evidence").and_then(Json::as_array).unwrap_or_default();
@@ -268,10 +261,10 @@ impl Approval {
         roles
     }
 
-    /// The receipt still to be signed by the reviewer, of the action a decision receipt is about.
+    /// The receipt for the reviewer to sign, about the action of a decision receipt.
     ///
     /// # Errors
-    /// [`ApprovalError`] when there is no action to approve, or nothing is said about it.
+    /// [`ApprovalError`] when the decision binds no action, or the approval is incomplete.
     pub fn draft(self, decision: &Object, receipt_id: ReceiptId, now: Timestamp) -> Result<Draft, ApprovalError> {
         let text = |name: &'static str| decision.get(name).and_then(Json::as_str);
         let decision_id = text("decision_id").ok_or(ApprovalError::NotADecision("decision_id"))?;

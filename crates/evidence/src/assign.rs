@@ -1,11 +1,11 @@
-//! Which receipt each rule uses, when each can be used by one rule only.
+//! Which receipt each rule uses, when only one rule may use each.
 
 use std::collections::BTreeMap;
 
-/// Gives every rule one of its candidates, and no candidate to two rules, so that as many rules as possible have one.
+/// Assigns to as many rules as possible one of their candidates each, and no candidate to two rules.
 ///
-/// `candidates` are the numbers of the documents that would do for each rule, the best first. The answer depends on
-/// nothing else: the earlier rule and the better document come first, and a rule that has a document keeps one.
+/// `candidates` are the indexes of the documents that meet each rule, the best first. The result depends on nothing else:
+/// earlier rules and better documents come first, and a rule with a document never loses it without getting another.
 #[must_use]
 pub fn assign(candidates: &[Vec<usize>]) -> Vec<Option<usize>> {
     let mut owners: BTreeMap<usize, usize> = BTreeMap::new();
@@ -21,8 +21,8 @@ pub fn assign(candidates: &[Vec<usize>]) -> Vec<Option<usize>> {
     assigned
 }
 
-/// Looks for a document for `rule`, breadth first: a free one, or one whose owner can take another (Kuhn's algorithm,
-/// with a list in place of recursion, so that no number of rules is too deep).
+/// Searches breadth first for a document for `rule`: a free one, or one whose owner can take another. This is Kuhn's
+/// algorithm with a queue in place of recursion, so that many rules cannot exhaust the stack.
 fn augment(candidates: &[Vec<usize>], rule: usize, owners: &mut BTreeMap<usize, usize>) {
     let mut asked_by: BTreeMap<usize, usize> = BTreeMap::new();
     let mut waiting = vec![rule];
@@ -42,7 +42,7 @@ fn augment(candidates: &[Vec<usize>], rule: usize, owners: &mut BTreeMap<usize, 
     }
 }
 
-/// Gives the free document to the rule that asked for it, and so on back to `rule`.
+/// Gives the free document to the rule that reached it, whose own goes to the rule before it, and so on back to `rule`.
 fn hand_over(free: usize, rule: usize, asked_by: &BTreeMap<usize, usize>, owners: &mut BTreeMap<usize, usize>) {
     let mut document = free;
     while let Some(&taker) = asked_by.get(&document) {

@@ -2,45 +2,41 @@
 
 use proofmark_receipt::{Json, object};
 
-/// One tool call.
+/// A recorded tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The tool.
     pub tool: String,
-    /// What it was called with; `null` when it was not recorded.
+    /// `null` when they were not recorded.
     pub arguments: Json,
-    /// What it answered; a text that is a JSON object or array is read as that.
+    /// A text that is a JSON object or array is read as that.
     pub result: Option<Json>,
-    /// How it ended.
     pub status: CallStatus,
-    /// When, as recorded.
+    /// The time, as it was recorded.
     pub at: Option<String>,
-    /// Its place among the calls, from 0.
+    /// Its index among the calls.
     pub index: usize,
-    /// Where in the record it began; what began at a later place began later.
+    /// Its position in the trace; a call with a greater position began later.
     pub began: usize,
-    /// Where in the record it ended.
+    /// The position of its result in the trace.
     pub ended: Option<usize>,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStatus {
-    /// With a result.
     Succeeded,
-    /// With an error.
     Failed,
-    /// With a result whose text reads like an error, though the form has a mark for errors and it is not set. Such a
-    /// call proves nothing, and may have changed something.
+    /// The result reads like an error, but the trace has a mark for errors and does not set it here. Such a call proves
+    /// nothing, and may have changed something.
     Doubtful,
-    /// It was not allowed to happen.
+    /// It was not allowed to run.
     Blocked,
-    /// Without a result.
+    /// It has no result.
     Pending,
 }
 
 impl CallStatus {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 5] = [Self::Succeeded, Self::Failed, Self::Doubtful, Self::Blocked, Self::Pending];
 
     /// The word: `succeeded`, `failed`, `doubtful`, `blocked` or `pending`.
@@ -70,7 +66,7 @@ impl CallStatus {
         }
     }
 
-    /// Whether it is not known what became of the call, so that it proves nothing.
+    /// Whether the end of the call is unknown, so that it proves nothing.
     #[must_use]
     pub fn is_unsettled(self) -> bool {
         match self {
@@ -81,7 +77,7 @@ impl CallStatus {
 }
 
 impl Call {
-    /// The call as predicates read it. `name` says the same as `tool`.
+    /// The call as predicates read it; `name` equals `tool`.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let object = object! {

@@ -7,10 +7,10 @@ use proofmark_predicate::{
 };
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-/// A condition in the predicate language, with what is wrong with it if it cannot be read.
+/// A condition in the predicate language, or the error in it.
 ///
-/// A workflow with a wrong condition is still a workflow, so that lint can name all of them at once; such a condition is
-/// unknown whatever the facts. [`Condition::read`] refuses one.
+/// A workflow with an invalid condition can be read, so that lint reports all errors at once; such a condition is unknown
+/// whatever the facts. [`Condition::read`] refuses it.
 #[derive(Clone, Debug)]
 pub struct Condition {
     source: Arc<str>,
@@ -18,33 +18,28 @@ pub struct Condition {
     predicate: Result<Arc<Predicate>, Box<CompileError>>,
 }
 
-/// An expression over the facts that comes to a text.
+/// An expression over the facts whose value is a text.
 #[derive(Clone, Debug)]
 pub struct TextExpression(Condition);
 
-/// Why an expression gave no text.
+/// Why an expression has no text as its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoText {
     /// It depends on these facts.
     Unknown(Vec<Missing>),
-    /// It came to a value of this type.
+    /// Its value is of this type.
     Type(&'static str),
 }
 
 /// Why a condition or expression is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
-    /// The field holds no text, or the expression comes to something of another type.
+    /// The field is not a text, or the value of the expression is of another type.
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// It cannot be compiled.
     #[error("`{at}`: {error}\n{}", .error.caret())]
-    Predicate {
-        /// The place of the condition in the document.
-        at: String,
-        /// What is wrong with it, and where in it.
-        error: Box<CompileError>,
-    },
+    Predicate { at: String, error: Box<CompileError> },
 }
 
 impl ConditionError {
@@ -52,7 +47,7 @@ impl ConditionError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Document(_) => None,
+            Self::Document(error) => error.help(),
             Self::Predicate { error, .. } => error.help(),
         }
     }
@@ -65,24 +60,24 @@ impl PartialEq for Condition {
 }
 
 impl Condition {
-    /// The condition this text is, right or wrong.
+    /// The condition of a text, valid or not.
     #[must_use]
     pub fn new(source: &str, schema: &Schema) -> Self {
         Self::of(source, Predicate::compile_with(source, schema))
     }
 
-    /// Reads a condition: it has to come to true or false.
+    /// Reads a condition, whose value has to be true or false.
     ///
     /// # Errors
-    /// [`ConditionError`] when it cannot be compiled, or can only come to something else.
+    /// [`ConditionError`] when it cannot be compiled, or its value is of another type.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
         let help = "the expression cannot come to true or false; compare it with something";
         Self::compiled(field, schema, TypeName::Bool, help)
     }
 
-    fn compiled(field: &Field<'_>, schema: &Schema, wanted: TypeName, help: &str) -> Result<Self, ConditionError> {
+    fn compiled(field: &Field<'_>, schema: &Schema, expected: TypeName, help: &str) -> Result<Self, ConditionError> {
         let source = field.text()?;
-        match Predicate::compile_as(source, schema, wanted) {
+        match Predicate::compile_as(source, schema, expected) {
             Ok(predicate) => Ok(Self::of(source, Ok(predicate))),
             Err(CompileError { fault: Fault::Result { .. }, .. }) => Err(field.error(Cause::InvalidValue, help).into()),
             Err(error) => Err(ConditionError::Predicate { at: field.at.clone(), error: Box::new(error) }),
@@ -95,19 +90,19 @@ impl Condition {
         Self { source: Arc::from(source), names, predicate }
     }
 
-    /// The text as written.
+    /// The text as it was written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The text as written, to be shared.
+    /// The text as it was written, shared.
     #[must_use]
     pub fn shared_source(&self) -> Arc<str> {
         self.source.clone()
     }
 
-    /// What is wrong with it, if it cannot be read.
+    /// The error in it.
     #[must_use]
     pub fn fault(&self) -> Option<&CompileError> {
         self.predicate.as_ref().err().map(|fault| &**fault)
@@ -119,7 +114,7 @@ impl Condition {
         &self.names
     }
 
-    /// What it was compiled to; `None` when it cannot be read.
+    /// The compiled predicate; `None` when it is invalid.
     #[must_use]
     pub fn predicate(&self) -> Option<&Predicate> {
         self.predicate.as_deref().ok()
@@ -134,7 +129,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for these facts, and how many steps that took of the budget.
+    /// Whether it holds for these facts, the steps that took, and the clauses that decided.
     #[must_use]
     pub fn evaluate(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
         match &self.predicate {
@@ -145,16 +140,16 @@ impl Condition {
 }
 
 impl TextExpression {
-    /// Reads an expression that has to come to a digest.
+    /// Reads an expression whose value has to be a digest.
     ///
     /// # Errors
-    /// [`ConditionError`] when it cannot be compiled, or can only come to something else than a text.
+    /// [`ConditionError`] when it cannot be compiled, or its value is not a text.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
         let help = "the expression cannot come to a digest; write it as in `sha256(action.args.patch)`";
         Condition::compiled(field, schema, TypeName::String, help).map(Self)
     }
 
-    /// The text as written.
+    /// The text as it was written.
     #[must_use]
     pub fn source(&self) -> &str {
         self.0.source()
@@ -166,16 +161,16 @@ impl TextExpression {
         self.0.names()
     }
 
-    /// What it was compiled to.
+    /// The compiled expression.
     #[must_use]
     pub fn predicate(&self) -> Option<&Predicate> {
         self.0.predicate()
     }
 
-    /// The text it comes to for these facts.
+    /// Its value for these facts.
     ///
     /// # Errors
-    /// [`NoText`] when facts are missing, or it comes to something else.
+    /// [`NoText`] when facts are missing, or the value is not a text.
     pub fn text(&self, facts: &Value, budget: &Budget<'_>) -> Result<Arc<str>, NoText> {
         let Ok(predicate) = &self.0.predicate else { return Err(NoText::Unknown(Vec::new())) };
         match predicate.value_within(facts, budget) {

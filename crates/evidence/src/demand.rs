@@ -1,4 +1,4 @@
-//! What a rule asks of a receipt, and whether one meets it.
+//! What a rule demands of a receipt, and whether one meets it.
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
@@ -10,68 +10,62 @@ use crate::span;
 /// The deepest tier of VRF 1.0.
 const MAX_TIER: u8 = 3;
 
-/// What a rule asks of a receipt. The bytes and the specification it has to be over are the rule's own expressions
+/// What a rule demands of a receipt, beside the bytes and the specification, which are expressions of the rule
 /// ([`Wanted`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceiptDemand {
-    /// What it has to be about.
     pub kind: ReceiptKind,
-    /// What it has to have been held to.
     pub accepts: Accepts,
-    /// The digest of the tests it has to have run; any where there is none.
+    /// The digest of the tests it ran; `None` for any.
     pub tests: Option<Sha256Digest>,
-    /// How far outside of the submission the answers have to be compared, at least.
+    /// The least separation from the submission with which answers were compared.
     pub comparison: Comparison,
-    /// The verdict it has to have.
     pub verdict: Verdict,
-    /// The tiers it may have.
     pub tiers: Vec<u8>,
-    /// Who has to have signed it.
     pub signer: SignerDemand,
-    /// How old it may be, in milliseconds.
     pub max_age_millis: Option<i64>,
-    /// Whether the rule uses it up.
+    /// Whether the rule uses up the receipt.
     pub single_use: bool,
 }
 
-/// What the work has to have been held to. A verdict alone proves nothing where the agent chose the tests.
+/// What the work was verified against. A verdict alone proves nothing when the agent chose the tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepts {
     /// The specification and tests with this digest ([`crate::suite_digest`]).
     Suite(Sha256Digest),
-    /// The specification the rule names, whatever the tests.
+    /// The specification that the rule names, with any tests.
     Specification,
-    /// Anything: the author of the rule said so.
+    /// Anything, as the author of the rule has written.
     AnySuite,
 }
 
-/// Who has to have signed a receipt.
+/// Whose signature a receipt needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SignerDemand {
-    /// One the caller trusts.
+    /// A signer that the caller trusts.
     Trusted,
-    /// Anyone, as long as the signature is valid.
+    /// Anyone: the signature only has to be valid.
     Any,
-    /// One of these keys, which the rule pins.
+    /// One of these keys.
     Keys(Vec<SignerId>),
 }
 
-/// What a receipt has to be over, as the rule's expressions come to. A text that is not a digest matches no receipt.
+/// The digests that a receipt needs: the values of the rule's expressions. A text that is not a digest matches no receipt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
-    /// `hashes.output`; any where there is none.
+    /// `hashes.output`; `None` for any.
     pub output: Option<&'a str>,
-    /// `hashes.specification`; any where there is none.
+    /// `hashes.specification`; `None` for any.
     pub specification: Option<&'a str>,
 }
 
 impl ReceiptDemand {
-    /// The fields of a receipt rule that are read here; the rule's own come beside them. `specification` and `output` are
-    /// the rule's own.
+    /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
+    /// `output` among them.
     pub const FIELDS: [&'static str; 10] =
         ["kind", "suite", "any_suite", "tests", "comparison", "verdict", "tier", "signer", "max_age", "single_use"];
 
-    /// Reads the shared fields of a receipt rule. Whether there is a `specification` is looked at, its value is not.
+    /// Reads the shared fields of a receipt rule. Of `specification`, only whether it is present.
     ///
     /// Policies are written in snake_case and workflows in camelCase, so `max_age`, `single_use` and `any_suite` have both
     /// spellings here. Which of them a document may use is decided by its list of known fields.
@@ -97,10 +91,10 @@ impl ReceiptDemand {
         })
     }
 
-    /// Whether a receipt is what the rule asks for at `now`.
+    /// Whether a receipt meets the demand at `now`.
     ///
     /// # Errors
-    /// [`Refusal`], the first in its order.
+    /// The first [`Refusal`] in the order of the checks.
     pub fn meets(&self, wanted: &Wanted<'_>, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
         let trusted = match &self.signer {
             SignerDemand::Trusted => fact.trust == Trust::Trusted,
@@ -109,7 +103,7 @@ impl ReceiptDemand {
         };
         let suite = match &self.accepts {
             Accepts::Suite(digest) => fact.suite == Some(*digest),
-            // Without the specification the rule names there is nothing to accept.
+            // The rule accepts what it names, so it accepts nothing without the value of that.
             Accepts::Specification => wanted.specification.is_some(),
             Accepts::AnySuite => true,
         };
@@ -133,7 +127,7 @@ impl ReceiptDemand {
         refuse(self.single_use && fact.spent, Refusal::Spent)
     }
 
-    /// The places in the evidence of the receipts that meet the demand, the newest first.
+    /// The indexes in the evidence of the receipts that meet the demand, the newest first.
     #[must_use]
     pub fn candidates(&self, wanted: &Wanted<'_>, evidence: &Evidence, now: &Timestamp) -> Vec<usize> {
         let documents = evidence.documents().iter().enumerate();
@@ -144,7 +138,7 @@ impl ReceiptDemand {
 }
 
 fn read_kind(field: &Field<'_>) -> Result<ReceiptKind, DocumentError> {
-    // An approval has a role, an action and an end, which only an `approval` rule looks at.
+    // An approval has a role, an action and an expiry, which only an `approval` rule checks.
     let kinds = [ReceiptKind::Verification, ReceiptKind::StepAcceptance, ReceiptKind::Quorum];
     field.choice(&kinds.map(|kind| (kind.as_str(), kind)))
 }

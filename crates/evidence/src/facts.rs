@@ -1,4 +1,4 @@
-//! How JSON becomes the values predicates read: one rule for numbers, wherever a fact comes from.
+//! Converts JSON to the values that predicates read, with one rule for numbers wherever a fact comes from.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use proofmark_receipt::{Json, Object};
 /// The longest number that is quoted, in characters.
 const MAX_QUOTED_CHARS: usize = 40;
 
-/// A number cannot be held exactly.
+/// A number that cannot be held exactly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InexactNumberError {
-    /// Where it is, as in `action.args.items[0]`; empty when the number is the whole.
+    /// The place, as in `action.args.items[0]`; empty when the number is the whole document.
     pub at: String,
-    /// The number as written, cut when it is long.
+    /// The number as it was written, cut when it is long.
     pub token: String,
 }
 
@@ -71,7 +71,7 @@ pub fn object_value(object: &Object) -> Result<Value, InexactNumberError> {
     Ok(members.collect::<Result<Vec<_>, _>>()?.into_iter().collect())
 }
 
-/// Steps that looking at all of a value counts as.
+/// The steps that reading all of a value counts as.
 #[must_use]
 pub fn steps(value: &Value) -> u64 {
     match value {

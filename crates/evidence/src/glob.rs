@@ -1,31 +1,31 @@
-//! Globs: `*` is any run of characters, `?` any one; everything else stands for itself.
+//! Globs: `*` is any run of characters, `?` any one; every other character is itself.
 
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
-/// The longest glob, in bytes: with it and the limit on names a match is bounded.
+/// The longest glob, in bytes. With the limit on names, this bounds the cost of a match.
 const MAX_GLOB_BYTES: usize = 256;
 /// The most globs one field may list.
 const MAX_GLOBS: usize = 64;
 
-/// Whether `text` is one that `glob` stands for: `*` is any run of characters, `?` any one.
+/// Whether `glob` matches the whole of `text`.
 #[must_use]
 pub fn matches(glob: &str, text: &str) -> bool {
     matches_bytes(glob.as_bytes(), text.as_bytes())
 }
 
-/// Whether every text `narrow` stands for is one of `wide`'s. Says no where it is not plain to see.
+/// Whether `wide` matches every text that `narrow` matches; `false` when that is not obvious.
 #[must_use]
 pub fn covers(wide: &str, narrow: &str) -> bool {
     let unclear = wide.contains('?') && narrow.contains('*');
     wide == narrow || wide == "*" || (!unclear && matches(wide, narrow))
 }
 
-/// One or several globs; the text has to match one of them, whole and case by case.
+/// One or several globs. A text matches when one of them matches it whole, in the same letter case.
 #[derive(Clone, Debug)]
 pub struct Globs(Vec<String>);
 
 impl Globs {
-    /// A glob, or a list of them.
+    /// Reads a glob, or a list of them.
     ///
     /// # Errors
     /// [`DocumentError`] when there is none, too many of them, or one is too long.
@@ -55,7 +55,7 @@ impl Globs {
         self.0.len() as u64
     }
 
-    /// Whether a glob matches whatever the text is, so that even an absent one does.
+    /// Whether a glob matches every text, so that even an absent one counts as matching.
     #[must_use]
     pub fn match_all(&self) -> bool {
         self.0.iter().any(|glob| glob.bytes().all(|byte| byte == b'*'))
@@ -79,7 +79,7 @@ impl Globs {
         format!("^(?s:{})$", alternatives.join("|"))
     }
 
-    /// A text that matches.
+    /// An example of a text that matches.
     #[must_use]
     pub fn sample(&self) -> String {
         self.0.first().map(|glob| glob.replace('*', "").replace('?', "x")).unwrap_or_default()

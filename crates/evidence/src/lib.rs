@@ -1,16 +1,15 @@
-//! What a receipt, an approval, a recorded call and a fact are worth, decided in one place.
+//! Whether a receipt, an approval, a recorded call or a fact counts as evidence, decided in one place.
 //!
-//! Contracts and boundary policies ask the same questions of the same evidence; the answers are here, so that both give
-//! the same one. The crate knows no policy, no workflow, no clock and no files: documents were verified by the caller,
-//! and the time is an argument.
+//! Contracts and action policies ask the same questions about the same evidence, and get the same answers from here. The
+//! crate knows no policy, workflow, clock or file: the caller has verified the documents, and the time is an argument.
 //!
-//! - [`ReceiptFact`] is what was found out about a receipt, [`ReceiptDemand`] what a rule asks for, and
+//! - [`ReceiptFact`] is what is known about a receipt, [`ReceiptDemand`] what a rule asks for, and
 //!   [`ReceiptDemand::meets`] says whether it does, or why not ([`Refusal`]).
 //! - [`ReceiptKind`] is what a receipt is about; a rule accepts one kind.
 //! - [`suite_digest`] names what a receipt proved: the specification and the tests together.
-//! - [`assign()`] gives rules that use a receipt up one of their own each.
-//! - [`approval`] is a human's attestation, and whether it counts.
-//! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how each ended.
+//! - [`assign()`] gives each rule that uses up a receipt one of its own.
+//! - [`approval`] reads and judges the attestations of humans.
+//! - [`trace`] reads the calls an orchestrator recorded; [`CallStatus`] says how a call ended.
 //! - [`difference`] says where two documents differ.
 //! - [`Condition`], [`Path`], [`glob`], [`span`] and [`facts`] are what rules are written in.
 

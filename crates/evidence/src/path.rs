@@ -18,19 +18,19 @@ enum Way {
 }
 
 impl PartialEq for Path {
-    /// The text says all of the way.
+    /// The text determines the way.
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
 }
 
 impl Path {
-    /// The path as written.
+    /// The path as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What is wrong with a JSONPath that cannot be read.
+    /// The error in an invalid JSONPath.
     pub fn fault(&self) -> Option<&CompileError> {
         match &self.way {
             Way::Steps(_) => None,
@@ -47,10 +47,10 @@ impl Path {
         Some(Self { text: text.to_owned(), way })
     }
 
-    /// The values at this place; none when there is nothing.
+    /// The values at this place.
     ///
     /// # Errors
-    /// What is missing, when a limit ended the search: whether there is something is not known then.
+    /// The reasons, when a limit ended the search, so that it is unknown whether there are values.
     pub fn select(&self, document: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Vec<Missing>> {
         let query = match &self.way {
             Way::Steps(steps) => return Ok(walk(document, steps).into_iter().collect()),
@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// Whether this place is `other` or inside it; says no where it is not plain to see.
+    /// Whether this place is `other` or inside it; `false` when that is not obvious.
     pub fn is_within(&self, other: &Self) -> bool {
         match (&self.way, &other.way) {
             (Way::Steps(inner), Way::Steps(outer)) => inner.starts_with(outer),

@@ -1,4 +1,4 @@
-//! Receipts as facts: what was found out about each document.
+//! Receipts as facts: what is known about each document.
 
 use proofmark_receipt::{
     Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
@@ -8,19 +8,19 @@ use crate::approval::fact::ApprovalFact;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
 
-/// How far ahead of the present a document may be dated, in milliseconds: clocks differ.
+/// How far in the future a document may be dated, in milliseconds, because clocks differ.
 pub const MAX_AHEAD_MILLIS: i64 = 60_000;
 
-/// What a receipt is about. One kind never stands for another.
+/// What a receipt is about. One kind never counts as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReceiptKind {
-    /// Work was held to a specification and tests.
+    /// Work was verified.
     Verification,
     /// A step of a workflow was judged by its contract.
     StepAcceptance,
     /// A human approved one action.
     Approval,
-    /// Several verifiers came to one answer.
+    /// Several verifiers agreed.
     Quorum,
 }
 
@@ -29,68 +29,59 @@ pub enum ReceiptKind {
 pub enum Comparison {
     /// Inside the submission's process, which could forge the answer.
     InProcess,
-    /// Outside of it.
     External,
 }
 
-/// What was found out about one receipt. All of it, `valid`, `trust` and `spent` too, is the caller's word.
+/// What is known about one receipt. The caller vouches for all of it, `valid`, `trust` and `spent` included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceiptFact {
-    /// Its id.
     pub receipt_id: String,
-    /// SHA-256 of the document without its signature, however the signature is spelt.
+    /// SHA-256 of the document without its signature, so that the spelling of the signature does not matter.
     pub content: Sha256Digest,
-    /// What it is about; `None` when its signed content says two things, or one that is not known.
+    /// `None` when its signed content names two kinds, or an unknown one.
     pub kind: Option<ReceiptKind>,
-    /// Where answers were compared; `None` when it says something that is not known.
+    /// `None` when it names an unknown one.
     pub comparison: Option<Comparison>,
-    /// What the verification came to.
     pub verdict: Verdict,
-    /// How deep it went.
     pub tier: u8,
     /// `hashes.output`.
     pub output: Sha256Digest,
     /// `hashes.specification`.
     pub specification: Sha256Digest,
-    /// `hashes.tests`, where there are tests.
+    /// `hashes.tests`, if there are tests.
     pub tests: Option<Sha256Digest>,
-    /// The suite it proves, where it says which tests ran ([`crate::suite_digest`]).
+    /// The suite, if the receipt says which tests ran ([`crate::suite_digest`]).
     pub suite: Option<Sha256Digest>,
     /// When the work was verified, by the issuer's clock.
     pub verified_at: Timestamp,
-    /// Who signed it, when valid.
+    /// The signer, if the signature is valid.
     pub signer: Option<SignerId>,
-    /// Whether the signature is valid.
     pub valid: bool,
-    /// Whether the signer is trusted.
     pub trust: Trust,
-    /// Whether it was used up before.
     pub spent: bool,
-    /// What used it up, where that is known: a decision, a run, or who redeemed it.
+    /// What used it up, if known: a decision, a run, or who redeemed it.
     pub spent_by: Option<String>,
-    /// Whether the signer's word on who approved counts, because the signer is who decides.
+    /// Whether the signer is the server that decides, whose statement about who approved counts.
     pub vouched: bool,
-    /// What it says as an approval, if it is one.
     pub approval: Option<ApprovalFact>,
 }
 
-/// A document that is used up.
+/// A document to use up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spend {
-    /// Its id.
     pub receipt_id: String,
     /// SHA-256 of its content ([`Receipt::content`]).
     pub content: Sha256Digest,
 }
 
-/// All documents that were presented: each once, in an order that does not depend on how they came.
+/// All documents that were presented: each once, in an order that does not depend on the order of presentation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     documents: Vec<ReceiptFact>,
 }
 
 impl ReceiptKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum];
 
     /// The word: `verification`, `step_acceptance`, `approval` or `quorum`.
@@ -110,9 +101,9 @@ impl ReceiptKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The kind a receipt says it is of, in what its signature covers: `metadata.kind`, `metadata.approval` and
-    /// `task.task_type`. A receipt that says none of it is a verification. One that says two things, a kind that is not
-    /// known, or half of what makes an approval counts as none.
+    /// The kind that a receipt names in what its signature covers: `metadata.kind`, `metadata.approval` and
+    /// `task.task_type`. One that names none is a verification. One that names two, an unknown one, or has an incomplete
+    /// approval has no kind.
     #[must_use]
     pub fn of(receipt: &Receipt) -> Option<Self> {
         let metadata = receipt.metadata();
@@ -125,20 +116,20 @@ impl ReceiptKind {
             Some(approval) => ApprovalFact::read(approval).map(|_| Self::Approval).map(Some)?,
             None => None,
         };
-        let mut said = [named, typed, approval].into_iter().flatten();
-        let kind = said.next().unwrap_or(Self::Verification);
+        let mut kinds = [named, typed, approval].into_iter().flatten();
+        let kind = kinds.next().unwrap_or(Self::Verification);
         let whole = match kind {
             Self::Verification => true,
-            // The task's type is the client's own text; the metadata is the issuer's.
+            // The client chooses the task's type, the issuer the metadata.
             Self::StepAcceptance | Self::Quorum => named.is_some(),
             Self::Approval => approval.is_some(),
         };
-        (said.all(|other| other == kind) && whole).then_some(kind)
+        (kinds.all(|other| other == kind) && whole).then_some(kind)
     }
 }
 
 impl Comparison {
-    /// The word in a rule: `in_process` or `external`.
+    /// `in_process` or `external`, as a rule writes it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -153,7 +144,7 @@ impl Comparison {
         [Self::InProcess, Self::External].into_iter().find(|comparison| comparison.as_str() == word)
     }
 
-    /// What a receipt says (`metadata.comparison`); `None` when that is not known.
+    /// What a receipt names (`metadata.comparison`); `None` when that is unknown.
     fn of(receipt: &Receipt) -> Option<Self> {
         match receipt.metadata().get("comparison").map(Json::as_str) {
             None => Some(Self::External),
@@ -164,7 +155,7 @@ impl Comparison {
 }
 
 impl ReceiptFact {
-    /// What is found out about a receipt from the document and its verification.
+    /// The fact from a document and its verification.
     #[must_use]
     pub fn new(receipt: &Receipt, verification: &Verification, spent: bool) -> Self {
         let kind = ReceiptKind::of(receipt);
@@ -191,7 +182,7 @@ impl ReceiptFact {
         }
     }
 
-    /// A document of no content, valid, trusted and not used up: what cases and suppositions fill in.
+    /// A document without content, valid, trusted and not used up, for cases and hypotheses to fill in.
     #[must_use]
     pub fn blank(name: &str, now: &Timestamp) -> Self {
         Self {
@@ -216,18 +207,17 @@ impl ReceiptFact {
         }
     }
 
-    /// Whether it is dated further ahead than clocks may differ.
+    /// Whether it is dated further in the future than clocks may differ.
     pub(crate) fn ahead_of(&self, now: &Timestamp) -> bool {
         self.verified_at.unix_millis() > now.unix_millis().saturating_add(MAX_AHEAD_MILLIS)
     }
 
-    /// Whether it is older than this.
     pub(crate) fn older_than(&self, max_age_millis: Option<i64>, now: &Timestamp) -> bool {
         let age = now.unix_millis().saturating_sub(self.verified_at.unix_millis());
         max_age_millis.is_some_and(|max| age > max)
     }
 
-    /// What it is worth by itself: a valid one verifies, unless its signer is known not to be trusted.
+    /// How far it can be relied on by itself: a valid one is verified, unless its signer is known not to be trusted.
     #[must_use]
     pub fn status(&self) -> EvidenceStatus {
         match self.valid && self.trust != Trust::Untrusted {
@@ -236,7 +226,7 @@ impl ReceiptFact {
         }
     }
 
-    /// The document as it is used up.
+    /// The entry that uses up the document.
     #[must_use]
     pub fn spend(&self) -> Spend {
         Spend { receipt_id: self.receipt_id.clone(), content: self.content }
@@ -244,26 +234,26 @@ impl ReceiptFact {
 }
 
 impl Evidence {
-    /// The evidence these documents are. Of several spellings of one document a valid one stays, and it is spent if any
-    /// of them was.
+    /// The evidence of these documents. Of several spellings of one document a valid one remains, and it is spent if any
+    /// of them is.
     #[must_use]
     pub fn new(mut documents: Vec<ReceiptFact>) -> Self {
         documents.sort_by(|left, right| {
             let key = |fact: &ReceiptFact| (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer);
             key(left).cmp(&key(right))
         });
-        documents.dedup_by(|other, kept| {
-            let same = other.content == kept.content;
+        documents.dedup_by(|other, first| {
+            let same = other.content == first.content;
             if same {
-                kept.spent |= other.spent;
-                kept.spent_by = kept.spent_by.take().or_else(|| other.spent_by.take());
+                first.spent |= other.spent;
+                first.spent_by = first.spent_by.take().or_else(|| other.spent_by.take());
             }
             same
         });
         Self { documents }
     }
 
-    /// The documents.
+    /// The documents, in an order that does not depend on how they were presented.
     #[must_use]
     pub fn documents(&self) -> &[ReceiptFact] {
         &self.documents

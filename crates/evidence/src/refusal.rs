@@ -1,50 +1,40 @@
-//! Why a document does not meet a demand: one set of codes and words for every rule.
+//! Why a document does not meet a demand: one set of codes and messages for all rules.
 
 use crate::receipt::ReceiptFact;
 
 /// The most refused documents that are named for one rule.
 pub const MAX_REFUSED: usize = 4;
 
-/// Why a document does not meet a demand, in the order in which it is checked: the later one fails, the nearer it was.
+/// Why a document does not meet a demand, in the order of the checks: a document that fails a later one is nearer to
+/// meeting the demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
     /// It is over other bytes, or approves another action.
     OtherOutput,
-    /// It does not verify.
     NotValid,
-    /// It is about something else: a step for a verification, or a document that claims to be two things.
+    /// It is about something else, or claims to be two things.
     OtherKind,
-    /// Its signer is not trusted for this.
     Signer,
-    /// It is for another specification.
     OtherSpecification,
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
-    /// It ran other tests.
     OtherTests,
-    /// Its answers were compared in the submission's own process.
+    /// Its answers were compared in the submission's process, which could forge them.
     Comparison,
-    /// It has another verdict.
     Verdict,
-    /// It is of another tier.
     Tier,
-    /// It is dated in the future.
     InTheFuture,
-    /// It is too old.
     TooOld,
-    /// It has expired.
     Expired,
-    /// It was given for another environment.
     OtherEnvironment,
-    /// It was given to another agent.
     OtherAgent,
     /// It was used up before.
     Spent,
-    /// Who gave it has approved in another role, and does not hold both.
+    /// The reviewer has approved in another role as well, and does not hold both.
     OtherRole,
-    /// Who gave it has given one that counts.
+    /// Another approval of the same reviewer counts.
     SameReviewer,
-    /// Another rule of the same question uses it up.
+    /// Another rule uses it up at the same time.
     UsedByAnotherRule,
 }
 
@@ -75,7 +65,8 @@ impl Refusal {
         }
     }
 
-    /// What is the matter, completing "receipt … ".
+    /// The message, completing "receipt …". Receipts of decisions quote it, and replaying one compares it, so it does not
+    /// change.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -107,7 +98,7 @@ pub(crate) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
     if condition { Err(refusal) } else { Ok(()) }
 }
 
-/// The refused documents that got furthest, at most [`MAX_REFUSED`].
+/// The refused documents that are nearest to meeting the demand, at most [`MAX_REFUSED`].
 #[must_use]
 pub fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
     let mut refused: Vec<_> =

@@ -11,26 +11,21 @@ const MAX_ID_BYTES: usize = 256;
 /// Who an approval says gave it (`metadata.approval.reviewer`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewer {
-    /// The id of the API key that was used, or the signer id of the key that signed.
+    /// The id of the API key that was used, or of the signer.
     pub id: String,
-    /// The reviewer's own key, where it is known.
+    /// The reviewer's own key, if known.
     pub key: Option<SignerId>,
-    /// The roles the reviewer holds, as the server that signed knows them; empty where nobody said.
+    /// The roles the reviewer holds, as the server that signed knows them; empty if unknown.
     pub roles: Vec<String>,
 }
 
-/// Somebody who can approve: two approvals of one person are of one, whichever way they were given.
+/// A person who can approve. Two approvals of one person have the same value here, whichever way they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Person {
-    /// Who signs with this key.
+    /// The holder of this key.
     Key(SignerId),
-    /// The caller with this id, as the server with this key vouches.
-    Caller {
-        /// The id of the API key.
-        id: String,
-        /// The server.
-        server: SignerId,
-    },
+    /// A caller of a server, which vouches for the id.
+    Caller { id: String, server: SignerId },
 }
 
 /// A text does not name a person.
@@ -47,13 +42,13 @@ impl PersonError {
 }
 
 impl Reviewer {
-    /// Who signs with a key of their own.
+    /// A reviewer who signs with a key of their own.
     #[must_use]
     pub fn of_key(key: SignerId) -> Self {
         Self { id: key.to_string(), key: Some(key), roles: Vec::new() }
     }
 
-    /// Reads `{id, key, roles}`, of which the last two may be left out; `None` when it is of another form.
+    /// Reads `{id, key, roles}`, of which the last two may be left out; `None` when it has another form.
     #[must_use]
     pub fn read(json: &Json) -> Option<Self> {
         let object = json.as_object()?;
@@ -67,7 +62,7 @@ impl Reviewer {
         })
     }
 
-    /// What [`Reviewer::read`] reads.
+    /// The form that [`Reviewer::read`] reads.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let roles: Vec<_> = self.roles.iter().map(|role| Json::from(role.as_str())).collect();
@@ -79,7 +74,7 @@ impl Reviewer {
         object.into()
     }
 
-    /// Who this is, where `server` vouches for it.
+    /// The person, for whom `server` vouches.
     #[must_use]
     pub fn person(&self, server: SignerId) -> Person {
         match self.key {

@@ -5,35 +5,35 @@ use proofmark_receipt::Trust;
 use crate::receipt::ReceiptFact;
 use crate::reviewer::{Person, Reviewer};
 
-/// Who may speak in which role. A role that is not here can be claimed by any trusted signer.
+/// Who may approve in which role. In a role that is not pinned, any trusted signer may.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roles {
-    /// The roles, each with those who hold it.
+    /// Roles and those who hold them.
     pub pinned: Vec<(String, Vec<Person>)>,
-    /// The roles that rules ask for: what is said in another one counts for nothing, and against nothing.
+    /// The roles that rules ask for. An approval in another role has no effect.
     pub asked: Vec<String>,
 }
 
 impl Roles {
-    /// Those who hold a role, where that is pinned.
+    /// Those who hold a role, if it is pinned.
     #[must_use]
     pub fn members(&self, role: &str) -> Option<&[Person]> {
         self.pinned.iter().find(|(name, _)| name == role).map(|(_, members)| members.as_slice())
     }
 
-    /// Who gave an approval: the signer, unless the signer's word on who it was counts.
+    /// Who gave an approval: the signer, unless the signer names a reviewer and may vouch for one.
     #[must_use]
     pub fn person(&self, fact: &ReceiptFact) -> Option<Person> {
         let signer = fact.signer?;
         Some(self.vouched(fact).map_or(Person::Key(signer), |reviewer| reviewer.person(signer)))
     }
 
-    /// Whether an approval may be given in this role by who gave it.
+    /// Whether the reviewer of an approval may approve in this role.
     pub(crate) fn may_speak(&self, fact: &ReceiptFact, role: &str) -> bool {
         let roles = self.vouched(fact).map_or(&[][..], |reviewer| &reviewer.roles);
         let restricted = !roles.is_empty() && !roles.iter().any(|held| held == role);
         match self.members(role) {
-            // The pinned key of a server speaks for all its callers that hold no other roles.
+            // The pinned key of a server stands for all its callers without roles of their own.
             Some(members) => {
                 let signs = |member: &Person| matches!(member, Person::Key(key) if fact.signer == Some(*key));
                 self.holds(fact, role) || (members.iter().any(signs) && !restricted)
@@ -42,7 +42,7 @@ impl Roles {
         }
     }
 
-    /// Whether two approvals of one person cannot both count: they are in two roles that this person does not both hold.
+    /// Whether two approvals cannot both count, because one person gave them in two roles without holding both.
     pub(crate) fn exclude(&self, one: &ReceiptFact, other: &ReceiptFact) -> bool {
         let (Some(first), Some(second)) = (&one.approval, &other.approval) else { return false };
         let held = [&first.role, &second.role].into_iter().all(|role| self.holds(one, role) || self.holds(other, role));
@@ -50,7 +50,7 @@ impl Roles {
         asked && first.role != second.role && !held && self.person(one) == self.person(other)
     }
 
-    /// Whether who gave an approval was given this role, by the policy or by the server that vouches for them.
+    /// Whether the policy, or the server that vouches for the reviewer, gives the reviewer this role.
     fn holds(&self, fact: &ReceiptFact, role: &str) -> bool {
         let own = self.person(fact);
         let caller = self.vouched(fact).map(|reviewer| reviewer.id.as_str());
@@ -62,7 +62,7 @@ impl Roles {
         self.members(role).is_some_and(|members| members.iter().any(is)) || (fact.vouched && by_server())
     }
 
-    /// Who the signer says it was, where the signer's word on that counts: of this very server, or of one the policy names.
+    /// The reviewer that the signer names, if the signer may vouch for one: this server, or one that the policy names.
     fn vouched<'f>(&self, fact: &'f ReceiptFact) -> Option<&'f Reviewer> {
         let reviewer = fact.approval.as_ref()?.reviewer.as_ref()?;
         let names = |member: &Person| matches!(member, Person::Caller { server, .. } if fact.signer == Some(*server));

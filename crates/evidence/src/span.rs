@@ -1,4 +1,4 @@
-//! Spans of time and ends of time, as rules write them: `90s`, `1h30m`, `7d`; `2030-12-31`.
+//! Spans of time and expiry times, as rules write them: `90s`, `1h30m`, `7d`; `2030-12-31`.
 
 use proofmark_receipt::Timestamp;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
@@ -6,10 +6,10 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 const UNITS: [(&str, i64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", DAY_MILLIS)];
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// Reads a span: whole numbers with units, more than nothing, in milliseconds.
+/// Reads a span, more than zero, in milliseconds.
 ///
 /// # Errors
-/// [`DocumentError`] names the field and shows how a span is written.
+/// [`DocumentError`] names the field and shows the form.
 pub fn read(field: &Field<'_>) -> Result<i64, DocumentError> {
     let text = field.text()?;
     millis(text).ok_or_else(|| {
@@ -21,7 +21,7 @@ pub fn read(field: &Field<'_>) -> Result<i64, DocumentError> {
     })
 }
 
-/// The milliseconds of a span such as `90s`, `1h30m` or `7d`; `None` when the text is not a span of more than nothing.
+/// The milliseconds of a span such as `90s`, `1h30m` or `7d`; `None` when the text is not a span, or zero.
 #[must_use]
 pub fn millis(text: &str) -> Option<i64> {
     let mut total: i64 = 0;
@@ -38,10 +38,10 @@ pub fn millis(text: &str) -> Option<i64> {
     (total > 0).then_some(total)
 }
 
-/// Reads when something ends: a UTC time, or a day, which ends with its last moment.
+/// Reads an expiry: a UTC time, or a day, at whose end it is.
 ///
 /// # Errors
-/// [`DocumentError`] names the field and shows how an end is written.
+/// [`DocumentError`] names the field and shows the form.
 pub fn read_end(field: &Field<'_>) -> Result<Timestamp, DocumentError> {
     let text = field.text()?;
     let day =

@@ -1,15 +1,14 @@
-//! What evidence is worth.
+//! How far evidence can be relied on.
 
-/// What evidence is worth, the least first.
+/// How far evidence can be relied on, from the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceStatus {
-    /// There is none.
     Absent,
-    /// In the agent's own words.
+    /// Only the agent says so.
     SelfReported,
     /// Seen by the runtime, or in a trace the orchestrator recorded.
     Observed,
-    /// A receipt that was checked.
+    /// A receipt whose signature is valid.
     Verified,
 }
 

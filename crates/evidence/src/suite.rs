@@ -1,23 +1,23 @@
-//! What a receipt proved: a specification and the tests it was held to, under one digest.
+//! Suites: a specification and the tests of it, under one digest.
 
 use proofmark_receipt::{Json, Sha256Digest, object};
 
-/// SHA-256 of `{"specification": "sha256:…", "tests": "sha256:…"}` in canonical form: the name of a suite.
+/// SHA-256 of `{"specification": "sha256:…", "tests": "sha256:…"}` in canonical form: the digest of a suite.
 ///
-/// The members are `hashes.specification` and `hashes.tests` of every receipt that the suite gives. Neither alone says
-/// what was proven: an agent can put a trivial test under the right specification.
+/// The members are `hashes.specification` and `hashes.tests` of the receipts of the suite. Neither alone says what was
+/// verified: an agent can put a trivial test under the right specification.
 #[must_use]
 pub fn suite_digest(specification: &Sha256Digest, tests: &Sha256Digest) -> Sha256Digest {
     let suite = object! { "specification": specification.to_string(), "tests": tests.to_string() };
     Sha256Digest::of(&Json::Object(suite).canonical_vrf())
 }
 
-/// Writes the digests of suites in place of the names of their files, so that what is hashed and judged by is the suite
-/// and not what its file is called. `way` leads to the objects that may have a `suite`; `*` is every item of a list.
-/// `find` answers the digest of a file, and is told the place in the document.
+/// Replaces the file names of suites by their digests, so that the hash of the document covers the suite and not the name
+/// of its file. `way` leads to the objects that may have a `suite`; `*` is every item of a list. `find` gets the name of a
+/// file and its place in the document, and returns the digest.
 ///
 /// # Errors
-/// What `find` answers for the first file that has no digest.
+/// The first error of `find`.
 pub fn resolve_suites<E>(
     document: &mut Json,
     way: &[&str],

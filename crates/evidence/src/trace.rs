@@ -1,4 +1,4 @@
-//! Recorded tool calls, in the forms orchestrators record them in.
+//! Recorded tool calls, in the forms in which orchestrators record them.
 
 mod anthropic;
 mod claude_code;
@@ -59,10 +59,9 @@ pub static FORMS: [&Form; 8] = [
     &plain::FORM,
 ];
 
-/// What was recorded.
+/// The recorded calls of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The form it was read in.
     pub form: &'static Form,
     /// The calls, in the order they were made.
     pub calls: Vec<Call>,
@@ -92,7 +91,7 @@ impl fmt::Debug for Form {
 }
 
 impl Trace {
-    /// What was read, in a few words.
+    /// The form and the counts, for people.
     pub fn summary(&self) -> String {
         format!("{}: {} records, {} calls", self.form.as_str(), self.records, self.calls.len())
     }

@@ -7,7 +7,7 @@ use proofmark_receipt::{Json, Receipt, object};
 /// The media type of a receipt's text.
 pub const MEDIA_TYPE: &str = "application/vrf+json";
 
-/// An `Artifact` (A2A 1.0, section 4.1.7) whose one part is the receipt's text, to go with a task's other artifacts.
+/// An `Artifact` (A2A 1.0, section 4.1.7) whose one part is the receipt's text, to go with the other artifacts of a task.
 pub fn artifact(receipt: &Receipt) -> Json {
     let id = receipt.receipt_id();
     let part = object! { "text": receipt.to_text(), "filename": format!("{id}.json"), "mediaType": MEDIA_TYPE };

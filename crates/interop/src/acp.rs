@@ -8,15 +8,15 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, MAX_DOCUM
 use proofmark_receipt::json::{Limits, Number};
 use proofmark_receipt::{Json, Object, Receipt, Verdict, object};
 
-/// Where buyers put tests in a job's requirements, beside our own `verification`.
+/// Another name for the block [`VERIFICATION`] in a job's requirements, which clients use.
 const CLAWBIZARRE: &str = "clawbizarre_verification";
-/// Where our own block stands.
+/// The name of the block with the checks in a job's requirements.
 const VERIFICATION: &str = "verification";
 
-/// How finely a score is told: in parts of this, so four decimals.
+/// A score is a multiple of one part in this many, so it has four decimals.
 const SCORE_PARTS: u128 = 10_000;
 
-/// The longest reason an evaluation signs, in characters.
+/// The longest reason of an evaluation, in characters.
 pub const MAX_REASON_CHARS: usize = 250;
 
 /// The request (`docs/requests.md`) that a job stands for: `{"job_id"?, "requirements", "deliverable"}`.
@@ -25,19 +25,18 @@ pub const MAX_REASON_CHARS: usize = 250;
 /// a string that holds one; the submission is the deliverable: a text, `{type, value}`, `{content}` or `{files}`.
 ///
 /// # Errors
-/// [`DocumentError`] names what is missing or wrong in the job, and what to write. What is wrong in the checks is said when
-/// the request is read.
+/// [`DocumentError`] names what is missing or wrong in the job, and what to write. The checks are read with the request, so
+/// errors in them are reported then.
 pub fn evaluation_request(job: &Json) -> Result<Json, DocumentError> {
     let root = Field::root(job).fields()?;
     root.only(&["job_id", "requirements", "deliverable"])?;
     let requirements = root.need("requirements", "write what the buyer asked for, with the tests it must pass")?;
-    let asked = object_in(&requirements, "write an object, or a string that holds one")?;
-    let asked_field = Field { at: requirements.at.clone(), json: &asked };
-    let (tier, verification) = checks(&asked_field)?;
+    let specification = object_in(&requirements, "write an object, or a string that holds one")?;
+    let (tier, verification) = checks(&Field { at: requirements.at.clone(), json: &specification })?;
     let mut request = object! {
         "task_id"?: job_id(&root)?,
         "tier"?: tier,
-        "specification": asked.clone().into_owned(),
+        "specification": specification.clone().into_owned(),
         "output": output(&root.need("deliverable", "write what the provider delivered")?)?,
     };
     request.insert(VERIFICATION, verification);
@@ -83,7 +82,7 @@ pub fn evaluation(receipt: &Receipt, rejected: Option<&str>, standing: &Object) 
 
 /// Whether a request is what [`evaluation_request`] makes of a job: judged by the very checks its specification holds.
 ///
-/// Else a receipt over the buyer's requirements could have been given by tests that somebody else chose.
+/// Otherwise tests that somebody else chose could have led to a receipt over the buyer's requirements.
 #[must_use]
 pub fn is_of_job(request: &Json) -> bool {
     let Some(request) = request.as_object() else { return false };
@@ -121,17 +120,17 @@ fn reason(receipt: &Receipt, hash: &str) -> String {
 }
 
 fn why(receipt: &Receipt, rejected: Option<&str>) -> String {
-    const MEND: &str = "nothing was judged, so neither approve nor reject; supply what is missing, and evaluate again";
+    const HELP: &str = "nothing was judged, so neither approve nor reject; supply what is missing, and evaluate again";
     if let Some(error) = rejected {
         let id = receipt.receipt_id();
         return format!("the receipt {id} does not count: {error}; until then neither approve nor reject");
     }
-    let told = receipt.results().details.iter().find_map(|detail| detail.message.as_deref());
-    let told: String = told.unwrap_or("the checks could not be run").chars().take(MAX_REASON_CHARS).collect();
-    format!("{told}; {MEND}")
+    let message = receipt.results().details.iter().find_map(|detail| detail.message.as_deref());
+    let message: String = message.unwrap_or("the checks could not be run").chars().take(MAX_REASON_CHARS).collect();
+    format!("{message}; {HELP}")
 }
 
-/// `results.details`, stringified.
+/// `results.details`, as text.
 fn feedback(receipt: &Receipt) -> String {
     let results = receipt.document().as_object().and_then(|document| document.get("results")?.as_object());
     results.and_then(|results| results.get("details")).map_or_else(String::new, Json::to_text)
@@ -146,7 +145,7 @@ fn metadata(receipt: &Receipt) -> Object {
     }
 }
 
-/// The id of a job is a number on the chain and a text elsewhere.
+/// The id of a job, a number on the chain and a text elsewhere.
 fn job_id(root: &Fields<'_>) -> Result<Option<String>, DocumentError> {
     let Some(field) = root.get("job_id") else { return Ok(None) };
     match field.json {
@@ -156,18 +155,18 @@ fn job_id(root: &Fields<'_>) -> Result<Option<String>, DocumentError> {
     }
 }
 
-/// The object a field is, or holds as a text.
-fn object_in<'a>(field: &Field<'a>, mend: &str) -> Result<Cow<'a, Json>, DocumentError> {
-    let found =
-        match field.json.as_str() {
-            None => Cow::Borrowed(field.json),
-            Some(text) => Cow::Owned(embedded(text).map_err(|error| {
-                field.error(Cause::InvalidJson, format!("the text holds no JSON ({error}); {mend}"))
-            })?),
-        };
+/// The object of a field, which may be written as a text.
+fn object_in<'a>(field: &Field<'a>, help: &str) -> Result<Cow<'a, Json>, DocumentError> {
+    let found = match field.json.as_str() {
+        None => Cow::Borrowed(field.json),
+        Some(text) => Cow::Owned(
+            embedded(text)
+                .map_err(|error| field.error(Cause::InvalidJson, format!("the text is not JSON ({error}); {help}")))?,
+        ),
+    };
     match found.as_object() {
         Some(_) => Ok(found),
-        None => Err(field.error(Cause::WrongType, format!("found {}; {mend}", found.type_name()))),
+        None => Err(field.error(Cause::WrongType, format!("found {}; {help}", found.type_name()))),
     }
 }
 
@@ -180,10 +179,10 @@ fn embedded(text: &str) -> Result<Json, proofmark_receipt::json::JsonError> {
 fn checks(requirements: &Field<'_>) -> Result<(Option<Json>, Json), DocumentError> {
     let fields = requirements.fields()?;
     let block = fields.either(VERIFICATION, CLAWBIZARRE)?.ok_or_else(|| {
-        let mend = format!(
-            "write the checks there, or as `{CLAWBIZARRE}` with `language` and `tests`; without any there is nothing to judge by"
+        let help = format!(
+            "write the checks there, or as `{CLAWBIZARRE}` with `language` and `tests`; without checks nothing can be judged"
         );
-        fields.missing(VERIFICATION, &mend)
+        fields.missing(VERIFICATION, &help)
     })?;
     let found = object_in(&block, "write an object with `kind`, `language` and `tests`")?;
     let mut verification = found.as_object().cloned().unwrap_or_default();
@@ -211,7 +210,7 @@ fn output(deliverable: &Field<'_>) -> Result<Object, DocumentError> {
         output.insert("content", content(&fields)?);
         return Ok(output);
     };
-    // The package writes an object as text on its way to the chain: one of exactly this form is taken apart again.
+    // The client library writes an object as text before it sends it: one of exactly this form is read as the object.
     let packed = embedded(text).ok().filter(is_packed);
     match packed.as_ref().map(|json| Field { at: deliverable.at.clone(), json }) {
         Some(packed) => output.insert("content", content(&packed.fields()?)?),
@@ -232,8 +231,7 @@ fn content(fields: &Fields<'_>) -> Result<String, DocumentError> {
         fields.missing("value", "write a string, `{\"type\": …, \"value\": …}`, `{\"content\": …}` or `{\"files\": …}`")
     })?;
     if let Some(kind) = fields.get("type").filter(|kind| kind.json.as_str().is_some_and(is_elsewhere)) {
-        let message =
-            "the deliverable is somewhere else, and nothing is fetched; write what it holds, with the type `text`";
+        let message = "the deliverable is an address, and nothing is fetched; write its content, with the type `text`";
         return Err(kind.error(Cause::Unsupported, message));
     }
     Ok(value.json.as_str().map_or_else(|| value.json.to_text(), str::to_owned))

@@ -1,7 +1,7 @@
-//! Receipts in the headers of paid answers (x402): whole where they are short enough, else by their id.
+//! Receipts in the headers of paid HTTP answers (x402): whole if they are short enough, otherwise by their id.
 //!
-//! A receipt in a header is the bytes it has elsewhere, in base64 (RFC 4648, section 4), so its hash and its signature
-//! are the same. Payment itself is not known here.
+//! A receipt in a header has the same bytes as elsewhere, in base64 (RFC 4648, section 4), so its hash and its signature
+//! stay valid. Payments are handled elsewhere.
 
 use base64ct::{Base64, Encoding};
 use proofmark_receipt::{Receipt, ReceiptError, ReceiptId};
@@ -10,9 +10,9 @@ use proofmark_receipt::{Receipt, ReceiptError, ReceiptId};
 pub const HEADER: &str = "X-VRF-Receipt";
 /// The relation of a `Link` that leads to a receipt (RFC 8288).
 pub const RELATION: &str = "vrf-receipt";
-/// The longest base64 put into a header, in bytes: proxies in the wild take 4 to 8 KiB for all headers together.
+/// The longest base64 that is put into a header, in bytes: common proxies accept 4 to 8 KiB for all headers together.
 pub const MAX_INLINE: usize = 3_500;
-/// The longest value of a header that is read, in bytes: others may put more into one.
+/// The longest header that is read, in bytes: other issuers may write longer ones.
 pub const MAX_HEADER: usize = 64 << 10;
 
 /// How a receipt goes into the headers of an answer.
@@ -20,24 +20,16 @@ pub const MAX_HEADER: usize = 64 << 10;
 pub enum Header {
     /// The whole receipt, in base64.
     Inline(String),
-    /// Where it is kept.
-    Reference {
-        /// Its id.
-        id: ReceiptId,
-    },
+    /// The id of a receipt that is stored elsewhere.
+    Reference { id: ReceiptId },
 }
 
 /// What a header carries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Carried {
-    /// A receipt, unverified, and its bytes exactly as they were sent.
-    Receipt {
-        /// The bytes.
-        text: String,
-        /// What they say.
-        receipt: Box<Receipt>,
-    },
-    /// The id of a receipt kept elsewhere.
+    /// An unverified receipt, and its bytes exactly as they were sent.
+    Receipt { text: String, receipt: Box<Receipt> },
+    /// The id of a receipt that is stored elsewhere.
     Id(ReceiptId),
 }
 
@@ -58,22 +50,23 @@ pub enum HeaderError {
 impl HeaderError {
     /// What to send instead.
     #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::TooLong(_) => Some("send the receipt's id instead"),
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::TooLong(_) => "send the receipt's id instead",
             Self::NotBase64 => {
-                Some("send what `proofmark x402 encode` prints: base64 with its padding and without line breaks")
+                "send what `proofmark x402 encode` prints: base64 with its padding and without line breaks"
             }
-            Self::NotText => Some("encode the bytes of the receipt unchanged"),
-            Self::Receipt(_) => None,
-        }
+            Self::NotText => "encode the bytes of the receipt unchanged",
+            Self::Receipt(error) => return error.help(),
+        };
+        Some(help.to_owned())
     }
 }
 
-/// The header for a receipt, whose bytes go into it as they stand.
+/// The header for a receipt, with its bytes unchanged.
 ///
 /// # Errors
-/// When the text is no receipt.
+/// When the text is not a receipt.
 pub fn header(receipt: &str) -> Result<Header, ReceiptError> {
     let read = Receipt::parse(receipt.as_bytes())?;
     // Four characters for every three bytes, or begun three.
@@ -85,7 +78,7 @@ pub fn header(receipt: &str) -> Result<Header, ReceiptError> {
 }
 
 impl Header {
-    /// The headers to set, names and values. A receipt that is kept elsewhere is linked to at `/v1/receipts/{id}`.
+    /// The names and values of the headers to set. A receipt that is stored elsewhere has a link to `/v1/receipts/{id}`.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         match self {
             Header::Inline(base64) => vec![(HEADER, base64.clone())],
@@ -96,20 +89,20 @@ impl Header {
     }
 }
 
-/// Where the server keeps the receipt with this id.
+/// The path of the receipt with this id on the server.
 pub fn path(id: &ReceiptId) -> String {
     format!("/v1/receipts/{id}")
 }
 
-/// What the value of a header carries. The receipt's signature is not checked.
+/// What a header carries. The signature of the receipt is not verified.
 ///
 /// # Errors
-/// [`HeaderError`] when it carries none, or what only some readers would read.
+/// [`HeaderError`] when it carries none, or one in a spelling that only some readers accept.
 pub fn decode(value: &str) -> Result<Carried, HeaderError> {
     if value.len() > MAX_HEADER {
         return Err(HeaderError::TooLong(value.len()));
     }
-    // No id is base64: that has no dashes.
+    // An id is never base64, which has no dashes.
     if let Ok(id) = value.parse() {
         return Ok(Carried::Id(id));
     }

@@ -3,12 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use proofmark_calendar::{Civil, FIRST_SECOND, LAST_SECOND, parse_rfc3339};
+
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
-const SECONDS_PER_DAY: i64 = 86_400;
-/// 0001-01-01T00:00:00Z, in seconds from 1970.
-const FIRST_SECOND: i64 = -62_135_596_800;
-/// 9999-12-31T23:59:59Z, in seconds from 1970.
-const LAST_SECOND: i64 = 253_402_300_799;
 /// Spans longer than about 292 years do not fit 64-bit nanoseconds.
 const DURATION_UNITS: [(&str, i64); 7] = [
     ("ms", 1_000_000),
@@ -98,20 +95,17 @@ impl Timestamp {
     }
 
     pub(crate) fn field(self, field: Field, offset_seconds: i64) -> i64 {
-        let local = self.seconds + offset_seconds;
-        let days = local.div_euclid(SECONDS_PER_DAY);
-        let second = local.rem_euclid(SECONDS_PER_DAY);
-        let (year, month, day) = civil_from_days(days);
+        let civil = Civil::from_seconds(self.seconds + offset_seconds);
         match field {
-            Field::FullYear => year,
-            Field::Month => month - 1,
-            Field::Date => day,
-            Field::DayOfMonth => day - 1,
-            Field::DayOfWeek => (days + 4).rem_euclid(7),
-            Field::DayOfYear => days - days_from_civil(year, 1, 1),
-            Field::Hours => second / 3600,
-            Field::Minutes => second / 60 % 60,
-            Field::Seconds => second % 60,
+            Field::FullYear => civil.year,
+            Field::Month => civil.month - 1,
+            Field::Date => civil.day,
+            Field::DayOfMonth => civil.day - 1,
+            Field::DayOfWeek => civil.day_of_week(),
+            Field::DayOfYear => civil.day_of_year(),
+            Field::Hours => civil.hour,
+            Field::Minutes => civil.minute,
+            Field::Seconds => civil.second,
             Field::Milliseconds => i64::from(self.nanos / 1_000_000),
         }
     }
@@ -182,14 +176,7 @@ pub(crate) fn parse_offset(text: &str) -> Result<i64, TimeError> {
     if matches!(text, "UTC" | "Z") {
         return Ok(0);
     }
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let mut reader = Reader(unsigned.as_bytes());
-    let hours = reader.number(2, 0, 23)?;
-    reader.expect(b':')?;
-    let minutes = reader.number(2, 0, 59)?;
-    reader.end()?;
-    let seconds = hours * 3600 + minutes * 60;
-    Ok(if text.starts_with('-') { -seconds } else { seconds })
+    proofmark_calendar::parse_offset(text).ok_or(TimeError::Malformed)
 }
 
 impl FromStr for Timestamp {
@@ -197,28 +184,7 @@ impl FromStr for Timestamp {
 
     /// Reads RFC 3339, `2009-02-13T23:31:30.5Z` or with an offset. A leap second is refused.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let mut reader = Reader(text.as_bytes());
-        let year = reader.number(4, 0, 9999)?;
-        reader.expect(b'-')?;
-        let month = reader.number(2, 1, 12)?;
-        reader.expect(b'-')?;
-        let day = reader.number(2, 1, days_in_month(year, month))?;
-        reader.expect_one_of(b"Tt")?;
-        let hour = reader.number(2, 0, 23)?;
-        reader.expect(b':')?;
-        let minute = reader.number(2, 0, 59)?;
-        reader.expect(b':')?;
-        let second = reader.number(2, 0, 59)?;
-        let nanos = reader.fraction()?;
-        let offset = match reader.0 {
-            [b'Z' | b'z'] => 0,
-            [b'+' | b'-', ..] => {
-                let rest = std::str::from_utf8(reader.0).map_err(|_| TimeError::Malformed)?;
-                parse_offset(rest)?
-            }
-            _ => return Err(TimeError::Malformed),
-        };
-        let seconds = days_from_civil(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second - offset;
+        let (seconds, nanos) = parse_rfc3339(text).ok_or(TimeError::Malformed)?;
         Self::new(i128::from(seconds) * i128::from(NANOS_PER_SECOND) + i128::from(nanos))
     }
 }
@@ -268,99 +234,9 @@ fn scaled_nanos(number: &str, unit: i64) -> Result<i128, TimeError> {
     Ok(read(whole) * unit + read(fraction) * unit / scale)
 }
 
-/// The rest of a text that is being read.
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn number(&mut self, width: usize, least: i64, most: i64) -> Result<i64, TimeError> {
-        let (digits, rest) = self.0.split_at_checked(width).ok_or(TimeError::Malformed)?;
-        if !digits.iter().all(u8::is_ascii_digit) {
-            return Err(TimeError::Malformed);
-        }
-        self.0 = rest;
-        let value = digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-        (least..=most).contains(&value).then_some(value).ok_or(TimeError::Malformed)
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<(), TimeError> {
-        self.expect_one_of(&[byte])
-    }
-
-    fn expect_one_of(&mut self, bytes: &[u8]) -> Result<(), TimeError> {
-        match self.0 {
-            [first, rest @ ..] if bytes.contains(first) => {
-                self.0 = rest;
-                Ok(())
-            }
-            _ => Err(TimeError::Malformed),
-        }
-    }
-
-    /// The nanoseconds of an optional fraction of up to nine digits.
-    fn fraction(&mut self) -> Result<i64, TimeError> {
-        if self.expect(b'.').is_err() {
-            return Ok(0);
-        }
-        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if !(1..=9).contains(&digits) {
-            return Err(TimeError::Malformed);
-        }
-        let value = self.number(digits, 0, NANOS_PER_SECOND - 1)?;
-        Ok(value * 10i64.pow(9 - u32::try_from(digits).unwrap_or(9)))
-    }
-
-    fn end(&self) -> Result<(), TimeError> {
-        self.0.is_empty().then_some(()).ok_or(TimeError::Malformed)
-    }
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01 in the proleptic Gregorian calendar. Counting years from March puts the
-/// leap day last, so that month lengths follow (153 m + 2) / 5.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// The year, month (from 1) and day (from 1) of a day counted from 1970-01-01.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = year_of_era + shifted.div_euclid(146_097) * 400 + i64::from(month <= 2);
-    (year, month, day)
-}
-
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = |field| self.field(field, 0);
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-            field(Field::FullYear),
-            field(Field::Month) + 1,
-            field(Field::Date),
-            field(Field::Hours),
-            field(Field::Minutes),
-            field(Field::Seconds),
-        )?;
+        write!(f, "{}", Civil::from_seconds(self.seconds))?;
         write_fraction(f, self.nanos)?;
         f.write_str("Z")
     }

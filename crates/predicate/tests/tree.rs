@@ -1,7 +1,7 @@
 //! Expressions as others see them, and the types they are compiled for.
 
 use proofmark_predicate::tree::{Operator, View};
-use proofmark_predicate::{Budget, FieldType, Predicate, Query, Schema, Truth, TypeName, Value};
+use proofmark_predicate::{Budget, Fault, FieldType, Predicate, Query, Schema, Truth, TypeName, Value};
 
 fn schema() -> Schema {
     [("amount", FieldType::Int), ("name", FieldType::String), ("open", FieldType::Bool), ("any", FieldType::Any)]
@@ -28,7 +28,7 @@ fn an_expression_compiles_only_as_what_it_can_come_to() {
     }
     let error = Predicate::compile_as("  amount + 1", &schema(), TypeName::Bool).unwrap_err();
     assert_eq!((error.code(), error.column), ("type", 3));
-    assert!(error.to_string().contains("comes to a number, and a bool is needed"), "{error}");
+    assert_eq!(error.fault, Fault::Result { found: "a number".to_owned(), expected: "bool" });
 }
 
 #[test]

@@ -1,106 +1,47 @@
 use thiserror::Error;
 
-use crate::json::{Json, Object};
-use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest, SignerId};
+use crate::json::Json;
+use crate::link::{ChainTip, Link};
+use crate::{ChainHead, Receipt, ReceiptId, Sha256Digest, SignerId, shown};
 
-/// The end of a chain, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChainTip {
-    /// The last receipt's id.
-    pub receipt_id: ReceiptId,
-    /// The hash of the whole of it ([`Receipt::hash`]).
-    pub hash: Sha256Digest,
-    /// Its position; the first is 0.
-    pub position: u64,
-}
-
-/// Why receipts are not one whole chain.
+/// Why receipts are not one complete chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// There are no receipts.
-    #[error("there are no receipts; give the chain's receipts in order")]
+    #[error("there are no receipts")]
     Empty,
-    /// A receipt belongs to no chain.
-    #[error("receipt {0} has no `metadata.chain_position`; it belongs to no chain")]
+    #[error("receipt {0} has no `metadata.chain_position`, so it belongs to no chain")]
     Unlinked(ReceiptId),
-    /// The first receipt is not the first of a chain.
-    #[error("the first receipt, {receipt_id}, has position {position}; a chain begins at 0 without a predecessor")]
-    WrongStart {
-        /// The receipt.
-        receipt_id: ReceiptId,
-        /// Its position.
-        position: u64,
-    },
-    /// Receipts are missing between two.
+    #[error("the first receipt, {receipt_id}, has position {position}: a chain begins at 0 without a predecessor")]
+    WrongStart { receipt_id: ReceiptId, position: u64 },
+    /// Receipts are missing before this one.
     #[error("position {due} is missing: receipt {receipt_id} has position {position}")]
-    Gap {
-        /// The receipt after the gap.
-        receipt_id: ReceiptId,
-        /// Its position.
-        position: u64,
-        /// The position due.
-        due: u64,
-    },
-    /// Two receipts stand at one position.
+    Gap { receipt_id: ReceiptId, position: u64, due: u64 },
     #[error("receipts {first} and {second} both have position {position}: the chain forks")]
-    Fork {
-        /// The one before.
-        first: ReceiptId,
-        /// The other one.
-        second: ReceiptId,
-        /// The position of both.
-        position: u64,
-    },
-    /// A receipt stands after one it precedes.
+    Fork { first: ReceiptId, second: ReceiptId, position: u64 },
     #[error(
-        "receipt {receipt_id} with position {position} stands after position {after}: the receipts are out of order"
+        "receipt {receipt_id} with position {position} comes after position {after}: the receipts are out of order"
     )]
-    Reordered {
-        /// The receipt.
-        receipt_id: ReceiptId,
-        /// Its position.
-        position: u64,
-        /// The position it stands after.
-        after: u64,
-    },
-    /// A receipt pins another predecessor than the one before it.
+    Reordered { receipt_id: ReceiptId, position: u64, after: u64 },
+    /// `metadata` pins another predecessor than `found`, the receipt before this one.
     #[error(
-        "receipt {receipt_id} pins another predecessor than {found}, the one before it: that one was swapped or changed"
+        "receipt {receipt_id} pins another predecessor than {found}, the one before it: that one was replaced or changed"
     )]
-    SwappedPredecessor {
-        /// The receipt.
-        receipt_id: ReceiptId,
-        /// The receipt before it.
-        found: ReceiptId,
-    },
-    /// A receipt says its predecessor's id and not its hash, which pins nothing.
-    #[error("receipt {0} has no `metadata.previous_receipt_hash`; an id alone pins nothing")]
+    SwappedPredecessor { receipt_id: ReceiptId, found: ReceiptId },
+    #[error("receipt {0} has no `metadata.previous_receipt_hash`: an id alone pins nothing")]
     Unpinned(ReceiptId),
     /// The signed head says there are more receipts.
-    #[error("the signed head says {signed} receipts and there are {found}: the chain was cut off")]
-    Truncated {
-        /// The length the head says.
-        signed: u64,
-        /// How many there are.
-        found: u64,
-    },
-    /// The head is signed by a stranger, and so says nothing about the chain.
-    #[error(
-        "the head is signed by {0}, who did not sign every receipt of the chain and is not trusted; trust that key if the head is its issuer's"
-    )]
+    #[error("the signed head says {signed} receipts and there are {found}: the end of the chain is missing")]
+    Truncated { signed: u64, found: u64 },
+    /// The head is signed by neither the issuer of the chain nor a trusted signer, so it proves nothing.
+    #[error("the head is signed by {0}, who did not sign every receipt of the chain and is not trusted")]
     UntrustedHead(String),
     /// The signed head pins another last receipt, or fewer receipts.
     #[error("the signed head is of another chain: it pins {signed} receipts ending in {tip}")]
-    OtherHead {
-        /// The length the head says.
-        signed: u64,
-        /// The tip it pins.
-        tip: Sha256Digest,
-    },
+    OtherHead { signed: u64, tip: Sha256Digest },
 }
 
 impl ChainError {
-    /// The name of the refusal, for programs; stable.
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Empty => "empty_chain",
@@ -116,48 +57,53 @@ impl ChainError {
             Self::OtherHead { .. } => "other_head",
         }
     }
-}
 
-/// A signed document and its id: a receipt, or another document that is linked as receipts are.
-#[derive(Clone, Copy, Debug)]
-pub struct Link<'a> {
-    /// Its id.
-    pub id: ReceiptId,
-    /// The whole of it.
-    pub document: &'a Object,
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Empty => Some("give the receipts of the chain in order".to_owned()),
+            Self::UntrustedHead(_) => Some("trust that key if the head is its issuer's".to_owned()),
+            Self::Unlinked(_)
+            | Self::WrongStart { .. }
+            | Self::Gap { .. }
+            | Self::Fork { .. }
+            | Self::Reordered { .. }
+            | Self::SwappedPredecessor { .. }
+            | Self::Unpinned(_)
+            | Self::Truncated { .. }
+            | Self::OtherHead { .. } => None,
+        }
+    }
 }
 
 impl Link<'_> {
-    /// The document as the end of its chain; none without a readable `metadata.chain_position`.
-    pub fn tip(&self) -> Option<ChainTip> {
-        let position = self.metadata("chain_position")?.as_number()?.as_u64()?;
-        let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
-        Some(ChainTip { receipt_id: self.id, hash, position })
-    }
-
-    /// The signer that `signature` names, unchecked.
-    fn signer(&self) -> Option<SignerId> {
-        self.document.get("signature")?.as_object()?.get("signer_id")?.as_str()?.parse().ok()
-    }
-
-    fn metadata(&self, name: &str) -> Option<&Json> {
-        self.document.get("metadata")?.as_object()?.get(name)
+    /// Whether the document continues the chain that ends in `tip`; `None` is the beginning of a chain.
+    #[must_use]
+    pub fn follows(&self, tip: Option<&ChainTip>) -> bool {
+        match (self.tip(), tip) {
+            (None, _) => false,
+            (Some(own), None) => starts(self, &own).is_ok(),
+            (Some(own), Some(tip)) => follows(self, &own, tip).is_ok(),
+        }
     }
 }
 
-/// A chain's signed end, and whom to believe it besides the signer of the receipts.
+/// The signed end of a chain, and who may sign it besides the signer of the receipts.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedEnd<'a> {
-    /// The head.
     pub head: &'a ChainHead,
     /// Signers whose heads count for any chain.
     pub trusted: &'a [SignerId],
 }
 
-/// Checks that `receipts`, in this order, are one chain from its beginning, and with an `end` that it is whole.
+/// Verifies that `receipts`, in this order, are one chain from its beginning; and, with an `end`, up to that end.
 ///
-/// Only the links are checked, and that the head names the signer whom every receipt names, or one who is trusted. The
-/// signatures of the receipts and of the head are not.
+/// For receipts r\[0\], r\[1\], …: `chain_position`(r\[i\]) = i, `previous_receipt`(r\[i\]) = `receipt_id`(r\[i−1\]) and
+/// `previous_receipt_hash`(r\[i\]) = SHA-256(canonical_vrf(r\[i−1\])), signature included; r\[0\] has neither of the latter
+/// two. A head has `length` = the number of receipts and `tip` = the hash of the last (`docs/receipts.md`, "Chains").
+///
+/// Signatures are not verified, neither of the receipts nor of the head: only that the head names the signer whom every
+/// receipt names, or a trusted one.
 ///
 /// # Errors
 /// [`ChainError`] names the first link that does not hold.
@@ -166,7 +112,7 @@ pub fn verify_chain(receipts: &[Receipt], end: Option<SignedEnd<'_>>) -> Result<
     verify_links(&links, end)
 }
 
-/// Checks what [`verify_chain`] checks, of documents of any kind.
+/// As [`verify_chain`], for linked documents of any kind.
 ///
 /// # Errors
 /// As [`verify_chain`].
@@ -190,14 +136,14 @@ pub fn verify_links(links: &[Link<'_>], end: Option<SignedEnd<'_>>) -> Result<()
     }
 }
 
-/// A stranger can sign a head for a chain cut off anywhere, so only the signer of all of it, or one trusted, is heard.
+/// Anyone can sign a head for a chain cut off anywhere, so only the signer of all receipts counts, or a trusted one.
 fn signed_by_issuer(links: &[Link<'_>], end: SignedEnd<'_>) -> Result<(), ChainError> {
     let named = end.head.signer_id();
     let signer: Option<SignerId> = named.parse().ok();
     let issued = || links.iter().all(|link| link.signer() == signer);
     match signer.is_some_and(|signer| end.trusted.contains(&signer) || issued()) {
         true => Ok(()),
-        false => Err(ChainError::UntrustedHead(named.chars().take(100).collect())),
+        false => Err(ChainError::UntrustedHead(shown(named))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::hex;
+use crate::{hex, shown};
 
 /// A SHA-256 digest, written `sha256:` and 64 lower-case hex digits (VRF 1.0, `hashes`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,8 +12,15 @@ pub struct Sha256Digest([u8; 32]);
 
 /// The text is not a digest.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a digest; write `sha256:` and 64 lower-case hex digits")]
+#[error("`{0}` is not a SHA-256 digest")]
 pub struct ParseDigestError(String);
+
+impl ParseDigestError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some("write `sha256:` and 64 lower-case hex digits".to_owned())
+    }
+}
 
 impl Sha256Digest {
     const PREFIX: &'static str = "sha256:";
@@ -23,7 +30,7 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest whose bytes these are.
+    /// The digest with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -33,7 +40,6 @@ impl Sha256Digest {
         hex::encode(&self.0)
     }
 
-    /// The digest's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -51,7 +57,7 @@ impl FromStr for Sha256Digest {
     fn from_str(text: &str) -> Result<Self, ParseDigestError> {
         let digits = text.strip_prefix(Self::PREFIX);
         let bytes = digits.and_then(hex::decode_lower);
-        bytes.map(Self).ok_or_else(|| ParseDigestError(text.chars().take(100).collect()))
+        bytes.map(Self).ok_or_else(|| ParseDigestError(shown(text)))
     }
 }
 

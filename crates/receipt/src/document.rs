@@ -1,30 +1,36 @@
-//! Strict reading of what people write, in JSON or in YAML: requests, contracts, policies.
+//! The strict reader of what people write in JSON or YAML: requests, contracts, policies.
 //!
-//! Both notations become one [`Json`] document; what two readers could understand differently is refused in either.
-//! [`Field`] and [`Fields`] take a document apart: every field known, of the right type, and errors that say where.
+//! Both notations become one [`Json`] document, and what two readers could understand differently is refused in either.
+//! [`Field`] and [`Fields`] take a document apart: each field known and of the right type, with errors that say where.
 
 mod error;
 mod fields;
-mod locate;
+mod places;
+mod scalar;
 mod yaml;
 
 pub use error::{Cause, DocumentError, Place};
-pub use fields::{Field, Fields, one_of, shown};
-pub use locate::locate;
+pub use fields::{Field, Fields, nearest, one_of};
+pub use places::Places;
 
-use crate::json::{Json, Limits};
+pub use crate::position::line_and_column;
+pub use crate::shown::shown;
+
+use crate::json::{Json, JsonError, Limits};
 
 /// The longest document, in bytes (16 MiB).
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// How deep a document may nest.
 pub const MAX_DOCUMENT_DEPTH: usize = 64;
 
+const LIMITS: Limits = Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH };
+
 /// The notation a document is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON (RFC 8259).
+    /// RFC 8259.
     Json,
-    /// YAML 1.2, of which a document uses what JSON can say.
+    /// YAML 1.2, as far as JSON can express it.
     Yaml,
 }
 
@@ -33,18 +39,39 @@ pub enum Format {
 /// # Errors
 /// [`DocumentError`] names what is wrong and where.
 pub fn parse(bytes: &[u8], format: Format) -> Result<Json, DocumentError> {
-    if bytes.len() > MAX_DOCUMENT_BYTES {
-        let message = format!("{} bytes are more than the {MAX_DOCUMENT_BYTES} it may have; split it", bytes.len());
-        return Err(DocumentError::new(Place::Whole, Cause::TooLarge, message));
-    }
+    check_size(bytes)?;
     match format {
-        Format::Json => {
-            let limits = Limits { max_bytes: MAX_DOCUMENT_BYTES, max_depth: MAX_DOCUMENT_DEPTH };
-            Json::parse_with(bytes, limits).map_err(|error| {
-                let place = Place::Text { line: error.line as u64, column: error.column as u64 };
-                DocumentError::new(place, Cause::InvalidJson, error.kind.to_string())
-            })
-        }
-        Format::Yaml => yaml::parse(bytes),
+        Format::Json => Json::parse_with(bytes, LIMITS).map_err(|error| invalid_json(&error)),
+        Format::Yaml => yaml::parse(bytes).map(|(json, _)| json),
+    }
+}
+
+/// As [`parse`], with the place of every value.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_places(bytes: &[u8], format: Format) -> Result<(Json, Places), DocumentError> {
+    check_size(bytes)?;
+    let (json, starts) = match format {
+        Format::Json => Json::parse_with_starts(bytes, LIMITS).map_err(|error| invalid_json(&error))?,
+        Format::Yaml => yaml::parse(bytes)?,
+    };
+    Ok((json, Places::new(starts)))
+}
+
+fn check_size(bytes: &[u8]) -> Result<(), DocumentError> {
+    if bytes.len() > MAX_DOCUMENT_BYTES {
+        let message = format!("{} bytes exceed the limit of {MAX_DOCUMENT_BYTES}", bytes.len());
+        return Err(DocumentError::new(Place::Whole, Cause::TooLarge, message).with_help("split the document"));
+    }
+    Ok(())
+}
+
+fn invalid_json(error: &JsonError) -> DocumentError {
+    let place = Place::Text { line: error.line, column: error.column };
+    let refused = DocumentError::new(place, Cause::InvalidJson, error.kind.to_string());
+    match error.help() {
+        Some(help) => refused.with_help(help),
+        None => refused,
     }
 }

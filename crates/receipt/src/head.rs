@@ -1,14 +1,16 @@
+use crate::error::ReceiptError;
 use crate::json::{Json, Object};
+use crate::link::ChainTip;
 use crate::members::Members;
-use crate::{
-    ChainTip, ReceiptError, Sha256Digest, SignError, Signature, SignerId, SigningKey, Timestamp, Verification,
-    sign_document, verify_document,
-};
+use crate::safe::SignError;
+use crate::signature::{Signature, sign_document, verify_document};
+use crate::verification::Verification;
+use crate::{Sha256Digest, SignerId, SigningKey, Timestamp, object, shown};
 
-/// What the member `format` says.
+/// The member `format`.
 const FORMAT: &str = "proofmark-chain-head/1";
 
-/// A signed statement of how long a chain is and where it ends, so that cutting its end off shows.
+/// A signed statement of a chain's length and last receipt, without which a missing end would not show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainHead {
     document: Object,
@@ -23,37 +25,43 @@ impl ChainHead {
     /// # Errors
     /// [`SignError`] when a value is outside the safe set, or the document is too large.
     pub fn sign(chain: &str, tip: &ChainTip, signed_at: &Timestamp, key: &SigningKey) -> Result<Self, SignError> {
-        let mut document = Object::new();
-        document.insert("format", FORMAT);
-        document.insert("chain", chain);
-        document.insert("length", tip.position.saturating_add(1));
-        document.insert("tip", tip.hash.to_string());
-        document.insert("signed_at", signed_at.as_str());
+        let mut document = object! {
+            "format": FORMAT,
+            "chain": chain,
+            "length": tip.position.saturating_add(1),
+            "tip": tip.hash.to_string(),
+            "signed_at": signed_at.as_str(),
+        };
         sign_document(&mut document, key)?;
         Ok(Self::from_document(Json::Object(document))?)
     }
 
-    /// Reads a chain head; the signature is not checked.
+    /// Reads a chain head; the signature is not verified.
     ///
     /// # Errors
-    /// [`ReceiptError`] names the rule that is broken and the field.
+    /// [`ReceiptError`] names the broken rule and the field.
     pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
         Self::from_document(Json::parse(bytes)?)
     }
 
-    /// How many receipts the chain has.
+    /// The number of receipts.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The hash of its last receipt.
+    /// The hash of the last receipt.
     pub fn tip(&self) -> Sha256Digest {
         self.tip
     }
 
-    /// Who signed it, as `signature` says, unchecked.
+    /// The signer that `signature` names, unverified.
     pub fn signer_id(&self) -> &str {
         &self.signature.signer_id
+    }
+
+    /// The document.
+    pub fn document(&self) -> &Object {
+        &self.document
     }
 
     /// The document on one line.
@@ -70,8 +78,7 @@ impl ChainHead {
         let top = Members::top(&document)?;
         let format = top.string("format")?;
         if format != FORMAT {
-            let found = format.chars().take(40).collect();
-            return Err(ReceiptError::WrongFormat { found, expected: FORMAT });
+            return Err(ReceiptError::WrongFormat { found: shown(format), expected: FORMAT });
         }
         top.string("chain")?;
         top.timestamp("signed_at")?;
@@ -81,7 +88,7 @@ impl ChainHead {
             Json::Object(document) => Ok(Self { document, length, tip, signature }),
             other => Err(ReceiptError::WrongType {
                 field: "document".to_owned(),
-                expected: "object",
+                expected: "an object",
                 found: other.type_name(),
             }),
         }

@@ -1,22 +1,23 @@
 //! JSON as receipts need it: a strict reader that keeps every number as it was written, and the canonical forms that
 //! are hashed.
 //!
-//! There is no second reading of a document here: what two parsers could understand differently (duplicate keys, lone
-//! surrogates, a byte order mark) is refused with a named [`JsonErrorKind`] before anything is hashed.
+//! What two parsers could understand differently (duplicate keys, lone surrogates, a byte order mark) is refused with a
+//! named [`JsonErrorKind`] before anything is hashed.
 
 mod canonical;
 mod error;
 mod exact;
 mod number;
 mod object;
+mod profile;
 mod python;
 mod reader;
 mod text;
 
-pub use canonical::{CanonicalError, ParseProfileError, Profile};
 pub use error::{JsonError, JsonErrorKind};
 pub use number::{Number, ParseNumberError};
 pub use object::Object;
+pub use profile::{CanonicalError, ParseProfileError, Profile};
 
 pub(crate) use canonical::canonical_without;
 pub(crate) use exact::check_exact;
@@ -27,15 +28,14 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// The deepest nesting [`Json::parse`] reads: this many arrays and objects inside each other.
 pub const MAX_DEPTH: usize = 64;
 
-/// The deepest nesting any [`Limits`] can ask for; the reader recurses, so the stack bounds it.
+/// The deepest nesting any [`Limits`] can ask for: the reader recurses, so the stack bounds it.
 pub const DEPTH_CEILING: usize = 512;
 
-/// What [`Json::parse_with`] refuses for its size.
+/// The sizes beyond which [`Json::parse_with`] refuses a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest document, in bytes.
     pub max_bytes: usize,
-    /// The deepest nesting; values above [`DEPTH_CEILING`] count as that.
+    /// Levels of nesting; values above [`DEPTH_CEILING`] count as that.
     pub max_depth: usize,
 }
 
@@ -48,17 +48,13 @@ impl Default for Limits {
 /// One JSON value. Equality is that of the document: members in order, numbers as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
-    /// A number, kept as the text it was written with.
+    /// A number as the text it was written with.
     Number(Number),
     /// A string, unescaped.
     String(String),
-    /// An array.
     Array(Vec<Json>),
-    /// An object, its members in document order.
     Object(Object),
 }
 
@@ -68,7 +64,7 @@ impl Json {
     /// # Errors
     /// [`JsonError`] names what is wrong and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        reader::read(bytes, Limits::default())
+        reader::read(bytes, Limits::default(), None)
     }
 
     /// Reads one document (RFC 8259) within `limits`.
@@ -76,10 +72,16 @@ impl Json {
     /// # Errors
     /// [`JsonError`] names what is wrong and where.
     pub fn parse_with(bytes: &[u8], limits: Limits) -> Result<Self, JsonError> {
-        reader::read(bytes, limits)
+        reader::read(bytes, limits, None)
     }
 
-    /// The string, if this is one.
+    /// As [`Json::parse_with`], with the byte where each value starts, in document order.
+    pub(crate) fn parse_with_starts(bytes: &[u8], limits: Limits) -> Result<(Self, Vec<usize>), JsonError> {
+        let mut starts = Vec::new();
+        let json = reader::read(bytes, limits, Some(&mut starts))?;
+        Ok((json, starts))
+    }
+
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -87,7 +89,6 @@ impl Json {
         }
     }
 
-    /// The object, if this is one.
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -95,7 +96,6 @@ impl Json {
         }
     }
 
-    /// The array's items, if this is one.
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
             Self::Array(items) => Some(items),
@@ -103,7 +103,6 @@ impl Json {
         }
     }
 
-    /// The boolean, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -111,7 +110,6 @@ impl Json {
         }
     }
 
-    /// The number, if this is one.
     pub fn as_number(&self) -> Option<&Number> {
         match self {
             Self::Number(number) => Some(number),
@@ -119,7 +117,6 @@ impl Json {
         }
     }
 
-    /// Whether this is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
@@ -147,7 +144,7 @@ impl Json {
     /// The canonical bytes of this value under `profile`: what is hashed.
     ///
     /// # Errors
-    /// [`CanonicalError`] when the profile has no form for a number in it; [`Profile::Vrf`] never fails.
+    /// [`CanonicalError`] when the profile cannot write a number; [`Profile::Vrf`] never fails.
     pub fn canonical(&self, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
         canonical::canonical(self, profile)
     }

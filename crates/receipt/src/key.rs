@@ -9,14 +9,21 @@ use zeroize::Zeroizing;
 
 use crate::SignerId;
 
-/// An Ed25519 private key. Its memory is wiped when it is dropped, and it is never shown.
+/// An Ed25519 private key. Its memory is wiped on drop, and `Debug` shows the public key only.
 #[derive(Clone)]
 pub struct SigningKey(Ed25519Key);
 
-/// The text is not a private key this can use.
+/// The text is not an Ed25519 private key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("not an Ed25519 private key in PKCS#8 PEM; make one with `openssl genpkey -algorithm ed25519`")]
+#[error("not an Ed25519 private key in PKCS#8 PEM")]
 pub struct KeyError;
+
+impl KeyError {
+    /// What to do instead.
+    pub fn help(&self) -> Option<String> {
+        Some("make a key with `openssl genpkey -algorithm ed25519`".to_owned())
+    }
+}
 
 impl SigningKey {
     /// The key with this seed (RFC 8032, section 5.1.5): 32 bytes of good randomness.
@@ -32,14 +39,14 @@ impl SigningKey {
         Ed25519Key::from_pkcs8_pem(text.trim()).map(Self).map_err(|_| KeyError)
     }
 
-    /// PKCS#8 PEM in the version without a public key (RFC 8410, section 7): what every openssl reads.
+    /// PKCS#8 PEM without the public key (RFC 8410, section 7), which every version of OpenSSL reads.
     pub fn to_pkcs8_pem(&self) -> Zeroizing<String> {
         let pair = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
         #[expect(clippy::expect_used, reason = "fixed-size fields: their DER and PEM are always written")]
         pair.to_pkcs8_pem(LineEnding::LF).expect("an Ed25519 key is written as PEM")
     }
 
-    /// Who signs with this key.
+    /// The public key.
     pub fn signer(&self) -> SignerId {
         SignerId::from_bytes(self.0.verifying_key().to_bytes())
     }

@@ -1,7 +1,7 @@
-//! The receipt room: canonical JSON, VRF 1.0 receipts, digests, keys, signatures and chains.
+//! Canonical JSON, VRF 1.0 receipts, digests, keys, signatures and chains; and the strict reader of documents.
 //!
-//! It knows no clock, no randomness, no files and no network: times, identifiers and seeds are arguments, documents are
-//! bytes. It does not know what was verified or how.
+//! The crate has no clock, randomness, files or network: times, identifiers and seeds are arguments, documents are bytes.
+//! It does not know what was verified or how.
 //!
 //! ```
 //! use proofmark_receipt::{SignatureStatus, Profile, SigningKey, Trust, verify};
@@ -28,29 +28,40 @@ mod chain;
 mod digest;
 pub mod document;
 mod draft;
+mod error;
 mod head;
 mod hex;
 pub mod json;
 mod key;
+mod link;
 mod members;
+mod position;
 mod receipt;
 mod receipt_id;
 mod results;
+mod safe;
+mod shown;
 mod signature;
 mod signer;
 mod timestamp;
+mod verification;
 mod verify;
 
-pub use chain::{ChainError, ChainTip, Link, SignedEnd, verify_chain, verify_links};
+pub use chain::{ChainError, SignedEnd, verify_chain, verify_links};
 pub use digest::{ParseDigestError, Sha256Digest};
-pub use draft::{Draft, SignError};
+pub use draft::Draft;
+pub use error::ReceiptError;
 pub use head::ChainHead;
 pub use json::{Json, Object, Profile};
 pub use key::{KeyError, SigningKey};
-pub use receipt::{Hashes, Receipt, ReceiptError, Task};
+pub use link::{ChainTip, Link};
+pub use receipt::{Hashes, Receipt, Task};
 pub use receipt_id::{ParseReceiptIdError, ReceiptId};
 pub use results::{Detail, Results, Status, UnknownWordError, Verdict};
+pub use safe::SignError;
+pub use shown::shown;
 pub use signature::{Signature, sign_document, verify_document};
 pub use signer::{ParseSignerError, SignerId};
 pub use timestamp::{ParseTimestampError, Timestamp};
-pub use verify::{InvalidCause, SignatureStatus, Trust, UndecidableCause, Verification, verify, verify_receipt};
+pub use verification::{InvalidCause, SignatureStatus, Trust, UndecidableCause, Verification};
+pub use verify::{verify, verify_receipt};

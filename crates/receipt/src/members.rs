@@ -1,14 +1,15 @@
 //! Reads the members of one object, naming the place of what is missing or of the wrong type.
 
 use crate::digest::Sha256Digest;
+use crate::error::ReceiptError;
 use crate::json::{Json, Number, Object};
-use crate::receipt::ReceiptError;
+use crate::shown;
 use crate::timestamp::Timestamp;
 
-/// One object of a document and where it stands.
+/// One object of a document and its place.
 pub(crate) struct Members<'a> {
     object: &'a Object,
-    /// The names leading here, innermost last; text is only made of them for an error.
+    /// The names that lead here, innermost last; they become text only for an error, since receipts are read often.
     path: [&'static str; 2],
     index: Option<usize>,
 }
@@ -23,7 +24,7 @@ impl<'a> Members<'a> {
             Json::Object(object) => Ok(Self::of(object)),
             other => Err(ReceiptError::WrongType {
                 field: "document".to_owned(),
-                expected: "object",
+                expected: "an object",
                 found: other.type_name(),
             }),
         }
@@ -37,11 +38,11 @@ impl<'a> Members<'a> {
         match self.object.get(name) {
             None => Ok(None),
             Some(Json::Object(object)) => Ok(Some(Self { object, path: self.below(name), index: None })),
-            Some(other) => Err(self.wrong_type(name, "object", other)),
+            Some(other) => Err(self.wrong_type(name, "an object", other)),
         }
     }
 
-    /// Refuses a member that is none of `names`.
+    /// Refuses members other than `names`.
     pub(crate) fn only(&self, names: &[&str]) -> Result<(), ReceiptError> {
         match self.object.iter().find(|(name, _)| !names.contains(name)) {
             None => Ok(()),
@@ -52,7 +53,7 @@ impl<'a> Members<'a> {
     pub(crate) fn array(&self, name: &'static str) -> Result<&'a [Json], ReceiptError> {
         match self.required(name, self.object.get(name))? {
             Json::Array(items) => Ok(items),
-            other => Err(self.wrong_type(name, "array", other)),
+            other => Err(self.wrong_type(name, "an array", other)),
         }
     }
 
@@ -60,26 +61,25 @@ impl<'a> Members<'a> {
     pub(crate) fn item(&self, name: &'static str, index: usize, item: &'a Json) -> Result<Self, ReceiptError> {
         match item {
             Json::Object(object) => Ok(Self { object, path: self.below(name), index: Some(index) }),
-            other => Err(self.wrong_type(&format!("{name}[{index}]"), "object", other)),
+            other => Err(self.wrong_type(&format!("{name}[{index}]"), "an object", other)),
         }
     }
 
     pub(crate) fn string(&self, name: &str) -> Result<&'a str, ReceiptError> {
         match self.required(name, self.object.get(name))? {
             Json::String(text) => Ok(text),
-            other => Err(self.wrong_type(name, "string", other)),
+            other => Err(self.wrong_type(name, "a string", other)),
         }
     }
 
     pub(crate) fn optional_string(&self, name: &str) -> Result<Option<String>, ReceiptError> {
-        let there = self.object.contains(name);
-        there.then(|| self.string(name).map(str::to_owned)).transpose()
+        if self.object.contains(name) { self.string(name).map(|text| Some(text.to_owned())) } else { Ok(None) }
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<&'a Number, ReceiptError> {
         match self.required(name, self.object.get(name))? {
             Json::Number(number) => Ok(number),
-            other => Err(self.wrong_type(name, "integer", other)),
+            other => Err(self.wrong_type(name, "an integer", other)),
         }
     }
 
@@ -88,19 +88,17 @@ impl<'a> Members<'a> {
         if !number.is_integer() {
             return Err(ReceiptError::WrongType {
                 field: self.place(name),
-                expected: "integer",
+                expected: "an integer",
                 found: "number with a fraction or exponent",
             });
         }
-        number.as_u64().ok_or_else(|| ReceiptError::CountOutOfRange {
-            field: self.place(name),
-            found: number.as_str().chars().take(40).collect(),
-        })
+        number
+            .as_u64()
+            .ok_or_else(|| ReceiptError::CountOutOfRange { field: self.place(name), found: shown(number.as_str()) })
     }
 
     pub(crate) fn optional_count(&self, name: &str) -> Result<Option<u64>, ReceiptError> {
-        let there = self.object.contains(name);
-        there.then(|| self.count(name)).transpose()
+        if self.object.contains(name) { self.count(name).map(Some) } else { Ok(None) }
     }
 
     pub(crate) fn digest(&self, name: &str) -> Result<Sha256Digest, ReceiptError> {
@@ -108,8 +106,7 @@ impl<'a> Members<'a> {
     }
 
     pub(crate) fn optional_digest(&self, name: &str) -> Result<Option<Sha256Digest>, ReceiptError> {
-        let there = self.object.contains(name);
-        there.then(|| self.digest(name)).transpose()
+        if self.object.contains(name) { self.digest(name).map(Some) } else { Ok(None) }
     }
 
     pub(crate) fn timestamp(&self, name: &str) -> Result<Timestamp, ReceiptError> {

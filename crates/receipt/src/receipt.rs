@@ -1,11 +1,9 @@
-mod error;
 mod read;
 
-pub use error::ReceiptError;
-
-use crate::chain::{ChainTip, Link};
 use crate::digest::Sha256Digest;
+use crate::error::ReceiptError;
 use crate::json::{Json, Object};
+use crate::link::{ChainTip, Link};
 use crate::receipt_id::ReceiptId;
 use crate::results::{Results, Verdict};
 use crate::signature::Signature;
@@ -14,9 +12,8 @@ use crate::timestamp::Timestamp;
 /// What the work was for (VRF 1.0, `task`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// The id of the task elsewhere.
+    /// The task's id in the client's system.
     pub task_id: Option<String>,
-    /// Its category.
     pub task_type: Option<String>,
     /// A summary for people.
     pub description: Option<String>,
@@ -25,15 +22,14 @@ pub struct Task {
 /// What exactly was verified (VRF 1.0, `hashes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hashes {
-    /// Of the task's specification.
     pub specification: Sha256Digest,
-    /// Of the submitted output.
+    /// Of the submission.
     pub output: Sha256Digest,
-    /// Of the suite or check definitions.
+    /// Of the suite or the definitions of checks.
     pub tests: Option<Sha256Digest>,
 }
 
-/// A VRF 1.0 receipt that keeps every rule of the format, with its document exactly as it was written.
+/// A valid VRF 1.0 receipt with its document exactly as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     document: Json,
@@ -53,24 +49,23 @@ struct Fields {
 }
 
 impl Receipt {
-    /// Reads a receipt. Members the format does not know are kept; the signature is not checked.
+    /// Reads a receipt. Members that the format does not define are retained; the signature is not verified.
     ///
     /// # Errors
-    /// [`ReceiptError`] names the rule that is broken and the field.
+    /// [`ReceiptError`] names the broken rule and the field.
     pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
         Self::from_document(Json::parse(bytes)?)
     }
 
-    /// The receipt `document` is.
+    /// As [`Receipt::parse`], from a parsed document.
     ///
     /// # Errors
-    /// [`ReceiptError`] names the rule that is broken and the field.
+    /// [`ReceiptError`] names the broken rule and the field.
     pub fn from_document(document: Json) -> Result<Self, ReceiptError> {
         let fields = read::fields(&document)?;
         Ok(Self { document, fields })
     }
 
-    /// The receipt's id.
     pub fn receipt_id(&self) -> ReceiptId {
         self.fields.receipt_id
     }
@@ -85,7 +80,6 @@ impl Receipt {
         self.fields.tier
     }
 
-    /// What it came to.
     pub fn verdict(&self) -> Verdict {
         self.fields.verdict
     }
@@ -95,7 +89,6 @@ impl Receipt {
         self.fields.task.as_ref()
     }
 
-    /// The checks.
     pub fn results(&self) -> &Results {
         &self.fields.results
     }
@@ -105,14 +98,14 @@ impl Receipt {
         &self.fields.hashes
     }
 
-    /// The metadata, known keys and unknown ones; empty when the receipt has none.
+    /// All metadata; empty when the receipt has none.
     pub fn metadata(&self) -> &Object {
         static EMPTY: Object = Object::new();
         let metadata = self.object().get("metadata");
         metadata.and_then(Json::as_object).unwrap_or(&EMPTY)
     }
 
-    /// The signature, unchecked.
+    /// The signature, not verified.
     pub fn signature(&self) -> Option<&Signature> {
         self.fields.signature.as_ref()
     }
@@ -127,22 +120,21 @@ impl Receipt {
         self.document.to_text()
     }
 
-    /// SHA-256 of the whole receipt, signature included, in canonical form `vrf`: what the next receipt of a chain pins.
+    /// SHA-256(canonical_vrf(receipt)), signature included: what the next receipt of a chain pins.
     pub fn hash(&self) -> Sha256Digest {
         Sha256Digest::of(&self.document.canonical_vrf())
     }
 
-    /// SHA-256 of the receipt without its signature, in canonical form `vrf`: what a receipt that counts once is known by.
+    /// SHA-256(canonical_vrf(receipt without `signature`)): the identity of a receipt that counts once.
     ///
-    /// The signature covers neither its own spelling nor what stands beside it, so one receipt can be written in several
-    /// ways; this is the same for all of them.
+    /// A signature does not cover itself, so a receipt can be signed again or respelled; this hash stays the same.
     pub fn content(&self) -> Sha256Digest {
         let mut unsigned = self.object().clone();
         unsigned.remove("signature");
         Sha256Digest::of(&Json::Object(unsigned).canonical_vrf())
     }
 
-    /// This receipt as the end of its chain; none without a readable `metadata.chain_position`.
+    /// This receipt as the end of its chain. `None` without a valid `metadata.chain_position`.
     pub fn tip(&self) -> Option<ChainTip> {
         self.link().tip()
     }

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::hex;
+use crate::{hex, shown};
 
 /// A receipt's id: a UUID version 4 (RFC 9562, section 5.4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,11 +11,18 @@ pub struct ReceiptId([u8; 16]);
 
 /// The text or bytes are not a UUID version 4.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a UUID version 4; write it as in `f47ac10b-58cc-4372-a567-0e02b2c3d479`")]
+#[error("`{0}` is not a UUID version 4")]
 pub struct ParseReceiptIdError(String);
 
+impl ParseReceiptIdError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some("write it as in `f47ac10b-58cc-4372-a567-0e02b2c3d479`".to_owned())
+    }
+}
+
 impl ReceiptId {
-    /// The id made of 122 of these 128 random bits: version and variant are set.
+    /// The id of these random bytes, six bits of which become version and variant.
     pub fn from_random_bytes(mut bytes: [u8; 16]) -> Self {
         let [.., version, _, variant, _, _, _, _, _, _, _] = &mut bytes;
         *version = *version & 0x0F | 0x40;
@@ -52,7 +59,7 @@ impl FromStr for ReceiptId {
             false => None,
         };
         let id = bytes.and_then(|bytes| Self::from_bytes(bytes).ok());
-        id.ok_or_else(|| ParseReceiptIdError(text.chars().take(60).collect()))
+        id.ok_or_else(|| ParseReceiptIdError(shown(text)))
     }
 }
 

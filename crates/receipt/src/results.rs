@@ -3,30 +3,38 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What the whole verification came to (VRF 1.0, "Verdict Semantics").
+use crate::shown;
+
+/// The result of a verification (VRF 1.0, "Verdict Semantics").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// All checks succeeded.
+    /// Every check passed.
     Pass,
     /// The work does not meet its specification.
     Fail,
     /// Some checks passed, some did not.
     Partial,
-    /// Verification itself failed; not a judgment on the work.
+    /// The verification failed; this says nothing about the work.
     Error,
 }
 
-/// The text is none of the words it may be.
+/// The text is not one of the words of an enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{found}` is not a {what}; write one of {words}")]
+#[error("unknown {what} `{found}`")]
 pub struct UnknownWordError {
     found: String,
     what: &'static str,
     words: &'static str,
 }
 
+impl UnknownWordError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some(format!("write one of {}", self.words))
+    }
+}
+
 impl Verdict {
-    /// The word in the receipt.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -47,7 +55,7 @@ impl FromStr for Verdict {
             "partial" => Ok(Self::Partial),
             "error" => Ok(Self::Error),
             other => Err(UnknownWordError {
-                found: other.chars().take(40).collect(),
+                found: shown(other),
                 what: "verdict",
                 words: "`pass`, `fail`, `partial`, `error`",
             }),
@@ -61,19 +69,16 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What one check came to.
+/// The result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// The right answer.
     Pass,
-    /// A wrong answer.
     Fail,
-    /// No answer.
+    /// The check has no result, for example because the submission crashed.
     Error,
 }
 
 impl Status {
-    /// The word in the receipt.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -91,11 +96,7 @@ impl FromStr for Status {
             "pass" => Ok(Self::Pass),
             "fail" => Ok(Self::Fail),
             "error" => Ok(Self::Error),
-            other => Err(UnknownWordError {
-                found: other.chars().take(40).collect(),
-                what: "status",
-                words: "`pass`, `fail`, `error`",
-            }),
+            other => Err(UnknownWordError { found: shown(other), what: "status", words: "`pass`, `fail`, `error`" }),
         }
     }
 }
@@ -109,15 +110,10 @@ impl fmt::Display for Status {
 /// One check (VRF 1.0, `results.details[]`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// The check's name.
     pub name: String,
-    /// What it came to.
     pub status: Status,
-    /// What was expected.
     pub expected: Option<String>,
-    /// What came.
     pub actual: Option<String>,
-    /// How long it took, in milliseconds.
     pub elapsed_ms: Option<u64>,
     /// Why it failed or could not be judged.
     pub message: Option<String>,
@@ -125,32 +121,29 @@ pub struct Detail {
     pub constraint: Option<String>,
 }
 
-/// All checks (VRF 1.0, `results`).
+/// The results of all checks (VRF 1.0, `results`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
-    /// How many checks there were: always the sum of the other three.
+    /// Always the sum of the other three.
     pub total: u64,
-    /// How many passed.
     pub passed: u64,
-    /// How many failed.
     pub failed: u64,
-    /// How many gave no answer.
     pub errors: u64,
-    /// The checks in suite order; may leave some out.
+    /// In suite order. Hidden tests are counted and left out.
     pub details: Vec<Detail>,
 }
 
 impl Results {
-    /// The results these checks add up to.
+    /// The results of these checks.
     pub fn from_details(details: Vec<Detail>) -> Self {
         let mut results = Self { details, ..Self::default() };
-        (results.passed, results.failed, results.errors) = results.shown();
+        (results.passed, results.failed, results.errors) = results.count_details();
         results.total = results.passed + results.failed + results.errors;
         results
     }
 
     /// Passed, failed and errors among the details.
-    pub(crate) fn shown(&self) -> (u64, u64, u64) {
+    pub(crate) fn count_details(&self) -> (u64, u64, u64) {
         let (mut passed, mut failed, mut errors) = (0, 0, 0);
         for detail in &self.details {
             match detail.status {

@@ -1,25 +1,26 @@
+use crate::error::ReceiptError;
 use crate::hex;
 use crate::json::{CanonicalError, Json, Object, Profile, canonical_without, check_exact};
 use crate::key::SigningKey;
 use crate::members::Members;
-use crate::receipt::ReceiptError;
-use crate::verify::{InvalidCause, NotValid, SignatureStatus, Trust, UndecidableCause, Verification};
-use crate::{Sha256Digest, SignError, SignerId, draft};
+use crate::safe::{SignError, check_safe, read_back};
+use crate::verification::{InvalidCause, NotValid, SignatureStatus, Trust, UndecidableCause, Verification};
+use crate::{Sha256Digest, SignerId, object, shown};
 
 /// The only algorithm of VRF 1.0.
 const ALGORITHM: &str = "ed25519";
 
-/// The members of the `signature` object, all there and no others.
+/// The members of the `signature` object: all are required, others are refused.
 const MEMBERS: [&str; 4] = ["algorithm", "signer_id", "content_hash", "signature"];
 
 /// The `signature` object, as written (VRF 1.0, "`signature` object").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// `ed25519`, or the name of an algorithm this does not know.
+    /// `ed25519`, or an unknown algorithm.
     pub algorithm: String,
-    /// The signer's public key; [`SignerId`] says which forms there are.
+    /// The signer's public key, in a form that [`SignerId`] reads.
     pub signer_id: String,
-    /// 64 hex digits, with or without `sha256:`; its ASCII text is what is signed.
+    /// 64 hex digits, with or without `sha256:`; the signature is over this ASCII text.
     pub content_hash: String,
     /// 128 lower-case hex digits: one spelling, so that a signed receipt has one hash.
     pub signature: String,
@@ -36,24 +37,27 @@ impl Signature {
         })
     }
 
-    /// Checks this signature of `signed`, the document it stands in: first the hash, then Ed25519, then that `issuer_key`,
-    /// where the document has one, is the same text as `signer_id`.
+    /// Verifies this signature of `signed`, the document that holds it:
     ///
-    /// Ed25519-verify-strict(signer, ASCII(content_hash), signature), RFC 8032 section 5.1.7 without its cofactored
-    /// leniency: small-order keys and non-canonical encodings are refused, so all verifiers agree.
-    pub(crate) fn check(
+    /// 1. `content_hash` = hex(SHA-256(canonical_profile(signed without `signature`)));
+    /// 2. Ed25519-verify-strict(`signer_id`, ASCII(`content_hash`), `signature`): RFC 8032, section 5.1.7, without its
+    ///    cofactored leniency. Small-order keys and non-canonical encodings are refused, so all verifiers agree;
+    /// 3. `issuer_key` = `signer_id`, where the document has one. It is inside the hash and `signer_id` is not, so a
+    ///    second signer cannot pass the content off as his own.
+    pub(crate) fn verify(
         &self,
         signed: &Object,
         issuer_key: Option<&Json>,
         profile: Profile,
     ) -> Result<SignerId, NotValid> {
         if self.algorithm != ALGORITHM {
-            return Err(UndecidableCause::UnknownAlgorithm(self.algorithm.chars().take(40).collect()).into());
+            return Err(UndecidableCause::UnknownAlgorithm(shown(&self.algorithm)).into());
         }
         let signer = self.signer(profile)?;
         let claimed = Sha256Digest::from_content_hash(&self.content_hash);
         let claimed = claimed.ok_or(UndecidableCause::MalformedContentHash)?;
         let bytes = hex::decode_lower::<64>(&self.signature).ok_or(UndecidableCause::MalformedSignature)?;
+        // A number that two readers understand differently may stand for two values under one hash.
         check_exact(signed, profile).map_err(UndecidableCause::NoCanonicalForm)?;
         if content_hash(signed, profile).map_err(UndecidableCause::NoCanonicalForm)? != claimed {
             return Err(InvalidCause::ContentHash.into());
@@ -67,8 +71,8 @@ impl Signature {
         }
     }
 
-    /// The signer. `signer_id` is not signed, so the profile of what is issued here knows one spelling of it only:
-    /// otherwise anybody could respell it in a receipt that stays valid.
+    /// The signer. `signer_id` is not signed, so under the profile `vrf` it has one spelling: otherwise anyone could
+    /// respell it in a receipt that stays valid, and change the receipt's hash.
     fn signer(&self, profile: Profile) -> Result<SignerId, UndecidableCause> {
         let signer: SignerId = self.signer_id.parse().map_err(UndecidableCause::SignerId)?;
         match profile != Profile::Vrf || signer.to_string() == self.signer_id {
@@ -78,19 +82,22 @@ impl Signature {
     }
 }
 
-/// SHA-256 of the canonical document without its own `signature`.
+/// SHA-256(canonical_profile(document without `signature`)): `docs/receipts.md`, "Canonical form".
 pub(crate) fn content_hash(document: &Object, profile: Profile) -> Result<Sha256Digest, CanonicalError> {
     canonical_without(document, "signature", profile).map(|bytes| Sha256Digest::of(&bytes))
 }
 
-/// Signs `document` in place: adds the member `signature`.
+/// Adds the member `signature`: Ed25519(key, ASCII(hex(content_hash(document)))), RFC 8032, section 5.1.6.
+///
+/// VRF 1.0 signs the hex text of the hash, not its 32 bytes.
 pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), CanonicalError> {
     let content_hash = content_hash(document, Profile::Vrf)?.bare_hex();
-    let mut signature = Object::new();
-    signature.insert("algorithm", ALGORITHM);
-    signature.insert("signer_id", key.signer().to_string());
-    signature.insert("content_hash", content_hash.as_str());
-    signature.insert("signature", hex::encode(&key.sign(content_hash.as_bytes())));
+    let signature = object! {
+        "algorithm": ALGORITHM,
+        "signer_id": key.signer().to_string(),
+        "content_hash": content_hash.as_str(),
+        "signature": hex::encode(&key.sign(content_hash.as_bytes())),
+    };
     document.insert("signature", signature);
     Ok(())
 }
@@ -103,9 +110,9 @@ pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), Canoni
 pub fn sign_document(document: &mut Object, key: &SigningKey) -> Result<(), SignError> {
     document.remove("signature");
     document.insert("issuer_key", key.signer().to_string());
-    draft::check_safe(document)?;
+    check_safe(document)?;
     sign(document, key)?;
-    draft::readable(document.clone()).map(|_| ())
+    read_back(document.clone()).map(|_| ())
 }
 
 /// Verifies what [`sign_document`] signed, as [`crate::verify`] does a receipt.
@@ -115,9 +122,7 @@ pub fn verify_document(document: &Object, trusted: &[SignerId]) -> Verification 
             let trust = Trust::in_signer(signer, trusted);
             Verification { answer: SignatureStatus::Valid, trust, signer: Some(signer), hint: None }
         }
-        Err(verdictless) => {
-            Verification { answer: verdictless.into(), trust: Trust::Unknown, signer: None, hint: None }
-        }
+        Err(cause) => Verification { answer: cause.into(), trust: Trust::Unknown, signer: None, hint: None },
     }
 }
 
@@ -127,6 +132,6 @@ fn check_document(document: &Object) -> Result<SignerId, NotValid> {
     }
     let members = Members::of(document).object("signature");
     let signature = members.and_then(Signature::read).map_err(UndecidableCause::Malformed)?;
-    // `null` stands for an `issuer_key` that is not there: it never names the signer.
-    signature.check(document, Some(document.get("issuer_key").unwrap_or(&Json::Null)), Profile::Vrf)
+    // Unlike a receipt, such a document must have an `issuer_key`; `null` never equals the signer.
+    signature.verify(document, Some(document.get("issuer_key").unwrap_or(&Json::Null)), Profile::Vrf)
 }

@@ -5,9 +5,9 @@ use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, VerifyingKey};
 use thiserror::Error;
 
-use crate::Sha256Digest;
 use crate::hex;
 use crate::json::{Json, Object};
+use crate::{Sha256Digest, object, shown};
 
 /// The DER of a SubjectPublicKeyInfo before an Ed25519 key's 32 bytes (RFC 8410, section 4).
 const SPKI_PREFIX: [u8; 12] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -23,27 +23,31 @@ const PEM_END: &str = "-----END PUBLIC KEY-----";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SignerId([u8; 32]);
 
-/// The text names no Ed25519 public key.
+/// The text is not an Ed25519 public key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "`{0}` is not an Ed25519 public key; write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it"
-)]
+#[error("`{0}` is not an Ed25519 public key")]
 pub struct ParseSignerError(String);
 
 impl ParseSignerError {
     fn new(text: &str) -> Self {
-        Self(text.chars().take(100).collect())
+        // A private key given by mistake must not reach a message or a log.
+        let text = if text.contains("PRIVATE KEY") { "a private key" } else { text };
+        Self(shown(text))
+    }
+
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some("write its SubjectPublicKeyInfo in base64, as `proofmark key show` prints it".to_owned())
     }
 }
 
 impl SignerId {
-    /// The signer whose public key has these 32 bytes (RFC 8032, section 5.1.5). Whether they are a usable point shows
-    /// when a signature is checked.
+    /// The signer whose public key is these 32 bytes (RFC 8032, section 5.1.5). Bytes that are not a point of the curve
+    /// verify no signature.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The public key's 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -58,17 +62,17 @@ impl SignerId {
     pub fn jwk(&self) -> Object {
         let x = Base64UrlUnpadded::encode_string(&self.0);
         let thumbprint = Sha256Digest::of(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#).as_bytes());
-        let mut jwk = Object::new();
-        jwk.insert("kty", "OKP");
-        jwk.insert("crv", "Ed25519");
-        jwk.insert("x", x);
-        jwk.insert("kid", Base64UrlUnpadded::encode_string(thumbprint.as_bytes()));
-        jwk.insert("alg", "EdDSA");
-        jwk.insert("use", "sig");
-        jwk
+        object! {
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "x": x,
+            "kid": Base64UrlUnpadded::encode_string(thumbprint.as_bytes()),
+            "alg": "EdDSA",
+            "use": "sig",
+        }
     }
 
-    /// `sha256:` of the DER SubjectPublicKeyInfo: short enough to compare by eye or over the telephone.
+    /// SHA-256(DER SubjectPublicKeyInfo), for people to compare.
     pub fn fingerprint(&self) -> String {
         Sha256Digest::of(&self.spki()).to_string()
     }
@@ -101,7 +105,7 @@ impl SignerId {
         bytes.map(Self).ok_or_else(|| ParseSignerError::new("the JSON Web Key"))
     }
 
-    /// Whether `signature` is this signer's of `message`, strictly: no small-order key, no non-canonical encoding.
+    /// Ed25519-verify-strict(self, `message`, `signature`): no small-order key, no non-canonical encoding.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let signature = Signature::from_bytes(signature);
         VerifyingKey::from_bytes(&self.0).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())

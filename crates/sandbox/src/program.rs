@@ -18,7 +18,7 @@ use crate::tree::{Tree, c_string};
 /// Where a whole program (mode `stdio`) stands in the tree.
 const PROGRAM_PATH: &str = "/submission";
 
-/// Where it stands where there is no tree of its own: an open file without a name.
+/// Its path where the cell has no tree of its own: an open file without a name.
 const OPEN_PROGRAM: &str = "/proc/self/fd/3";
 
 /// No core dump. 1 and not 0: where cores are piped to a program of the host, the

@@ -94,12 +94,12 @@ impl Worker {
     }
 }
 
-/// Who looks on while a job runs.
+/// How a job is followed and cancelled while it runs.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// Set to true, from any thread, it ends the job.
     pub cancelled: &'a Arc<AtomicBool>,
-    /// Is told after each case how many have ended so far.
+    /// Called after each case with how many have ended so far.
     pub ran: &'a dyn Fn(usize),
 }
 
@@ -400,14 +400,14 @@ impl Backend {
     }
 }
 
-const NO_DISK: &str = "failed to give the submission a place to write: isolation level C has none; leave `limits.disk_mb` out, \
-    or verify where level A or B can be had";
+const NO_DISK: &str = "failed to give the submission a place to write: isolation level C has no disk; leave `limits.disk_mb` out, \
+    or verify where level A or B is available";
 
 const STUCK: &str = "failed to end a killed process in time: the host is out of order";
 
 const CANCELLED: &str = "failed to run it to its end: it was cancelled";
 
-/// A leaf that is no more.
+/// A leaf that has ended.
 struct Exited {
     why: Why,
     exit: Exit,

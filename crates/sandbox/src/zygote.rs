@@ -96,8 +96,8 @@ impl Zygote {
     pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
         let mut bytes = [0; 16];
         let (length, _) = self.receive(&mut bytes, PATIENCE)?;
-        let said = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
-        let status = said.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        let status = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
+        let status = status.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         Ok(Exit::from_wait_status(status))
     }
 

@@ -75,7 +75,7 @@ fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
     assert!(programs.len() >= 60, "only {} programs", programs.len());
     let installed: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
     for language in Language::ALL.into_iter().filter(|language| !installed.contains(language)) {
-        println!("skipped: the hostile programs in {language}, which is not installed");
+        proofmark_testing::skip(language.as_str(), &format!("{language} is not installed"));
     }
     let wanted = std::env::var("HOSTILE").unwrap_or_default();
     let mut worker = host.worker();

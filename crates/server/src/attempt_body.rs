@@ -1,8 +1,8 @@
 //! Attempts at steps, as HTTP and MCP clients send them.
 
+use proofmark_contract::Workflow;
 use proofmark_receipt::document::{self, DocumentError, Field, Format, shown};
 use proofmark_receipt::{Json, Receipt, ReceiptError};
-use proofmark_verifier::contract::Workflow;
 
 /// The longest id of a step, in bytes.
 const MAX_STEP: usize = 200;
@@ -53,7 +53,8 @@ impl AttemptBodyError {
             Self::Step(_) => {
                 Some(format!("the id of a step has 1 to {MAX_STEP} bytes, without `/` and control characters"))
             }
-            Self::Fields(_) | Self::Workflow(_) | Self::Receipt { .. } => None,
+            Self::Fields(error) | Self::Workflow(error) => error.help(),
+            Self::Receipt { error, .. } => error.help(),
         }
     }
 }

@@ -224,7 +224,7 @@ pub(crate) fn chain(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     Reply::json(&ChainPage {
         chain,
         next: more.map(|last| last.to_string()),
-        head: Document::from(head.to_text()),
+        head: Document::from(&Json::from(head.document().clone())),
         receipts: receipts.iter().map(|receipt| receipt.document().into()).collect(),
     })
 }
@@ -235,7 +235,7 @@ pub(crate) fn receive(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     if let Some(many) = body.as_object().and_then(|body| body.get("receipts")) {
         return receive_many(context, many);
     }
-    let received = context.decider.receive(&context.caller.tenant, vec![body.to_text()])?;
+    let received = context.decider.receive(&context.caller.tenant, vec![body])?;
     let received = received.into_iter().next().ok_or_else(Problem::internal)?;
     match &received.refused {
         Some((code, message)) => Err(Problem::unprocessable(code, format!("store the receipt: {message}"))),
@@ -249,7 +249,7 @@ fn receive_many(context: &RequestContext<'_>, many: &Json) -> Result<Reply, Prob
         let message = format!("`receipts` has {} receipts, and not 1 to {MAX_BROUGHT}", many.len());
         return Err(Problem::bad("too_many", message).help("send more in several requests"));
     }
-    let received = context.decider.receive(&context.caller.tenant, many.iter().map(Json::to_text).collect())?;
+    let received = context.decider.receive(&context.caller.tenant, many.to_vec())?;
     let results = received.into_iter().map(ReceivedEntry::from).collect();
     Reply::json(&ReceivedAnswer::Many(ReceivedMany { results }))
 }
@@ -320,7 +320,7 @@ pub(crate) fn stats(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let signer = signer(context)?.map(|signer| signer.to_string());
     let filter =
         CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: context.parameter("task_type") };
-    let counts = context.store().tally(&filter)?;
+    let counts = context.store().verdict_counts(&filter)?;
     Reply::json(&Stats {
         pass: counts.pass,
         fail: counts.fail,

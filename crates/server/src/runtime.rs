@@ -1,9 +1,9 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
 use proofmark_boundary::taint;
+use proofmark_boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
-use proofmark_verifier::boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_verifier::{Asked, Report};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -47,8 +47,7 @@ pub(crate) struct EventsAccepted {
 /// `POST /v4/runtime/boundaries/preflight`.
 pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
-    let request =
-        Request::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
     let candidate = candidate(&body);
     let asked = Asked {
         request: &request,

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
     AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
-    Verifications, accept, boundary, check_document,
+    Verifications, accept, check_document,
 };
 
 use crate::attempt_body::AttemptBody;
@@ -17,13 +17,21 @@ pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
+    /// The policy that workflows must follow, where there is one.
+    workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
 }
 
 impl Services {
     /// Services that verify work in these languages.
     #[must_use]
     pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Services {
-        Services { decider, verifications, languages }
+        Services { decider, verifications, languages, workflow_policy: None }
+    }
+
+    /// Accepts steps only of workflows that follow this policy.
+    #[must_use]
+    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::WorkflowPolicy>) -> Services {
+        Services { workflow_policy: policy, ..self }
     }
 
     /// The languages there are runtimes for.
@@ -60,14 +68,14 @@ impl Services {
             trusted: self.decider.trusted(),
             stop,
         };
-        accept(&attempt, Some(self.decider.key()), Some(self.decider.store()))
+        accept(&attempt, &self.decider.issuer())
     }
 
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
     pub(crate) fn decide(
         &self,
         tenant: &Tenant,
-        request: &boundary::Request,
+        request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
         Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())

@@ -99,7 +99,7 @@ pub(crate) async fn verify(services: &Arc<Services>, submission: Submission) -> 
         return Ok(Answer::Receipt(receipt?));
     }
     let (tenant, id) = (pending.tenant.clone(), pending.id);
-    blocking(services, move |services| services.verifications.keep(&tenant, &id)).await??;
+    blocking(services, move |services| services.verifications.persist(&tenant, &id)).await??;
     pending.cancel.services = None;
     Ok(Answer::Job(job(services, &pending.tenant, id).await?.ok_or_else(gone)?))
 }
@@ -157,7 +157,7 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
         }
         Source::Document(document) => (Request::from_json(&document), document.to_text()),
     };
-    let request = request.map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let request = request.map_err(|error| Problem::unreadable("read the request", &error))?;
     let work = Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,

@@ -1,146 +1,95 @@
 use std::path::{Path, PathBuf};
 
-use proofmark_receipt::ReceiptId;
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{ReceiptId, SignError};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-use crate::write::MAX_CHAIN_NAME;
+/// The longest name of a chain, in bytes.
+pub const MAX_CHAIN_NAME: usize = 400;
 
-/// Why the store could not be opened, read or written. It can be cloned because a failed commit fails every receipt of
-/// its group.
+/// Why the store could not be opened, read or written. It can be cloned because a failed commit fails everything in its
+/// group.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
     /// There is no file at the path.
-    #[error("open the store `{}`: there is no such file; a first `proofmark verify` makes it", path.display())]
-    Missing {
-        /// The store's file.
-        path: PathBuf,
-    },
-    /// Another process kept the database locked for longer than we wait.
-    #[error(
-        "use the store `{}`: another process keeps it locked; try again when that has ended, or name another file with \
-         `--store`", path.display()
-    )]
-    Locked {
-        /// The store's file.
-        path: PathBuf,
-    },
+    #[error("open the store `{}`: there is no such file", path.display())]
+    Missing { path: PathBuf },
+    /// Another process held the database locked for longer than we wait.
+    #[error("use the store `{}`: another process keeps it locked", path.display())]
+    Locked { path: PathBuf },
     /// The file is a Proofmark database, but cannot be relied on any more.
-    #[error(
-        "use the store `{}`: it is damaged ({detail}); restore it from a backup, or move it and its `-wal` file away to \
-         begin a new one", path.display()
-    )]
-    Damaged {
-        /// The store's file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
+    #[error("use the store `{}`: it is damaged ({detail})", path.display())]
+    Damaged { path: PathBuf, detail: String },
     /// A later version of Proofmark has written the file.
-    #[error(
-        "open the store `{}`: it has version {found}, and this program knows versions up to {known}; use a newer \
-         `proofmark`, or name another file with `--store`", path.display()
-    )]
+    #[error("open the store `{}`: it has version {found}, and this program knows versions up to {known}", path.display())]
     Newer {
-        /// The store's file.
         path: PathBuf,
         /// The version of the file.
         found: u32,
         /// The newest version this program reads.
         known: u32,
     },
-    /// The file belongs to something else; it was not touched.
+    /// The file belongs to another program; it was not touched.
     #[error(
-        "open the store `{}`: it is not a Proofmark database, or its beginning has been overwritten; name another file \
-         with `--store`, or restore this one from a backup", path.display()
+        "open the store `{}`: it is not a Proofmark database, or its beginning has been overwritten", path.display()
     )]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The disk is full.
-    #[error("write the store `{}`: no space is left on its disk; free some and try again", path.display())]
-    Full {
-        /// The store's file.
-        path: PathBuf,
-    },
+    #[error("write the store `{}`: no space is left on its disk", path.display())]
+    Full { path: PathBuf },
     /// The operating system refused.
-    #[error("use the store `{}`: {reason}; see that the file and its folder can be read and written", path.display())]
-    Io {
-        /// The store's file.
-        path: PathBuf,
-        /// What it said.
-        reason: String,
-    },
-    /// The writer has ended before its time; what was not acknowledged is not kept.
-    #[error("write the store `{}`: its writer has stopped; open the store again", path.display())]
-    Stopped {
-        /// The store's file.
-        path: PathBuf,
-    },
-    /// A receipt of the same issuer with this id is kept already; ids are unique (VRF 1.0, security considerations 1).
-    #[error("keep the receipt `{0}`: one of this issuer with this id is kept already; make a receipt with a new id")]
+    #[error("use the store `{}`: {reason}", path.display())]
+    Io { path: PathBuf, reason: String },
+    /// The writer has ended early; what was not acknowledged is not stored.
+    #[error("write the store `{}`: its writer has stopped", path.display())]
+    Stopped { path: PathBuf },
+    /// A receipt of the same issuer with this id is stored; ids are unique (VRF 1.0, security considerations 1).
+    #[error("store the receipt `{0}`: a receipt of this issuer with this id is already stored")]
     Duplicate(ReceiptId),
-    /// The receipt does not continue the chain from its tip, which another receipt has moved.
-    #[error(
-        "extend the chain `{chain}`: the receipt does not follow its tip, the next position is {next}; make the receipt \
-         again from the present tip"
-    )]
-    ChainMoved {
-        /// The chain's name.
-        chain: String,
-        /// The position the next receipt must have.
-        next: u64,
-    },
+    /// The receipt or decision cannot be signed.
+    #[error("sign the document: {0}")]
+    Sign(#[from] SignError),
+    /// What was signed is not linked to the tip of this chain. No caller does this; the store checks it all the same.
+    #[error("extend the chain `{0}`: the document is not linked to its tip")]
+    NotLinked(String),
     /// The receipt is longer than a reader of receipts accepts.
-    #[error("keep the receipt `{receipt_id}`: it has {bytes} bytes, more than {max}; leave details out of it")]
+    #[error("store the receipt `{receipt_id}`: it has {bytes} bytes, more than {max}")]
     TooLarge {
-        /// The receipt.
         receipt_id: ReceiptId,
-        /// Its length.
         bytes: usize,
         /// The longest that is read.
         max: usize,
     },
-    /// The name cannot be that of a chain.
-    #[error("use `{0}` as the name of a chain: write 1 to {MAX_CHAIN_NAME} bytes without control characters")]
+    /// An invalid name of a chain.
+    #[error("use `{}` as the name of a chain", shown(.0))]
     ChainName(String),
-    /// Another judgment of the step was kept first.
-    #[error("judge step `{step}` of run `{run}`: another judgment was kept meanwhile; judge the attempt again")]
-    RunMoved {
-        /// The run.
-        run: String,
-        /// The step.
-        step: String,
-    },
-    /// The receipt was used up before; it counts once.
-    #[error("use the receipt `{0}` as evidence: it was used before and counts once; ask for a new one")]
+    /// Another judgment of the step was stored first.
+    #[error("judge step `{step}` of run `{run}`: another judgment was stored meanwhile")]
+    RunMoved { run: String, step: String },
+    /// The receipt was spent before; it counts once.
+    #[error("use the receipt `{0}` as evidence: it was used before and counts once")]
     Spent(ReceiptId),
     /// The tenant has no receipt with this id.
-    #[error("find the receipt `{0}`: there is none with this id; write the id of a receipt that is kept")]
+    #[error("find the receipt `{0}`: none is stored under this id")]
     NoReceipt(ReceiptId),
-    /// Another receipt stands in its place already.
-    #[error("use the receipt `{0}`: another stands in its place already; use that one")]
+    /// Another receipt has taken its place.
+    #[error("use the receipt `{0}`: another receipt has taken its place")]
     Superseded(ReceiptId),
-    /// The job has ended, or another process runs it; what was done of it here does not count.
-    #[error("finish the job `{0}`: it has ended or another process runs it; ask what came of it")]
+    /// The job has ended, or another process runs it; what was done for it here does not count.
+    #[error("finish the job `{0}`: it has ended or another process runs it")]
     JobTaken(ReceiptId),
-    /// A decision with this id is kept already.
-    #[error("keep the decision `{0}`: one with this id is kept already; decide under a new id")]
-    DecisionKept(String),
-    /// Another decision was kept first.
-    #[error("keep the decision: another was kept meanwhile, the next position is {next}; decide again")]
-    DecisionMoved {
-        /// The position the next decision must have.
-        next: u64,
-    },
-    /// A request with this key was answered meanwhile.
-    #[error("answer the request `{0}`: one with this key was answered meanwhile; send it again to get that answer")]
+    /// A decision with this id is stored.
+    #[error("store the decision `{0}`: a decision with this id is already stored")]
+    DecisionStored(String),
+    /// Another decision on the same action was stored first.
+    #[error("store the decision `{0}`: another decision on the action was stored meanwhile")]
+    DecidedMeanwhile(String),
+    /// A request with this key was answered first.
+    #[error("answer the request `{0}`: a request with this key was answered meanwhile")]
     Answered(String),
-    /// The decision was reviewed before.
-    #[error(
-        "review the decision `{0}`: this reviewer has reviewed it before, and a review stands; let somebody else review it"
-    )]
+    /// The same person has reviewed the decision.
+    #[error("review the decision `{0}`: this reviewer has reviewed it before, and a review stands")]
     Reviewed(String),
     /// The action was allowed when it was asked for again.
     #[error(
@@ -148,12 +97,75 @@ pub enum StoreError {
     )]
     AllowedSince(String, String),
     /// The text is not the beginning of a receipt's id.
-    #[error("find receipts by `{0}`: write 4 to 32 hex digits of the receipt's id")]
+    #[error("find receipts by `{0}`: it is not the beginning of an id")]
     Prefix(String),
 }
 
 impl StoreError {
-    /// What `error`, of the database at `path`, comes to.
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Missing { .. } => "run `proofmark verify` once to create it",
+            Self::Locked { .. } => "try again when that process has ended, or name another file with `--store`",
+            Self::Damaged { .. } => "restore it from a backup, or move it and its `-wal` file away to begin a new one",
+            Self::Newer { .. } => "use a newer `proofmark`, or name another file with `--store`",
+            Self::Foreign { .. } => "name another file with `--store`, or restore this one from a backup",
+            Self::Full { .. } => "free some space and try again",
+            Self::Io { .. } => "check that the file and its folder can be read and written",
+            Self::Stopped { .. } => "open the store again",
+            Self::Duplicate(_) => "make a receipt with a new id",
+            Self::TooLarge { .. } => "leave details out of it",
+            Self::ChainName(_) => {
+                return Some(format!("write 1 to {MAX_CHAIN_NAME} bytes without control characters"));
+            }
+            Self::RunMoved { .. } => "judge the attempt again",
+            Self::Spent(_) => "ask for a new receipt",
+            Self::NoReceipt(_) => "name the id of a stored receipt",
+            Self::Superseded(_) => "use the receipt that took its place",
+            Self::JobTaken(_) => "get the job to see its state",
+            Self::DecisionStored(_) => "decide under a new id",
+            Self::DecidedMeanwhile(_) => "decide again",
+            Self::Answered(_) => "send it again to get that answer",
+            Self::Reviewed(_) => "let another person review it",
+            Self::Prefix(_) => "write 4 to 32 hex digits of the receipt's id",
+            Self::AllowedSince(..) | Self::Sign(_) | Self::NotLinked(_) => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether this is a refusal of one submission: the store works, and stores what it can.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Missing { .. }
+            | Self::Locked { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::Foreign { .. }
+            | Self::Full { .. }
+            | Self::Io { .. }
+            | Self::Stopped { .. } => false,
+            Self::Duplicate(_)
+            | Self::Sign(_)
+            | Self::NotLinked(_)
+            | Self::TooLarge { .. }
+            | Self::ChainName(_)
+            | Self::RunMoved { .. }
+            | Self::Spent(_)
+            | Self::NoReceipt(_)
+            | Self::Superseded(_)
+            | Self::JobTaken(_)
+            | Self::DecisionStored(_)
+            | Self::DecidedMeanwhile(_)
+            | Self::Answered(_)
+            | Self::Reviewed(_)
+            | Self::AllowedSince(..)
+            | Self::Prefix(_) => true,
+        }
+    }
+
+    /// The error that `error`, of the database at `path`, is to callers.
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
@@ -161,7 +173,7 @@ impl StoreError {
                 Self::Locked { path }
             }
             Some(ErrorCode::DiskFull) => Self::Full { path },
-            // Every statement is a constant that fits the schema, so one that does not compile met another schema; and
+            // Every statement is a constant that fits the schema, so one that does not compile met another schema;
             // an error without a code is a value that is not what was stored.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {
                 Self::Damaged { path, detail: error.to_string() }
@@ -170,7 +182,7 @@ impl StoreError {
         }
     }
 
-    /// What `error`, of the file or folder at `path`, comes to.
+    /// The error that `error`, of the file or folder at `path`, is to callers.
     pub(crate) fn of_io(path: &Path, error: &std::io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {

@@ -1,36 +1,52 @@
-//! The store room: keeps receipts, chains, step runs, decisions and jobs in one SQLite file.
+//! Stores receipts, chains, step runs, decisions and jobs in one SQLite file.
 //!
-//! The only room with SQL. It does not know what a verdict means, whether a signature is good, or how a receipt came
-//! about: it keeps the bytes it is given, in the order it was given them, and says so only once they are on disk. Every row
-//! is a tenant's, and a tenant's rows are reached through [`Store::of`] alone.
+//! This is the only crate with SQL. It does not know what a verdict means, whether a signature is good, or how a receipt came
+//! about: it stores the bytes it is given, in the order it is given them, and answers only once they are on disk. Every row
+//! belongs to a tenant, whose rows are reached only through [`Store::of`].
+//!
+//! [`writer`](Pending) has the one thread that writes: groups, chains, time and crashes are explained there.
 
-mod bundle;
+mod answers;
+mod awaited;
+mod clock;
+mod column;
+mod decisions;
 mod error;
+mod executions;
 mod file;
 mod jobs;
-mod kept;
 mod migrate;
 mod page;
 mod read;
+mod receipt_meta;
+mod receipts;
 mod reviews;
+mod runs;
 mod schema;
-mod served;
+mod scope;
+mod signing;
+mod spends;
 mod store;
 mod tenant;
 mod tenant_store;
 mod write;
 mod writer;
 
-pub use bundle::{Bundle, Decision, DecisionIndex, MAX_LISTED, StepRun};
-pub use error::StoreError;
-pub use jobs::{JobEnd, JobState, Lease, MAX_PRUNED, MAX_TAKEN, NewJob, StoredJob};
-pub use kept::{CountFilter, Spend, Spent, StoredReceipt, VerdictCounts};
-pub use page::{Cursor, Filter, MAX_PAGE, Page, ParseCursorError};
-pub use read::{MAX_FOUND, MIN_PREFIX};
+pub use answers::Answer;
+pub use clock::MAX_CLOCK_SKEW;
+pub use decisions::{ActionHistory, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision};
+pub use error::{MAX_CHAIN_NAME, StoreError};
+pub use executions::{Execution, Finding, Findings, NEVER_REPORTED};
+pub use jobs::{JobEnd, JobState, LEASE_MS, Lease, MAX_PRUNED, MAX_TAKEN, NewJob, StoredJob};
+pub use page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
+pub use read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
+pub use receipt_meta::{CountFilter, StoredReceipt, VerdictCounts};
+pub use receipts::{NewReceipt, ReceiptSource, SignReceipt};
 pub use reviews::{Review, ReviewVerdict};
-pub use served::{Answer, Decisions, DecisionsWanted, Execution, Finding, Findings, NEVER_REPORTED};
-pub use store::{MAX_CLOCK_SKEW, NewReceipt, Store};
+pub use runs::StepRun;
+pub use spends::{Spend, Spends, Spent};
+pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::TenantStore;
-pub use write::MAX_CHAIN_NAME;
+pub use write::{Write, Written};
 pub use writer::{MAX_GROUP, Pending};

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::tenant::Tenant;
 
-/// The longest decision an older version may have kept, in bytes: a request's body had at most 4 MiB.
+/// The longest decision an older version may have stored, in bytes: a request's body had at most 4 MiB.
 const MAX_OLD_DECISION: usize = 64 << 20;
 
 /// Tables whose rows had a tenant before.
@@ -166,7 +166,7 @@ fn split_chains(transaction: &Transaction<'_>) -> rusqlite::Result<Places> {
     Ok(places)
 }
 
-/// A tenant's own name of a chain. Nobody recorded who began its runs.
+/// A tenant's own name of a chain. Who began its runs was not recorded.
 fn own_name(tenant: &str, name: &str) -> Option<String> {
     let within = |name: &str| Some(name.strip_prefix(tenant)?.strip_prefix('/')?.to_owned());
     let of_run = || Some(format!("run/{}/", within(name.strip_prefix("run/")?)?));

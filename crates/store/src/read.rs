@@ -1,24 +1,70 @@
-//! Every question the store answers.
+//! Lists of receipts, and chains.
 
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest};
-use rusqlite::types::{Type, Value};
+use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use crate::kept::{self, StoredReceipt};
-use crate::page::{Cursor, Filter, MAX_PAGE, Page};
+use crate::column::{self, RECEIPT};
+use crate::page::{Cursor, MAX_PAGE};
+use crate::receipt_meta::{self, StoredReceipt};
 use crate::tenant::Tenant;
 
 /// The fewest hex digits of an id that [`crate::Store::all_tenants_find`] looks for.
 pub const MIN_PREFIX: usize = 4;
 
-/// The most ids [`crate::Store::all_tenants_find`] gives.
+/// The most ids that [`crate::Store::all_tenants_find`] returns.
 pub const MAX_FOUND: usize = 10;
 
 /// The most bytes of receipts that are read at a time, one receipt at least: pages end there.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// The columns [`kept`] reads.
-pub(crate) const KEPT: &str = "hash, document";
+/// Which receipts to list. What is `None` does not narrow the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    pub verdict: Option<Verdict>,
+    pub tier: Option<u8>,
+    pub task_id: Option<String>,
+    /// The name of a chain.
+    pub chain: Option<String>,
+    /// Only those this signer signed, in the spelling of [`proofmark_receipt::SignerId`].
+    pub signer: Option<String>,
+    /// Only those verified at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
+    pub since: Option<i64>,
+    /// Only those verified before this time.
+    pub until: Option<i64>,
+    /// How many at most: 1 to [`MAX_PAGE`]; a value outside is replaced by the nearest of these.
+    pub limit: usize,
+    /// Only those after this place.
+    pub after: Option<Cursor>,
+}
+
+impl Default for Filter {
+    /// The 50 newest receipts.
+    fn default() -> Self {
+        Self {
+            verdict: None,
+            tier: None,
+            task_id: None,
+            chain: None,
+            signer: None,
+            since: None,
+            until: None,
+            limit: 50,
+            after: None,
+        }
+    }
+}
+
+/// Some of the receipts a filter lets through, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// In the reverse order of their being stored.
+    pub receipts: Vec<StoredReceipt>,
+    /// How many more there are in this place that have changed since they were stored, and so cannot be read.
+    pub unreadable: usize,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
 
 /// The chain of the tenant `?1` with the name `?2`.
 const CHAIN: &str = "(SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)";
@@ -28,7 +74,7 @@ pub(crate) fn between(connection: &Connection, first: &[u8; 16], last: &[u8; 16]
     let sql =
         "SELECT DISTINCT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| receipt_id(row, 0))?;
+    let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| column::receipt_id(row, 0))?;
     rows.collect()
 }
 
@@ -48,7 +94,7 @@ pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Fi
             break;
         }
         last = Some(Cursor(row.get(2)?));
-        match readable(kept::with_place(row))? {
+        match readable(receipt_meta::with_place(row))? {
             Some(receipt) => found.push(receipt),
             None => unreadable += 1,
         }
@@ -56,7 +102,7 @@ pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Fi
     Ok(Page { next: last.filter(|_| more), receipts: found, unreadable })
 }
 
-/// A row that is not what was kept stops nothing but itself: it is none.
+/// None for a row that was changed since it was stored: it is left out, and the others are listed.
 fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -69,7 +115,7 @@ fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
 /// another has superseded are left out, and those that cannot be read.
 pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> rusqlite::Result<Vec<Receipt>> {
     let sql = format!(
-        "SELECT {KEPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) AND superseded_by IS NULL
+        "SELECT {RECEIPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) AND superseded_by IS NULL
          ORDER BY sequence DESC LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -80,7 +126,7 @@ pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> ru
         if bytes > MAX_PAGE_BYTES && !found.is_empty() {
             break;
         }
-        found.extend(readable(kept(row))?);
+        found.extend(readable(column::receipt(row))?);
     }
     Ok(found)
 }
@@ -93,15 +139,15 @@ fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
         if bytes > MAX_PAGE_BYTES && !found.is_empty() {
             break;
         }
-        found.push(kept(row)?);
+        found.push(column::receipt(row)?);
     }
     Ok(found)
 }
 
 pub(crate) fn chain(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!("SELECT {KEPT} FROM receipts WHERE chain_id = {CHAIN} ORDER BY position");
+    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = {CHAIN} ORDER BY position");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([tenant.as_str(), name], kept)?;
+    let rows = statement.query_map([tenant.as_str(), name], column::receipt)?;
     rows.collect()
 }
 
@@ -113,8 +159,9 @@ pub(crate) fn chain_from(
     position: u64,
     limit: usize,
 ) -> rusqlite::Result<Vec<Receipt>> {
-    let sql =
-        format!("SELECT {KEPT} FROM receipts WHERE chain_id = {CHAIN} AND position >= ?3 ORDER BY position LIMIT ?4");
+    let sql = format!(
+        "SELECT {RECEIPT} FROM receipts WHERE chain_id = {CHAIN} AND position >= ?3 ORDER BY position LIMIT ?4"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
     let limit = limit.clamp(1, MAX_PAGE) as i64;
     limited(statement.query((tenant.as_str(), name, position.cast_signed(), limit))?)
@@ -125,7 +172,7 @@ pub(crate) fn chains(connection: &Connection, tenant: &Tenant) -> rusqlite::Resu
     let sql = "SELECT name, (SELECT max(position) + 1 FROM receipts WHERE receipts.chain_id = chains.chain_id)
                FROM chains WHERE tenant = ?1 ORDER BY name";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([tenant.as_str()], |row| Ok((row.get(0)?, count(row, 1)?)))?;
+    let rows = statement.query_map([tenant.as_str()], |row| Ok((row.get(0)?, column::count(row, 1)?)))?;
     rows.collect()
 }
 
@@ -136,9 +183,9 @@ pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusq
     let mut statement = connection.prepare_cached(&sql)?;
     let tip = |row: &Row<'_>| {
         Ok(ChainTip {
-            receipt_id: receipt_id(row, 0)?,
+            receipt_id: column::receipt_id(row, 0)?,
             hash: Sha256Digest::from_bytes(row.get(1)?),
-            position: count(row, 2)?,
+            position: column::count(row, 2)?,
         })
     };
     statement.query_row([tenant.as_str(), chain], tip).optional()
@@ -168,39 +215,8 @@ fn list_statement(tenant: Option<&Tenant>, filter: &Filter, limit: usize) -> (St
         }
     }
     values.push((limit as i64 + 1).into());
-    // Whatever index is used, only places are sorted, not documents.
+    // Whatever index is used, only sequence numbers are sorted, not documents.
     let wanted = wanted + " ORDER BY sequence DESC LIMIT ?";
-    let sql = format!("{} WHERE receipts.sequence IN ({wanted}) ORDER BY receipts.sequence DESC", kept::SELECT);
+    let sql = format!("{} WHERE receipts.sequence IN ({wanted}) ORDER BY receipts.sequence DESC", receipt_meta::SELECT);
     (sql, values)
-}
-
-/// The receipt of a row that begins with [`KEPT`], if it still is the one that was kept.
-pub(crate) fn kept(row: &Row<'_>) -> rusqlite::Result<Receipt> {
-    let hash = Sha256Digest::from_bytes(row.get(0)?);
-    let document = row.get_ref(1)?.as_str()?;
-    let receipt = Receipt::parse(document.as_bytes()).map_err(|error| changed(1, Type::Text, error))?;
-    match receipt.hash() == hash {
-        true => Ok(receipt),
-        false => {
-            let id = receipt.receipt_id();
-            Err(changed(1, Type::Text, format!("receipt `{id}` is not as it was kept")))
-        }
-    }
-}
-
-pub(crate) fn receipt_id(row: &Row<'_>, column: usize) -> rusqlite::Result<ReceiptId> {
-    ReceiptId::from_bytes(row.get(column)?).map_err(|error| changed(column, Type::Blob, error))
-}
-
-pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let count: i64 = row.get(column)?;
-    u64::try_from(count).map_err(|error| changed(column, Type::Integer, error))
-}
-
-pub(crate) fn changed(
-    column: usize,
-    stored: Type,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, stored, error.into())
 }

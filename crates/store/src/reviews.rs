@@ -1,42 +1,40 @@
-//! What people said of decisions, and which decisions wait for a word.
+//! Reviews of decisions, and which decisions wait for one.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::bundle::MAX_LISTED;
+use crate::column;
 use crate::error::StoreError;
+use crate::page::MAX_LISTED;
+use crate::scope::Scope;
 use crate::tenant::Tenant;
 
-/// What a reviewer said of a decision.
+/// A reviewer's approval or denial of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// The decision.
     pub decision_id: String,
     /// What the decision is on ([`crate::DecisionIndex::subject`]).
     pub subject: String,
-    /// What was said.
     pub verdict: ReviewVerdict,
-    /// Who reviewed it, as it is shown.
+    /// The reviewer's name, as it is shown.
     pub reviewer: String,
-    /// Who that is: of one person there is one review of a decision, in each role they hold.
+    /// Who that is: one person gives one review of a decision in each role they hold.
     pub person: String,
     /// The role of an approval; empty for a denial.
     pub role: String,
-    /// Why.
     pub note: String,
     /// The approval that was signed.
     pub receipt_id: Option<String>,
-    /// When, in milliseconds after 1970-01-01T00:00:00Z.
+    /// In milliseconds after 1970-01-01T00:00:00Z.
     pub reviewed_at: i64,
-    /// When it stops to count, in milliseconds after 1970-01-01T00:00:00Z.
+    /// When it expires, in milliseconds after 1970-01-01T00:00:00Z.
     pub until: i64,
 }
 
-/// What a review says.
+/// The verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
-    /// The action may execute.
     Approved,
-    /// It may not.
     Denied,
 }
 
@@ -51,8 +49,8 @@ impl ReviewVerdict {
     }
 }
 
-/// Whether a row of `decisions` waits for a human's word: nobody asked again for the same subject, nobody denied it, and
-/// fewer approvals were given since than it takes.
+/// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
+/// has fewer approvals than it waits for.
 pub(crate) const WAITS: &str = "review
     AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
                     AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
@@ -63,37 +61,38 @@ pub(crate) const WAITS: &str = "review
          AND reviews.subject = decisions.subject AND reviews.verdict = 'approved'
          AND reviews.reviewed_at >= decisions.decided_at) < wanted";
 
-/// Why a review cannot be kept, if so: there is nothing to review any more, or who has reviewed the decision says nothing more, but for approvals in other roles,
-/// and a denial after them.
-pub(crate) fn refusal(connection: &Connection, tenant: &Tenant, new: &Review) -> rusqlite::Result<Option<StoreError>> {
-    let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
-               AND (role = ?4 OR role = '')";
-    let values = [tenant.as_str(), &new.decision_id, &new.person, &new.role];
-    if connection.prepare_cached(sql)?.exists(values)? {
-        return Ok(Some(StoreError::Reviewed(new.decision_id.clone())));
+impl Review {
+    /// One person reviews a decision once, except for approvals in several roles, and a denial after them. Nothing is
+    /// reviewed after the action was allowed: a late approval would allow it once more.
+    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        let sql = "SELECT 1 FROM reviews WHERE tenant = ?1 AND decision_id = ?2 AND person = ?3
+                   AND (role = ?4 OR role = '')";
+        let key = [scope.tenant.as_str(), &self.decision_id, &self.person, &self.role];
+        if scope.connection.prepare_cached(sql)?.exists(key)? {
+            return Ok(Some(StoreError::Reviewed(self.decision_id.clone())));
+        }
+        let by = allowed_since(scope.connection, scope.tenant, &self.decision_id)?;
+        Ok(by.map(|by| StoreError::AllowedSince(self.decision_id.clone(), by)))
     }
-    // An approval that comes late would allow the action once more.
-    let by = allowed_since(connection, tenant, &new.decision_id)?;
-    Ok(by.map(|by| StoreError::AllowedSince(new.decision_id.clone(), by)))
-}
 
-/// Keeps a review.
-pub(crate) fn put(transaction: &Transaction<'_>, tenant: &str, new: &Review) -> rusqlite::Result<()> {
-    let sql = format!("INSERT INTO reviews (tenant, {REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
-    let values = params![
-        tenant,
-        new.decision_id,
-        new.subject,
-        new.verdict.as_str(),
-        new.reviewer,
-        new.person,
-        new.role,
-        new.note,
-        new.receipt_id,
-        new.reviewed_at,
-        new.until,
-    ];
-    transaction.prepare_cached(&sql)?.execute(values).map(drop)
+    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+        let sql =
+            format!("INSERT INTO reviews (tenant, {REVIEW}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+        let values = params![
+            scope.tenant.as_str(),
+            self.decision_id,
+            self.subject,
+            self.verdict.as_str(),
+            self.reviewer,
+            self.person,
+            self.role,
+            self.note,
+            self.receipt_id,
+            self.reviewed_at,
+            self.until,
+        ];
+        scope.connection.prepare_cached(&sql)?.execute(values).map(drop)
+    }
 }
 
 /// The reviews of a decision, the oldest first.
@@ -103,7 +102,7 @@ pub(crate) fn reviews(connection: &Connection, tenant: &Tenant, decision_id: &st
     statement.query_map((tenant.as_str(), decision_id, MAX_LISTED as i64), read)?.collect()
 }
 
-/// The denial of a subject that ends last, if it has not ended.
+/// The denial of a subject that expires last, if it has not expired.
 pub(crate) fn denial(
     connection: &Connection,
     tenant: &Tenant,
@@ -131,13 +130,13 @@ pub(crate) fn allowed_since(
     connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0)).optional()
 }
 
-/// The facts a decision was made on, as JSON, where they are kept.
+/// The facts a decision was made on, as JSON, where they are stored.
 pub(crate) fn facts(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT facts FROM asked JOIN decisions USING (decision_id) WHERE decision_id = ?1 AND tenant = ?2";
     connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0)).optional()
 }
 
-/// As [`facts`], of the newest decision on a subject; those of the others are not kept.
+/// As [`facts`], of the newest decision on a subject; those of the others are not stored.
 pub(crate) fn newest_facts(
     connection: &Connection,
     tenant: &Tenant,
@@ -150,11 +149,15 @@ pub(crate) fn newest_facts(
 const REVIEW: &str = "decision_id, subject, verdict, reviewer, person, role, note, receipt_id, reviewed_at, until";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Review> {
-    let approved = row.get_ref(2)?.as_str()? == ReviewVerdict::Approved.as_str();
+    let verdict = match row.get_ref(2)?.as_str()? {
+        "approved" => ReviewVerdict::Approved,
+        "denied" => ReviewVerdict::Denied,
+        other => return Err(column::changed(2, Type::Text, format!("unknown verdict `{other}` of a review"))),
+    };
     Ok(Review {
         decision_id: row.get(0)?,
         subject: row.get(1)?,
-        verdict: if approved { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
+        verdict,
         reviewer: row.get(3)?,
         person: row.get(4)?,
         role: row.get(5)?,

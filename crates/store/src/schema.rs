@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: i32 = 0x7072_666d;
 /// One of these stands near the beginning of every store, whatever is overwritten before it.
 pub(crate) const SIGNS: [&str; 2] = ["CREATE TABLE \"receipts\"", "CREATE TABLE receipts"];
 
-/// How long another process may hold a lock we wait for.
+/// How long we wait for a lock that another process holds.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// How often we look whether a lock is free. SQLite's own waiting grows to 100 ms, by which a process that commits
@@ -34,8 +34,8 @@ enum Migration {
 }
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
-/// last it has had. What stands here has run on files we no longer see: only ever add to the end.
-const MIGRATIONS: [Migration; 7] = [
+/// last it has had. These have run on files we cannot see any more: only ever add to the end.
+const MIGRATIONS: [Migration; 8] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -234,9 +234,21 @@ CREATE TABLE probe (
 ) STRICT;
 ",
     ),
+    // Numbers the decisions on each action, so that two processes that decide on one action at once notice.
+    Migration::Sql(
+        "
+ALTER TABLE decisions ADD COLUMN nth INTEGER NOT NULL DEFAULT 0;
+UPDATE decisions SET nth = numbered.nth FROM
+    (SELECT sequence, row_number() OVER (PARTITION BY tenant, fingerprint ORDER BY sequence) AS nth FROM decisions)
+    AS numbered WHERE numbered.sequence = decisions.sequence;
+DROP INDEX decisions_by_fingerprint;
+CREATE UNIQUE INDEX decisions_by_action ON decisions (tenant, fingerprint, nth);
+CREATE INDEX decisions_allowed ON decisions (tenant, fingerprint, nth) WHERE allowed;
+",
+    ),
 ];
 
-const KNOWN: i32 = 7;
+const KNOWN: i32 = 8;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.
@@ -313,13 +325,13 @@ fn wait_for_lock(waited: i32) -> bool {
     LOOK_EVERY * waited.unsigned_abs() < MAX_WAIT
 }
 
-/// One transaction: a file has a schema we know or is as it was. On a new file it still uses a rollback journal, so that
-/// the header of a store never lacks our mark, not even while its log is not yet moved into it.
+/// One transaction: afterwards a file has a schema we know, or is unchanged. On a new file it still uses a rollback journal,
+/// so that the header of a store always has our mark, even while its log is not yet moved into it.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let sqlite = |error| StoreError::of_sqlite(path, &error);
     let behaviour = TransactionBehavior::Immediate;
     let transaction = connection.transaction_with_behavior(behaviour).map_err(sqlite)?;
-    // A neighbour may have been faster.
+    // Another process may have been faster.
     let had = known(path, version(&transaction).map_err(sqlite)?)?;
     if had == 0 && !is_empty(&transaction).map_err(sqlite)? {
         return Err(StoreError::Foreign { path: path.to_owned() });

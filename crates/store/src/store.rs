@@ -1,55 +1,32 @@
 use std::path::{self, Path};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Trust};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{ChainTip, ReceiptId};
 use rusqlite::Connection;
 
-use crate::bundle::{self, Decision, StepRun};
+use crate::clock::{self, Clock};
+use crate::decisions::{self, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
-use crate::kept::{self, StoredReceipt};
-use crate::page::{Filter, Page};
-use crate::read::MIN_PREFIX;
-use crate::served::{self, Decisions, DecisionsWanted, Finding};
+use crate::executions::{self, Finding};
+use crate::jobs::{Change, StoredJob};
+use crate::read::{self, Filter, MIN_PREFIX, Page};
+use crate::receipt_meta::{self, StoredReceipt};
+use crate::runs::{self, StepRun};
 use crate::tenant::Tenant;
 use crate::tenant_store::TenantStore;
-use crate::write::Write;
-use crate::writer::Writer;
-use crate::{file, read, schema};
-
-/// How far a clock may be behind what was recorded before that counts as set back, in milliseconds: hosts that share a store
-/// differ by less.
-pub const MAX_CLOCK_SKEW: i64 = 60_000;
+use crate::writer::{Task, Writer};
+use crate::{file, schema};
 
 /// Receipts on disk. Threads share it by reference; processes share its file.
 ///
-/// A tenant's rows are reached through [`Store::of`] alone. The verbs `all_tenants_…` are for the owner of the file, and for
-/// sweeps.
+/// A tenant's rows are reached only through [`Store::of`]. The functions `all_tenants_…` are for the owner of the file, and
+/// for sweeps.
 pub struct Store {
     reader: Mutex<Connection>,
     pub(crate) writer: Writer,
     path: path::PathBuf,
-    /// What was recorded last when the clock was found to be behind it, and when that was.
-    behind: Mutex<Option<(i64, Instant)>>,
-}
-
-/// A receipt to keep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewReceipt {
-    /// The receipt.
-    pub receipt: Receipt,
-    /// The chain it continues: its metadata must link it to that chain's tip.
-    pub chain: Option<String>,
-    /// For a receipt issued elsewhere, whether its signer is trusted; none when it was issued here.
-    pub trust: Option<Trust>,
-}
-
-impl NewReceipt {
-    /// A receipt issued here, in no chain.
-    #[must_use]
-    pub fn of(receipt: Receipt) -> Self {
-        Self { receipt, chain: None, trust: None }
-    }
+    clock: Arc<Clock>,
 }
 
 impl Store {
@@ -58,14 +35,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Damaged`], [`StoreError::Newer`], [`StoreError::Foreign`],
-    /// [`StoreError::Full`] or [`StoreError::Io`]; the file is then as it was.
+    /// [`StoreError::Full`] or [`StoreError::Io`]; the file is then unchanged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let path = absolute(path)?;
         file::create_missing(&path)?;
         Self::connect(path)
     }
 
-    /// Opens the store at `path` if it is there.
+    /// Opens the store at `path` if it exists.
     ///
     /// # Errors
     /// [`StoreError::Missing`], else as [`Store::open`].
@@ -73,120 +50,152 @@ impl Store {
         Self::connect(absolute(path)?)
     }
 
-    /// What is kept for one tenant: the only way to its rows.
+    /// The rows of one tenant.
     #[must_use]
     pub fn of(&self, tenant: &Tenant) -> TenantStore<'_> {
         TenantStore::new(self, tenant.clone())
     }
 
-    /// Writes and reads something that means nothing: whether the disk has room and the database takes what comes.
+    /// Writes and reads a row without meaning: whether the disk has room and the database works.
     ///
     /// # Errors
-    /// Whatever keeps the store from being written or read.
+    /// When the store cannot be written or read.
     pub fn probe(&self) -> Result<(), StoreError> {
-        self.writer.submit(Ok(Write::Probe)).wait()?;
+        self.writer.submit(Task::Probe).wait()?;
         self.read(|connection| connection.query_row("SELECT probed FROM probe", [], |_| Ok(())))
     }
 
-    /// The latest time that anything was recorded here, in milliseconds after 1970-01-01T00:00:00Z. A clock that shows less
-    /// was set back.
+    /// The latest time that was recorded here, in milliseconds after 1970-01-01T00:00:00Z. A clock that shows less was set
+    /// back.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn latest_time(&self) -> Result<i64, StoreError> {
-        self.read(|connection| connection.prepare_cached("SELECT latest FROM clock")?.query_row([], |row| row.get(0)))
+        self.read(clock::latest)
     }
 
-    /// The time that counts here when the clock shows `clock`, both in milliseconds after 1970-01-01T00:00:00Z: the clock's
-    /// unless something later was recorded. Where the clock is behind that by more than [`MAX_CLOCK_SKEW`], it was set
-    /// back, and time goes on from what was recorded.
+    /// The time that counts here, in milliseconds after 1970-01-01T00:00:00Z: the system's unless a later time was recorded.
+    /// Where the system's clock is behind that by more than [`crate::MAX_CLOCK_SKEW`], it was set back, and time continues
+    /// from what was recorded.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn time(&self, clock: i64) -> Result<i64, StoreError> {
-        let latest = self.latest_time()?;
-        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
-        if latest.saturating_sub(clock) <= MAX_CLOCK_SKEW {
-            *behind = None;
-            return Ok(latest.max(clock));
-        }
-        let (recorded, since) = behind.get_or_insert_with(|| (latest, Instant::now()));
-        let elapsed = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Ok(latest.max(recorded.saturating_add(elapsed)))
+    /// When the store cannot be read.
+    pub fn now(&self) -> Result<i64, StoreError> {
+        Ok(self.clock.now(self.latest_time()?))
+    }
+
+    /// Takes over, for the process `owner`, jobs whose lease has expired, oldest lease first; at most `limit` and
+    /// [`crate::MAX_TAKEN`]. Their requests are left out, because they may be long: [`TenantStore::job`] has them.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn take_over_jobs(&self, owner: &str, limit: usize) -> Result<Vec<StoredJob>, StoreError> {
+        let (found, taken) = mpsc::channel();
+        self.change(Change::TakeOver { owner: owner.to_owned(), limit, found })?;
+        Ok(taken.try_recv().unwrap_or_default())
+    }
+
+    /// Renews all leases of this owner; their jobs and tenants.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn renew_leases(&self, owner: &str) -> Result<Vec<(Tenant, ReceiptId)>, StoreError> {
+        let (found, renewed) = mpsc::channel();
+        self.change(Change::Renew { owner: owner.to_owned(), found })?;
+        Ok(renewed.try_recv().unwrap_or_default())
+    }
+
+    /// Ends all leases of this owner, so that others may run its jobs at once.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn release_leases(&self, owner: &str) -> Result<(), StoreError> {
+        self.change(Change::Release { owner: owner.to_owned() })
+    }
+
+    /// Deletes answers that were given, and jobs that ended, longer ago than `age`, in milliseconds; how many, at most twice
+    /// [`crate::MAX_PRUNED`]. Receipts stay.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn prune(&self, age: i64) -> Result<usize, StoreError> {
+        let (found, pruned) = mpsc::channel();
+        self.change(Change::Prune { age, found })?;
+        Ok(pruned.try_recv().unwrap_or_default())
     }
 
     /// The states of all tenants' steps, last changed first; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_step_runs(&self) -> Result<Vec<(Tenant, StepRun)>, StoreError> {
-        self.read(bundle::all_runs)
+        self.read(runs::all_runs)
     }
 
-    /// The decision with this id, and whose it is.
+    /// The decision with this id, and its tenant.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_decision(&self, id: &str) -> Result<Option<(Tenant, Decision)>, StoreError> {
-        self.read(|connection| bundle::any_decision(connection, id))
+        self.read(|connection| decisions::any_decision(connection, id))
     }
 
-    /// The decision that was kept last, which the next one links to: decisions of all tenants are one chain.
+    /// The last decision, which the next one links to: decisions of all tenants are one chain.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_last_decision(&self) -> Result<Option<ChainTip>, StoreError> {
-        self.read(bundle::last_decision)
+        self.read(decisions::last_decision)
     }
 
-    /// All tenants' decisions that are wanted, newest first.
+    /// The decisions of all tenants that `wanted` describes, newest first.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
-        self.read(|connection| served::decisions(connection, None, wanted))
+        self.read(|connection| decisions::decisions(connection, None, wanted))
     }
 
     /// All tenants' findings, newest first, at most `limit` and [`crate::MAX_PAGE`].
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_findings(&self, limit: usize) -> Result<Vec<(Tenant, Finding)>, StoreError> {
-        self.read(|connection| served::all_findings(connection, limit))
+        self.read(|connection| executions::all_findings(connection, limit))
     }
 
-    /// Allowed decisions whose execution should have been reported by `until` and was not, without a finding that says
-    /// so; at most [`crate::MAX_LISTED`].
+    /// Allowed decisions that expired before `until` without a report of their execution or a finding that there is none; at
+    /// most [`crate::MAX_LISTED`].
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_unreported(&self, until: i64) -> Result<Vec<(Tenant, Decision)>, StoreError> {
-        self.read(|connection| served::unreported(connection, until))
+        self.read(|connection| executions::unreported(connection, until))
     }
 
-    /// The receipt with this id, whosever it is: of several that of the command line, then one issued here.
+    /// The receipt with this id, of any tenant: of several that of the command line, then one issued here.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
+    /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection| kept::receipt(connection, None, id, None))
+        self.read(|connection| receipt_meta::receipt(connection, None, id, None))
     }
 
     /// The ids of all tenants' receipts that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at
     /// least [`crate::MIN_PREFIX`] hex digits, with or without dashes.
     ///
     /// # Errors
-    /// [`StoreError::Prefix`], and whatever keeps the store from being read.
+    /// [`StoreError::Prefix`], and when the store cannot be read.
     pub fn all_tenants_find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
-        let bounds = id_bounds(prefix).ok_or_else(|| StoreError::Prefix(prefix.chars().take(60).collect()));
+        let bounds = id_bounds(prefix).ok_or_else(|| StoreError::Prefix(shown(prefix)));
         let (first, last) = bounds?;
         self.read(|connection| read::between(connection, &first, &last))
     }
 
-    /// All tenants' receipts that `filter` lets through, newest first: in the reverse order of their being kept.
+    /// The receipts of all tenants that match `filter`, last stored first.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn all_tenants_receipts(&self, filter: &Filter) -> Result<Page, StoreError> {
         self.read(|connection| read::list(connection, None, filter))
     }
@@ -194,12 +203,18 @@ impl Store {
     fn connect(path: path::PathBuf) -> Result<Self, StoreError> {
         file::inspect(&path)?;
         let connection = schema::open_to_write(&path)?;
+        let clock = Arc::new(Clock::default());
+        let writer = Writer::start(connection, &path, Arc::clone(&clock));
         Ok(Self {
             reader: Mutex::new(schema::open_to_read(&path)?),
-            writer: Writer::start(connection, &path).map_err(|error| StoreError::of_io(&path, &error))?,
+            writer: writer.map_err(|error| StoreError::of_io(&path, &error))?,
             path,
-            behind: Mutex::default(),
+            clock,
         })
+    }
+
+    pub(crate) fn change(&self, change: Change) -> Result<(), StoreError> {
+        self.writer.submit(Task::Jobs(change)).wait().map(drop)
     }
 
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {

@@ -1,8 +1,11 @@
+//! Tenants: everything stored belongs to exactly one.
+
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use proofmark_receipt::document::shown;
 use thiserror::Error;
 
 /// The longest name of a tenant, in bytes.
@@ -11,7 +14,7 @@ pub const MAX_TENANT: usize = 64;
 /// The name of the tenant that the command line works for.
 const LOCAL: &str = "local";
 
-/// Whose rows are meant: 1 to [`MAX_TENANT`] ASCII letters, digits, `-`, `_` and `.`, the first a letter or a digit.
+/// The owner of rows: 1 to [`MAX_TENANT`] ASCII letters, digits, `-`, `_` and `.`, the first a letter or a digit.
 ///
 /// `Acme` and `acme` are two tenants. `local`, in any case, is the command line's alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,22 +24,34 @@ pub struct Tenant(Option<Arc<str>>);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TenantError {
     /// It is empty.
-    #[error("the name of the tenant is empty; write 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`")]
+    #[error("invalid tenant: the name is empty")]
     Empty,
     /// It is reserved for the command line.
-    #[error("`{0}` is the tenant of the command line; choose another name")]
+    #[error("invalid tenant `{0}`: the name is reserved for the command line")]
     Reserved(String),
     /// It is too long or has other characters.
     #[error(
-        "invalid tenant `{given}`: write 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`, the first a letter or a \
-         digit, for instance `{instead}`"
+        "invalid tenant `{given}`: a name has 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`, and begins with a \
+         letter or a digit"
     )]
     Invalid {
-        /// The beginning of what was given, with control characters replaced.
+        /// The name, escaped and cut to fit a message.
         given: String,
-        /// A valid name like it: the one under which an older store's rows of this tenant are kept.
+        /// A valid name like it: the one under which an older store's rows of this tenant are found.
         instead: String,
     },
+}
+
+impl TenantError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Empty => format!("write 1 to {MAX_TENANT} letters, digits, `-`, `_` and `.`"),
+            Self::Reserved(_) => "choose another name".to_owned(),
+            Self::Invalid { instead, .. } => format!("write for instance `{instead}`"),
+        })
+    }
 }
 
 impl Tenant {
@@ -60,8 +75,8 @@ impl Tenant {
         }
     }
 
-    /// The tenant a row names.
-    pub(crate) fn kept(name: &str) -> Self {
+    /// The tenant that a row names.
+    pub(crate) fn stored(name: &str) -> Self {
         Self((name != LOCAL).then(|| name.into()))
     }
 
@@ -103,11 +118,7 @@ impl FromStr for Tenant {
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
         match begins && name.len() <= MAX_TENANT && name.chars().all(is_plain) {
             true => Ok(Self(Some(name.into()))),
-            false => {
-                let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-                let given = name.chars().take(MAX_TENANT).map(shown).collect();
-                Err(TenantError::Invalid { given, instead: like(name) })
-            }
+            false => Err(TenantError::Invalid { given: shown(name), instead: like(name) }),
         }
     }
 }
@@ -157,8 +168,8 @@ mod tests {
             assert!(Tenant::of_key(bad).is_err(), "{bad:?}");
         }
         assert_eq!("local".parse(), Ok(Tenant::LOCAL));
-        let refused = Tenant::of_key("acme/shop").map_err(|error| error.to_string());
-        assert!(refused.is_err_and(|message| message.contains("`acme.shop`")));
+        let refused = Tenant::of_key("acme/shop");
+        assert!(matches!(refused, Err(TenantError::Invalid { instead, .. }) if instead == "acme.shop"));
     }
 
     #[test]

@@ -1,26 +1,31 @@
+//! The rows of one tenant.
+
 use std::sync::mpsc;
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 use rusqlite::Connection;
 
-use crate::bundle::{self, Bundle, BundleRow, Decision, StepRun};
+use crate::answers::{self, Answer};
+use crate::decisions::{self, ActionHistory, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
+use crate::executions::{self, Findings};
 use crate::jobs::{self, Change, StoredJob};
-use crate::kept::{self, CountFilter, Spend, Spent, StoredReceipt, VerdictCounts};
-use crate::page::{Cursor, Filter, Page};
-use crate::read;
+use crate::page::Cursor;
+use crate::read::{self, Filter, Page};
+use crate::receipt_meta::{self, CountFilter, StoredReceipt, VerdictCounts};
 use crate::reviews::{self, Review};
-use crate::served::{self, Answer, Decisions, DecisionsWanted, Findings};
-use crate::store::{NewReceipt, Store};
+use crate::runs::{self, StepRun};
+use crate::spends::{self, Spend, Spends, Spent};
+use crate::store::Store;
 use crate::tenant::Tenant;
-use crate::write::{ReceiptRow, Write};
-use crate::writer::Pending;
+use crate::write::Write;
+use crate::writer::{Pending, Task};
 
-/// What is kept for one tenant. It finds no row of another, and writes none; receipts that the command line keeps count
-/// as evidence for all.
+/// The rows of one tenant. It finds no row of another tenant, and writes none; receipts that the command line stores count as
+/// evidence for all.
 ///
 /// Reading fails with [`StoreError`] when the store cannot be read, and, for one receipt, with [`StoreError::Damaged`]
-/// when it is not as it was kept. A list leaves such a receipt out.
+/// when it was changed since it was stored. A list leaves such a receipt out.
 #[derive(Clone)]
 pub struct TenantStore<'a> {
     store: &'a Store,
@@ -32,150 +37,146 @@ impl<'a> TenantStore<'a> {
         Self { store, tenant }
     }
 
-    /// Whose rows these are.
+    /// The tenant.
     #[must_use]
     pub fn tenant(&self) -> &Tenant {
         &self.tenant
     }
 
-    /// Hands a receipt to the writer, which keeps receipts in the order they are handed over. Waits while too many are
-    /// ahead of it.
-    pub fn submit(&self, new: NewReceipt) -> Pending {
-        let row = ReceiptRow::new(self.tenant.clone(), new);
-        self.store.writer.submit(row.map(|row| Write::Receipt(Box::new(row))))
+    /// Hands one thing to the writer, which stores what it is given in the order it is given. Waits while too many are ahead.
+    pub fn submit(&self, write: impl Into<Write>) -> Pending {
+        self.submit_all(vec![write.into()])
     }
 
-    /// Hands over what is to be kept together or not at all.
-    pub fn submit_bundle(&self, bundle: Bundle) -> Pending {
-        let row = BundleRow::new(self.tenant.clone(), bundle);
-        self.store.writer.submit(row.map(|row| Write::Bundle(Box::new(row))))
+    /// Hands over things that are stored together or not at all. At most one of them is a receipt.
+    pub fn submit_all(&self, writes: Vec<Write>) -> Pending {
+        self.store.writer.submit(Task::Write { tenant: self.tenant.clone(), writes })
     }
 
     /// The state of a step in the run that `begun_by` began; none before its first judgment.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn step_run(&self, begun_by: &str, run: &str, step: &str) -> Result<Option<StepRun>, StoreError> {
-        self.read(|connection, tenant| bundle::step_run(connection, tenant, begun_by, run, step))
+        self.read(|connection, tenant| runs::step_run(connection, tenant, begun_by, run, step))
     }
 
     /// The states of all steps, or of those of runs of one name, last changed first; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn step_runs(&self, run: Option<&str>) -> Result<Vec<StepRun>, StoreError> {
-        self.read(|connection, tenant| bundle::runs(connection, tenant, run))
+        self.read(|connection, tenant| runs::runs(connection, tenant, run))
     }
 
-    /// Whether `by` began a run of this name, and who else did, if anybody.
+    /// Whether `by` began a run of this name, and who else did, if anyone.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn begun(&self, run: &str, by: &str) -> Result<(bool, Option<String>), StoreError> {
-        self.read(|connection, tenant| bundle::begun(connection, tenant, run, by))
+        self.read(|connection, tenant| runs::begun(connection, tenant, run, by))
     }
 
-    /// Whether a receipt that counts once was used up.
+    /// Whether a receipt that counts once was spent.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn is_spent(&self, spend: &Spend) -> Result<bool, StoreError> {
-        self.read(|connection, tenant| kept::is_spent(connection, tenant, spend))
+        self.read(|connection, tenant| spends::is_spent(connection, tenant, spend))
     }
 
-    /// What of this tenant used up a receipt that counts once: a run, the id of a decision, or who redeemed it. None where
-    /// nothing did, or only somebody else.
+    /// What of this tenant spent a receipt that counts once: a run, the id of a decision, or the caller who redeemed it. None
+    /// where only another tenant did, or none.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn spent_by(&self, spend: &Spend) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| kept::spent_by(connection, tenant, spend))
+        self.read(|connection, tenant| spends::spent_by(connection, tenant, spend))
     }
 
-    /// Whether another receipt stands in the place of this one, of the tenant or of the command line.
+    /// Whether another receipt, of the tenant or of the command line, has taken the place of this one.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn is_superseded(&self, spend: &Spend) -> Result<bool, StoreError> {
-        self.read(|connection, tenant| kept::is_superseded(connection, tenant, spend))
+        self.read(|connection, tenant| spends::is_superseded(connection, tenant, spend))
     }
 
-    /// Uses up a receipt that was read here, which counts once: of all who try, one succeeds. `at` is in milliseconds
-    /// after 1970-01-01T00:00:00Z.
+    /// Spends a receipt that was read here: of all callers who try, one succeeds.
     ///
     /// # Errors
-    /// [`StoreError::NoReceipt`] where it is another tenant's, [`StoreError::Spent`] where it was used up before,
-    /// [`StoreError::Superseded`] where another stands in its place, and whatever keeps the store from being written.
-    pub fn redeem(&self, kept: &StoredReceipt, by: &str, at: i64) -> Result<Spent, StoreError> {
-        if kept.tenant != self.tenant {
-            return Err(StoreError::NoReceipt(kept.receipt.receipt_id()));
+    /// [`StoreError::NoReceipt`] where it is another tenant's, [`StoreError::Spent`] where it was spent before,
+    /// [`StoreError::Superseded`] where another has taken its place, and when the store cannot be written.
+    pub fn redeem(&self, stored: &StoredReceipt, by: &str) -> Result<Spent, StoreError> {
+        if stored.tenant != self.tenant {
+            return Err(StoreError::NoReceipt(stored.receipt.receipt_id()));
         }
-        let spends = vec![Spend::of(&kept.receipt)];
-        self.submit_bundle(Bundle { spends, spent_by: by.to_owned(), at, ..Bundle::default() }).wait()?;
-        Ok(Spent { by: by.to_owned(), at })
+        let spends = Spends { documents: vec![Spend::of(&stored.receipt)], by: by.to_owned() };
+        let written = self.submit(spends).wait()?;
+        Ok(Spent { by: by.to_owned(), at: written.at })
     }
 
     /// The decision with this id.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn decision(&self, id: &str) -> Result<Option<Decision>, StoreError> {
-        self.read(|connection, tenant| bundle::decision(connection, tenant, id))
+        self.read(|connection, tenant| decisions::decision(connection, tenant, id))
     }
 
-    /// The decisions that are wanted, newest first.
+    /// The decisions that `wanted` describes, newest first.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn decisions(&self, wanted: &DecisionsWanted) -> Result<Decisions, StoreError> {
-        self.read(|connection, tenant| served::decisions(connection, Some(tenant), wanted))
+        self.read(|connection, tenant| decisions::decisions(connection, Some(tenant), wanted))
     }
 
-    /// What was answered to the request with this key.
+    /// The answer to the request with this key.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn answer(&self, key: &str) -> Result<Option<Answer>, StoreError> {
-        self.read(|connection, tenant| served::answer(connection, tenant, key))
+        self.read(|connection, tenant| answers::answer(connection, tenant, key))
     }
 
-    /// How often the action with this fingerprint was denied since it was allowed last.
+    /// What was decided on the action with this fingerprint.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn denied(&self, fingerprint: &str) -> Result<u64, StoreError> {
-        self.read(|connection, tenant| served::denied(connection, tenant, fingerprint))
+    /// When the store cannot be read.
+    pub fn action_history(&self, fingerprint: &str) -> Result<ActionHistory, StoreError> {
+        self.read(|connection, tenant| decisions::history(connection, tenant, fingerprint))
     }
 
     /// How often the action of this decision was reported as executed.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn times_executed(&self, decision_id: &str) -> Result<u64, StoreError> {
-        self.read(|connection, tenant| served::times_executed(connection, tenant, decision_id))
+        self.read(|connection, tenant| executions::times_executed(connection, tenant, decision_id))
     }
 
     /// The findings, newest first, at most `limit` after the place `after`.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn findings(&self, limit: usize, after: Option<Cursor>) -> Result<Findings, StoreError> {
-        self.read(|connection, tenant| served::findings(connection, tenant, limit, after))
+        self.read(|connection, tenant| executions::findings(connection, tenant, limit, after))
     }
 
     /// The reviews of a decision, the oldest first.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn reviews(&self, decision_id: &str) -> Result<Vec<Review>, StoreError> {
         self.read(|connection, tenant| reviews::reviews(connection, tenant, decision_id))
     }
 
-    /// The denial of a subject ([`crate::DecisionIndex::subject`]) that has not ended `now`, in milliseconds after
-    /// 1970-01-01T00:00:00Z; of several the one that ends last.
+    /// The denial of a subject ([`crate::DecisionIndex::subject`]) that has not expired `now`, in milliseconds after
+    /// 1970-01-01T00:00:00Z; of several the one that expires last.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn denial(&self, subject: &str, now: i64) -> Result<Option<Review>, StoreError> {
         self.read(|connection, tenant| reviews::denial(connection, tenant, subject, now))
     }
@@ -183,15 +184,15 @@ impl<'a> TenantStore<'a> {
     /// The id of the decision that allowed the subject of this one after it, if one did.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn allowed_since(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
         self.read(|connection, tenant| reviews::allowed_since(connection, tenant, decision_id))
     }
 
-    /// The facts a decision was made on, as JSON, where they are kept for its reviewers.
+    /// The facts a decision was made on, as JSON, where they are stored for its reviewers.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn facts(&self, decision_id: &str) -> Result<Option<String>, StoreError> {
         self.read(|connection, tenant| reviews::facts(connection, tenant, decision_id))
     }
@@ -199,18 +200,18 @@ impl<'a> TenantStore<'a> {
     /// As [`TenantStore::facts`], of the newest decision on a subject ([`crate::DecisionIndex::subject`]).
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn newest_facts(&self, subject: &str) -> Result<Option<String>, StoreError> {
         self.read(|connection, tenant| reviews::newest_facts(connection, tenant, subject))
     }
 
-    /// The receipt with this id. Where several issuers gave one under it, the one that was issued here, else one whose
+    /// The receipt with this id. Where several issuers issued one under it, the one that was issued here, else one whose
     /// signer was trusted when it came; [`StoredReceipt::others`] counts the rest.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when it is not as it was kept, and whatever keeps the store from being read.
+    /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| kept::receipt(connection, Some(tenant), id, None))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, None))
     }
 
     /// The receipt with this id that this issuer signed, in the spelling of [`proofmark_receipt::SignerId`].
@@ -218,30 +219,30 @@ impl<'a> TenantStore<'a> {
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| kept::receipt(connection, Some(tenant), id, Some(issuer)))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, Some(issuer)))
     }
 
-    /// The receipt that came of the job with this id: issued here, for the job's request. What somebody brought under the
-    /// id is not it.
+    /// The receipt of the job with this id: issued here, for the job's request. A receipt that a client brought under the id
+    /// is another one.
     ///
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn job_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| kept::job_receipt(connection, tenant, id))
+        self.read(|connection, tenant| receipt_meta::job_receipt(connection, tenant, id))
     }
 
-    /// The request that the receipt with this id, issued here, answers, as JSON, where it was kept.
+    /// The request that the receipt with this id, issued here, answers, as JSON, where it was stored.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn request(&self, id: &ReceiptId) -> Result<Option<String>, StoreError> {
-        self.read(|connection, tenant| kept::request(connection, tenant, id))
+        self.read(|connection, tenant| receipt_meta::request(connection, tenant, id))
     }
 
-    /// The receipts that `filter` lets through, newest first: in the reverse order of their being kept.
+    /// The receipts that match `filter`, last stored first.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
         self.read(|connection, tenant| read::list(connection, Some(tenant), filter))
     }
@@ -250,24 +251,24 @@ impl<'a> TenantStore<'a> {
     /// most [`crate::MAX_PAGE`].
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn receipts_over(&self, output: &str) -> Result<Vec<Receipt>, StoreError> {
         self.read(|connection, tenant| read::over(connection, tenant, output))
     }
 
     /// How many receipts have each verdict. Those that another has superseded, and those issued elsewhere by signers who
-    /// were not trusted, are counted apart: anybody can issue receipts.
+    /// were not trusted, are counted apart: anyone can issue receipts.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
-    pub fn tally(&self, of: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
-        self.read(|connection, tenant| kept::tally(connection, tenant, of))
+    /// When the store cannot be read.
+    pub fn verdict_counts(&self, filter: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
+        self.read(|connection, tenant| receipt_meta::verdict_counts(connection, tenant, filter))
     }
 
     /// The receipts of a chain, first to last; none when there is no such chain.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when one is not as it was kept, and whatever keeps the store from being read.
+    /// [`StoreError::Damaged`] when one was changed since it was stored, and when the store cannot be read.
     pub fn chain(&self, name: &str) -> Result<Vec<Receipt>, StoreError> {
         self.read(|connection, tenant| read::chain(connection, tenant, name))
     }
@@ -283,7 +284,7 @@ impl<'a> TenantStore<'a> {
     /// The chains' names and how many receipts each has, by name.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn chains(&self) -> Result<Vec<(String, u64)>, StoreError> {
         self.read(read::chains)
     }
@@ -291,7 +292,7 @@ impl<'a> TenantStore<'a> {
     /// The last receipt of a chain, which the next one links to; none when there is no such chain.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn tip(&self, chain: &str) -> Result<Option<ChainTip>, StoreError> {
         self.read(|connection, tenant| read::tip(connection, tenant, chain))
     }
@@ -299,18 +300,18 @@ impl<'a> TenantStore<'a> {
     /// The job with this id.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn job(&self, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
         self.read(|connection, tenant| jobs::job(connection, tenant, id))
     }
 
-    /// Cancels a job, in whichever process it runs; false where it has ended or there is none.
+    /// Cancels a job, whichever process runs it; false where it has ended or does not exist.
     ///
     /// # Errors
-    /// Whatever keeps the store from being written.
-    pub fn cancel_job(&self, id: &ReceiptId, at: i64) -> Result<bool, StoreError> {
+    /// When the store cannot be written.
+    pub fn cancel_job(&self, id: &ReceiptId) -> Result<bool, StoreError> {
         let (found, cancelled) = mpsc::channel();
-        self.store.change(Change::Cancel { job_id: *id, tenant: self.tenant.clone(), at, found })?;
+        self.store.change(Change::Cancel { job_id: *id, tenant: self.tenant.clone(), found })?;
         Ok(cancelled.try_recv().unwrap_or_default())
     }
 

@@ -1,4 +1,12 @@
-//! Accepts steps: judges a response by its contract, moves the run on, seals the judgment, all in one write.
+//! Accepts steps: judges a response by its contract, moves the run on, and issues the receipt of the judgment.
+//!
+//! An attempt is judged on the state that its run had when it was read. The state carries a version, and the store refuses a
+//! new state whose version is not one more than the stored one. So of two attempts that were judged on the same state one is
+//! refused as a whole, with its receipt and with what it spends, and the run moves one transition at a time. The receipt is
+//! linked to the chain of its step when it is stored.
+//!
+//! A run belongs to the sender that began it: its name alone does not identify it. Agents only continue runs of their own;
+//! who orchestrates may continue any, by naming who began it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,11 +19,14 @@ use proofmark_contract::{
     TransitionError, Workflow, WorkflowPolicy, evaluate_until, outputs_wanted, seed,
 };
 use proofmark_evidence::trace::{self, TraceError};
-use proofmark_receipt::{ChainTip, Draft, Json, Object, Receipt, SignError, SignerId, SigningKey, Timestamp};
-use proofmark_store::{Bundle, NewReceipt, Spend, StepRun, Store, StoreError, Tenant, TenantStore};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::json::JsonError;
+use proofmark_receipt::{Draft, Json, Object, Receipt, SignError, SignerId, Timestamp, object};
+use proofmark_store::{Spend, Spends, StepRun, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::decide;
+use crate::issue::{Destination, IssueError, Issuer};
 use crate::presented::{self, PresentedError};
 use crate::run::VERIFIER;
 
@@ -25,19 +36,16 @@ pub const MAX_RUN_NAME: usize = 80;
 /// A response to be judged, and what it is judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
-    /// The workflow.
     pub workflow: &'a Workflow,
-    /// The policy it must keep.
+    /// The workflow policy that the workflow must follow.
     pub policy: Option<&'a WorkflowPolicy>,
-    /// The step.
     pub step: &'a str,
-    /// Who sends it.
     pub sender: Sender<'a>,
     /// The run it belongs to; `None` for a run of its own.
     pub run: Option<&'a str>,
-    /// Who began that run, where that is not the sender.
+    /// Who began that run, where it was not the sender.
     pub begun_by: Option<&'a str>,
-    /// Which attempt it is; `None` for the one that is awaited.
+    /// Which attempt it is; `None` for the next one.
     pub number: Option<u32>,
     /// The agent's whole response.
     pub response: &'a [u8],
@@ -49,16 +57,15 @@ pub struct Attempt<'a> {
     pub receipts: Option<&'a Path>,
     /// Receipts presented as evidence, beside those of the folder.
     pub presented: &'a [Receipt],
-    /// Whose receipts count as trusted.
+    /// Signers whose receipts count as trusted.
     pub trusted: &'a [SignerId],
-    /// Set when nobody waits for the judgment any more: it is not kept then.
+    /// Set when the caller no longer waits for the judgment: it is not stored then.
     pub stop: &'a AtomicBool,
 }
 
 /// Who sends an attempt. A run belongs to the sender that began it, under its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'a> {
-    /// The tenant.
     pub tenant: &'a Tenant,
     /// Who it is for that tenant: the id of an API key, or `local`.
     pub id: &'a str,
@@ -73,77 +80,69 @@ impl Sender<'static> {
 
 static LOCAL: Tenant = Tenant::LOCAL;
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug)]
 pub struct Acceptance {
-    /// The run.
     pub run: String,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// Where the run is now.
+    /// The state of the run after it.
     pub state: State,
     /// Every rule.
     pub judgment: Judgment,
-    /// The receipt of the judgment.
     pub receipt: Receipt,
-    /// What was read as the trace.
+    /// A summary of the trace that was read.
     pub trace: Option<String>,
 }
 
 impl Acceptance {
-    /// What came of the attempt as a document: the state, every rule, what may be done next, and the receipt.
+    /// The result as a document: the state, every rule, what may be done next, and the receipt.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let mut object = Object::new();
-        object.insert("run", self.run.as_str());
-        object.insert("state", self.state.as_str());
-        object.insert("attempt", u64::from(self.attempt));
-        object.insert("rules", self.judgment.rules.iter().map(rule).collect::<Vec<_>>());
-        match &self.state {
-            State::Retry(retry) => {
-                object.insert("prompt", retry.prompt.as_str());
-                object.insert("next_attempt", u64::from(retry.attempt));
-                object.insert("not_before_ms", retry.not_before_ms);
-            }
-            State::Aborted { action, .. } => drop(object.insert("action", action.to_text())),
+        let (retry, action) = match &self.state {
+            State::Retry(retry) => (Some(retry), None),
+            State::Aborted { action, .. } => (None, Some(action.to_text())),
             State::Pending | State::Evaluating { .. } | State::Accepted { .. } | State::AcceptedWithWarnings { .. } => {
+                (None, None)
             }
-        }
-        if let Some(trace) = &self.trace {
-            object.insert("trace", trace.as_str());
-        }
-        object.insert("receipt", self.receipt.document().clone());
-        object.into()
+        };
+        let document: Object = object! {
+            "run": self.run.as_str(),
+            "state": self.state.as_str(),
+            "attempt": u64::from(self.attempt),
+            "rules": self.judgment.rules.iter().map(rule).collect::<Vec<_>>(),
+            "prompt"?: retry.map(|retry| retry.prompt.as_str()),
+            "next_attempt"?: retry.map(|retry| u64::from(retry.attempt)),
+            "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
+            "action"?: action,
+            "trace"?: self.trace.as_deref(),
+            "receipt": self.receipt.document().clone(),
+        };
+        document.into()
     }
 }
 
 fn rule(rule: &RuleResult) -> Json {
-    let mut object = Object::new();
-    object.insert("id", rule.id.as_str());
-    object.insert("kind", rule.kind.as_str());
-    object.insert("outcome", rule.outcome.as_str());
-    object.insert("status", rule.status.as_str());
-    object.insert("rule", rule.rule.as_str());
-    object.insert("message", rule.message.as_str());
     let missing = rule.missing.iter().map(|fact| Json::from(fact.path.as_str()));
-    object.insert("missing", missing.collect::<Vec<_>>());
-    if rule.any_suite {
-        object.insert("any_suite", true);
-    }
-    object.into()
+    let document: Object = object! {
+        "id": rule.id.as_str(),
+        "kind": rule.kind.as_str(),
+        "outcome": rule.outcome.as_str(),
+        "status": rule.status.as_str(),
+        "rule": rule.rule.as_str(),
+        "message": rule.message.as_str(),
+        "missing": missing.collect::<Vec<_>>(),
+        "any_suite"?: rule.any_suite.then_some(true),
+    };
+    document.into()
 }
 
-/// Why an attempt was not judged. Nothing was kept, and nothing is accepted.
+/// Why an attempt was not judged. Nothing was stored, and nothing is accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     /// The step has no contract that could be judged by.
     #[error("judge step `{step}`: {error}")]
-    Contract {
-        /// The step.
-        step: String,
-        /// What is wrong.
-        error: ContractError,
-    },
+    Contract { step: String, error: ContractError },
     /// The response cannot be judged at all.
     #[error("read the response: {0}")]
     Response(ResponseError),
@@ -153,77 +152,105 @@ pub enum AcceptError {
     /// Presented receipts cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
-    /// Nobody waits for it any more.
-    #[error("judge step `{0}`: nobody waited for it any more, so nothing was kept; send it again")]
+    /// The caller no longer waits for it.
+    #[error("judge step `{0}`: the caller no longer waited for it, so nothing was stored")]
     Stopped(String),
     /// The attempt does not fit the state of the run.
     #[error("judge attempt of step `{step}` in run `{run}`: {refusal}")]
-    Refused {
-        /// The run.
-        run: String,
-        /// The step.
-        step: String,
-        /// Why.
-        refusal: TransitionError,
-    },
+    Refused { run: String, step: String, refusal: TransitionError },
     /// The run is another's.
-    #[error(
-        "judge an attempt in run `{run}`: `{begun_by}` began it; send the attempt with the key that began the run or with \
-         an `admin` key, or choose another name for the run"
-    )]
+    #[error("judge an attempt in run `{run}`: `{begun_by}` began it")]
     OfAnother {
-        /// The run.
         run: String,
-        /// Who began it; empty where nobody recorded it.
+        /// Who began it; empty where it was not recorded.
         begun_by: String,
     },
     /// The sender named began no such run.
-    #[error(
-        "judge an attempt in run `{run}`: `{begun_by}` began none of that name; name who did, or begin one of your own"
-    )]
-    NotBegun {
-        /// The run.
-        run: String,
-        /// Who is named.
-        begun_by: String,
-    },
-    /// The run has a name that cannot be used.
-    #[error("use `{0}` as the name of a run: write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`")]
+    #[error("judge an attempt in run `{run}`: `{begun_by}` began no run of that name")]
+    NotBegun { run: String, begun_by: String },
+    /// An invalid name of a run.
+    #[error("use `{}` as the name of a run", shown(.0))]
     RunName(String),
-    /// What the store holds is no state.
+    /// The stored state of the run cannot be read.
     #[error("read the state of run `{run}`: {error}")]
-    State {
-        /// The run.
-        run: String,
-        /// What is wrong.
-        error: StateError,
-    },
+    State { run: String, error: StoredStateError },
     /// The receipt cannot be signed.
     #[error("sign the receipt of the judgment: {0}")]
     Sign(#[from] SignError),
-    /// The store refused.
+    /// The store refused, or failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The system gave no randomness.
     #[error("draw an id ({0})")]
     Randomness(#[from] getrandom::Error),
 }
 
-/// Judges an attempt. Its receipt and the new state of its run are on disk together when it returns; of two attempts that
-/// race, one is refused.
+/// Why a stored state is not one.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredStateError {
+    /// It is not JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// It is not a state.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+impl AcceptError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Presented(error) => return error.help(),
+            Self::Store(error) => return error.help(),
+            Self::Stopped(_) => "send it again".to_owned(),
+            Self::OfAnother { .. } => {
+                "send the attempt with the key that began the run or with an `admin` key, or choose another name for the run"
+                    .to_owned()
+            }
+            Self::NotBegun { .. } => "name who began it, or begin a run of your own".to_owned(),
+            Self::RunName(_) => format!("write 1 to {MAX_RUN_NAME} letters, digits, `-`, `_`, `.`, `:`"),
+            Self::Contract { .. }
+            | Self::Response(_)
+            | Self::Trace(_)
+            | Self::Refused { .. }
+            | Self::State { .. }
+            | Self::Sign(_)
+            | Self::Randomness(_) => return None,
+        })
+    }
+}
+
+impl From<StoreError> for AcceptError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Sign(error) => Self::Sign(error),
+            error => Self::Store(error),
+        }
+    }
+}
+
+impl From<IssueError> for AcceptError {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Sign(error) => Self::Sign(error),
+            IssueError::Store(error) => Self::Store(error),
+            // A head of a chain is not signed here, and chains of steps are ours.
+            IssueError::NoChain(chain) | IssueError::Reserved(chain) => Self::Store(StoreError::ChainName(chain)),
+        }
+    }
+}
+
+/// Judges an attempt. Its receipt, the new state of its run and what it spends are on disk together when it returns; of two
+/// attempts that race, one is refused.
 ///
 /// # Errors
 /// [`AcceptError`]; the run is then where it was.
-pub fn accept(
-    attempt: &Attempt<'_>,
-    key: Option<&SigningKey>,
-    store: Option<&Store>,
-) -> Result<Acceptance, AcceptError> {
-    let now = store.map_or_else(|| Ok(clock::now()), clock::now_in)?;
-    let now_ms = now.unix_millis();
-    let store = store.map(|store| store.of(attempt.sender.tenant));
+pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, AcceptError> {
+    let now = issuer.store().map_or_else(|| Ok(clock::now()), clock::now_in)?;
+    let store = issuer.store().map(|store| store.of(attempt.sender.tenant));
     let store = store.as_ref();
-    let contract = Contract::of(attempt.workflow, attempt.step, attempt.policy, now_ms)
+    let contract = Contract::of(attempt.workflow, attempt.step, attempt.policy, now.unix_millis())
         .map_err(|error| AcceptError::Contract { step: attempt.step.to_owned(), error })?;
     let payload = response::extract(attempt.response);
     if let Err(error) = &payload
@@ -235,12 +262,14 @@ pub fn accept(
     let receipts = receipts(attempt, store, &outputs_wanted(&contract, &payload))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
-    let kept = Kept::load(store, begun_by, &run, attempt.step)?;
-
-    let number = attempt.number.unwrap_or_else(|| kept.state.attempt());
-    let refused = |refusal| AcceptError::Refused { run: run.clone(), step: attempt.step.to_owned(), refusal };
-    let submitted = Event::Submitted { attempt: number, contract: contract.digest(), now_ms };
-    let evaluating = kept.state.apply(&submitted).map_err(refused)?;
+    let position = Position::load(store, begun_by, &run, attempt.step)?;
+    let step = Step { attempt, run: &run, now: &now };
+    let number = attempt.number.unwrap_or_else(|| position.state.attempt());
+    let evaluating = step.apply(&position.state, number, |number, now_ms| Event::Submitted {
+        attempt: number,
+        contract: contract.digest(),
+        now_ms,
+    })?;
     let evidence = AttemptEvidence {
         payload: &payload,
         trace: trace.as_ref(),
@@ -253,10 +282,9 @@ pub fn accept(
     // What takes few steps is judged before it is asked whether to stop.
     let judgment = judgment.ok().filter(|_| !stopped()).ok_or_else(|| AcceptError::Stopped(attempt.step.to_owned()))?;
     let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
-    let judged = Event::Judged { attempt: number, outcome: judgment.outcome, plan, now_ms };
-    let state = evaluating.apply(&judged).map_err(refused)?;
-
-    let told = JudgedAttempt {
+    let outcome = judgment.outcome;
+    let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, outcome, plan, now_ms })?;
+    let judged = JudgedAttempt {
         contract: &contract,
         judgment: &judgment,
         state: &state,
@@ -265,45 +293,78 @@ pub fn accept(
         response: attempt.response,
         trace: trace.as_ref(),
     };
-    let receipt = seal(&told, &now, kept.tip.as_ref(), key)?;
-    if let Some(store) = store {
-        let accepted = matches!(state, State::Accepted { .. } | State::AcceptedWithWarnings { .. });
-        store
-            .submit_bundle(Bundle {
-                receipt: Some(NewReceipt {
-                    chain: Some(chain_name(begun_by, &run, attempt.step)),
-                    ..NewReceipt::of(receipt.clone())
-                }),
-                run: Some(StepRun {
-                    run: run.clone(),
-                    begun_by: begun_by.to_owned(),
-                    step: attempt.step.to_owned(),
-                    version: kept.version + 1,
-                    state: state.to_json().to_text(),
-                }),
-                spends: if accepted { spends(&judgment) } else { Vec::new() },
-                spent_by: format!("{run}/{}", attempt.step),
-                at: now_ms,
-                ..Bundle::default()
-            })
-            .wait()?;
-    }
+    let receipt = step.issue(&judged, begun_by, position.version, issuer)?;
     Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace: trace.map(|trace| trace.summary()) })
 }
 
-/// The state of a step in a run, as it was kept.
-///
-/// # Errors
-/// [`AcceptError::State`] when what is kept is no state.
-pub fn kept_state(run: &StepRun) -> Result<State, AcceptError> {
-    let json = Json::parse(run.state.as_bytes()).unwrap_or(Json::Null);
-    State::from_json(&json).map_err(|error| AcceptError::State { run: run.run.clone(), error })
+/// What the parts of judging one attempt have in common.
+struct Step<'a> {
+    attempt: &'a Attempt<'a>,
+    run: &'a str,
+    now: &'a Timestamp,
 }
 
-/// A step of a run, as it is kept.
+impl Step<'_> {
+    /// The state after an event of the attempt with this number.
+    fn apply(&self, state: &State, number: u32, event: impl FnOnce(u32, i64) -> Event) -> Result<State, AcceptError> {
+        let refused =
+            |refusal| AcceptError::Refused { run: self.run.to_owned(), step: self.attempt.step.to_owned(), refusal };
+        state.apply(&event(number, self.now.unix_millis())).map_err(refused)
+    }
+
+    /// Issues the receipt of a judgment, with the state that it leads to and what it spends.
+    fn issue(
+        &self,
+        judged: &JudgedAttempt<'_>,
+        begun_by: &str,
+        version: u64,
+        issuer: &Issuer,
+    ) -> Result<Receipt, AcceptError> {
+        let mut parts = judgment::draft_parts(judged);
+        parts.metadata.insert("verifier", VERIFIER);
+        let draft = Draft {
+            receipt_id: clock::receipt_id()?,
+            verified_at: self.now.clone(),
+            tier: TIER,
+            verdict: parts.verdict,
+            task: Some(parts.task),
+            results: parts.results,
+            hashes: parts.hashes,
+            metadata: parts.metadata,
+        };
+        let run = StepRun {
+            run: self.run.to_owned(),
+            begun_by: begun_by.to_owned(),
+            step: self.attempt.step.to_owned(),
+            version: version.saturating_add(1),
+            state: judged.state.to_json().to_text(),
+        };
+        let accepted = matches!(judged.state, State::Accepted { .. } | State::AcceptedWithWarnings { .. });
+        let documents = if accepted { spends(judged.judgment) } else { Vec::new() };
+        let spends = Spends { documents, by: format!("{}/{}", self.run, self.attempt.step) };
+        let to = Destination {
+            tenant: self.attempt.sender.tenant,
+            chain: Some(chain_name(begun_by, self.run, self.attempt.step)),
+            request: None,
+            supersedes: None,
+            with: vec![run.into(), spends.into()],
+        };
+        Ok(issuer.issue(draft, to)?.wait()?)
+    }
+}
+
+/// The stored state of a step in a run.
+///
+/// # Errors
+/// [`AcceptError::State`] when what is stored is not a state.
+pub fn stored_state(run: &StepRun) -> Result<State, AcceptError> {
+    let read = || Ok(State::from_json(&Json::parse(run.state.as_bytes())?)?);
+    read().map_err(|error| AcceptError::State { run: run.run.clone(), error })
+}
+
+/// A stored step of a run.
 #[derive(Clone, Debug)]
 pub struct StoredStep {
-    /// Where it is.
     pub state: State,
     /// The receipts of its attempts, first to last.
     pub receipts: Vec<Receipt>,
@@ -312,31 +373,31 @@ pub struct StoredStep {
 /// A step of the run that `begun_by` began under this name.
 ///
 /// # Errors
-/// [`AcceptError::State`] when what is kept is no state, and whatever keeps the store from being read.
-pub fn kept_step(
+/// [`AcceptError::State`] when what is stored is not a state, and when the store cannot be read.
+pub fn stored_step(
     store: &TenantStore<'_>,
     begun_by: &str,
     run: &str,
     step: &str,
 ) -> Result<Option<StoredStep>, AcceptError> {
     let run = run_name(Some(run))?;
-    let Some(kept) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
-    Ok(Some(StoredStep { state: kept_state(&kept)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
+    let Some(stored) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
+    Ok(Some(StoredStep { state: stored_state(&stored)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
 }
 
-/// How the names of chains of steps begin; no other chain may be called so.
+/// How the names of chains of steps begin; no other chain may have such a name.
 pub(crate) const STEP_CHAINS: &str = "run/";
 
-/// The chain that the receipts of a step form, in the run that `begun_by` began. No run and no step of a server has a slash
-/// in its name, and on the command line everything is begun by `local`: the name says which step it is of.
+/// The chain that the receipts of a step form, in the run that `begun_by` began. No two steps have chains of one name: no run
+/// and no step of a server has a slash in its name, and the command line begins all its runs as `local`.
 #[must_use]
 pub fn chain_name(begun_by: &str, run: &str, step: &str) -> String {
     let chain = format!("{STEP_CHAINS}{run}/{step}");
     if begun_by == Sender::LOCAL.id { chain } else { format!("{chain}/{begun_by}") }
 }
 
-/// Who began the run that an attempt belongs to. An agent neither goes on with a run of another nor begins one under a name
-/// that another uses; who orchestrates does either, and its own run is not the agent's.
+/// Who began the run that an attempt belongs to. An agent neither continues a run of another nor begins one under a name that
+/// another uses; a sender that orchestrates may do both, and its own run is not the agent's.
 fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>>) -> Result<&'a str, AcceptError> {
     let sender = attempt.sender;
     let begun_by = attempt.begun_by.unwrap_or(sender.id);
@@ -353,26 +414,24 @@ fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>
     }
 }
 
-/// The documents that a judgment uses up.
+/// The documents that a judgment spends.
 fn spends(judgment: &Judgment) -> Vec<Spend> {
     judgment.spends.iter().filter_map(decide::spend).collect()
 }
 
-/// Where a run was.
-struct Kept {
+/// Where a run is before the attempt.
+struct Position {
     state: State,
     version: u64,
-    tip: Option<ChainTip>,
 }
 
-impl Kept {
-    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Kept, AcceptError> {
-        let Some(store) = store else { return Ok(Kept { state: State::Pending, version: 0, tip: None }) };
-        let tip = store.tip(&chain_name(begun_by, run, step))?;
-        match store.step_run(begun_by, run, step)? {
-            None => Ok(Kept { state: State::Pending, version: 0, tip }),
-            Some(kept) => Ok(Kept { state: kept_state(&kept)?, version: kept.version, tip }),
-        }
+impl Position {
+    fn load(store: Option<&TenantStore<'_>>, begun_by: &str, run: &str, step: &str) -> Result<Self, AcceptError> {
+        let stored = store.map(|store| store.step_run(begun_by, run, step)).transpose()?.flatten();
+        Ok(match stored {
+            None => Self { state: State::Pending, version: 0 },
+            Some(stored) => Self { state: stored_state(&stored)?, version: stored.version },
+        })
     }
 }
 
@@ -381,11 +440,11 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     match !name.is_empty() && name.len() <= MAX_RUN_NAME && name.chars().all(plain) {
         true => Ok(name.to_owned()),
-        false => Err(AcceptError::RunName(name.chars().take(MAX_RUN_NAME).collect())),
+        false => Err(AcceptError::RunName(name.to_owned())),
     }
 }
 
-/// The receipts presented, and those of the store over the bytes the rules ask for.
+/// The receipts presented, and those of the store over the bytes that the rules ask for.
 fn receipts(
     attempt: &Attempt<'_>,
     store: Option<&TenantStore<'_>>,
@@ -398,32 +457,7 @@ fn receipts(
     presented.extend_from_slice(attempt.presented);
     let mut facts = presented::facts(&presented, attempt.trusted, store)?;
     if let Some(store) = store {
-        facts.extend(presented::kept(store, outputs, attempt.trusted)?);
+        facts.extend(presented::stored(store, outputs, attempt.trusted)?);
     }
     Ok(proofmark_evidence::Evidence::new(facts))
-}
-
-fn seal(
-    told: &JudgedAttempt<'_>,
-    now: &Timestamp,
-    tip: Option<&ChainTip>,
-    key: Option<&SigningKey>,
-) -> Result<Receipt, AcceptError> {
-    let mut parts = judgment::draft_parts(told);
-    parts.metadata.insert("verifier", VERIFIER);
-    let mut draft = Draft {
-        receipt_id: clock::receipt_id()?,
-        verified_at: now.clone(),
-        tier: TIER,
-        verdict: parts.verdict,
-        task: Some(parts.task),
-        results: parts.results,
-        hashes: parts.hashes,
-        metadata: parts.metadata,
-    };
-    draft.link(tip);
-    Ok(match key {
-        Some(key) => draft.sign(key)?,
-        None => draft.unsigned()?,
-    })
 }

@@ -1,30 +1,44 @@
-//! Checks documents that are signed, of either kind.
+//! Verifies signed documents: receipts and decision receipts.
 
 use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::{
-    Json, Object, Profile, SignatureStatus, SignerId, Trust, UndecidableCause, Verification, verify, verify_document,
+    Json, Object, Profile, Receipt, ReceiptError, SignatureStatus, SignerId, Trust, UndecidableCause, Verification,
+    object, verify_document, verify_receipt,
 };
 
-/// What checking a document came to.
+/// The verification of a document.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// `receipt`, `decision_receipt` or `chain_head`.
     pub kind: &'static str,
-    /// The answer, and whether the signer is trusted.
     pub verification: Verification,
 }
 
-/// Checks a receipt of either kind: [`DecisionReceipt::claimed_by`] says which.
+/// Verifies a receipt or a decision receipt: [`DecisionReceipt::claimed_by`] tells which it is.
 pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
     match Json::parse(bytes) {
         Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
             Checked { kind: "decision_receipt", verification: check_decision(object, trusted) }
         }
-        Ok(_) | Err(_) => Checked { kind: "receipt", verification: verify(bytes, profile, trusted) },
+        Ok(document) => check_receipt(Receipt::from_document(document), profile, trusted),
+        Err(error) => check_receipt(Err(error.into()), profile, trusted),
     }
 }
 
-/// The signature first, and then the format: what its signer did not sign is invalid, whatever it says.
+fn check_receipt(receipt: Result<Receipt, ReceiptError>, profile: Profile, trusted: &[SignerId]) -> Checked {
+    let verification = match receipt {
+        Ok(receipt) => verify_receipt(&receipt, profile, trusted),
+        Err(error) => Verification {
+            answer: SignatureStatus::Undecidable(UndecidableCause::Malformed(error)),
+            trust: Trust::Unknown,
+            signer: None,
+            hint: None,
+        },
+    };
+    Checked { kind: "receipt", verification }
+}
+
+/// The signature first, and then the format: a document that its signer did not sign is invalid, whatever its format.
 fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
     let verification = verify_document(&object, trusted);
     match (&verification.answer, DecisionReceipt::from_document(Json::Object(object))) {
@@ -38,27 +52,20 @@ fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
 }
 
 impl Checked {
-    /// The answer as a document; `source` says what was checked.
+    /// The verification as a document; `source` names what was verified.
     #[must_use]
     pub fn to_json(&self, source: &str) -> Json {
         let Verification { answer, trust, signer, hint } = &self.verification;
-        let mut object = Object::new();
-        object.insert("document", self.kind);
-        object.insert("source", source);
-        object.insert("answer", answer.as_str());
-        object.insert("trust", trust.as_str());
-        if let Some(code) = answer.code() {
-            object.insert("cause", code);
-        }
-        if let Some(cause) = answer.cause() {
-            object.insert("message", cause);
-        }
-        if let Some(signer) = signer {
-            object.insert("signer_id", signer.to_string());
-        }
-        if let Some(profile) = hint {
-            object.insert("would_verify_under", profile.as_str());
-        }
-        object.into()
+        let document: Object = object! {
+            "document": self.kind,
+            "source": source,
+            "answer": answer.as_str(),
+            "trust": trust.as_str(),
+            "cause"?: answer.code(),
+            "message"?: answer.cause(),
+            "signer_id"?: signer.as_ref().map(SignerId::to_string),
+            "would_verify_under"?: hint.map(Profile::as_str),
+        };
+        document.into()
     }
 }

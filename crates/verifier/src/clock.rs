@@ -1,4 +1,4 @@
-//! The clock and the randomness of this room.
+//! The clock and the randomness that every other file here uses.
 
 use std::io::{self, Write};
 use std::sync::Once;
@@ -13,22 +13,21 @@ pub fn now() -> Timestamp {
     Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The time by which things of this store expire ([`Store::time`]): where the clock was set back, what had expired stays
-/// expired. That it was is said once, on standard error.
+/// The time by which things in this store expire ([`Store::now`]): where the clock was set back, what had expired stays
+/// expired. A clock that was set back is reported once, on standard error.
 ///
 /// # Errors
-/// Whatever keeps the store from being read.
+/// When the store cannot be read.
 pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
-    static SAID: Once = Once::new();
-    let clock = now().unix_millis();
-    let time = store.time(clock)?;
-    let behind = time.saturating_sub(clock);
+    static REPORTED: Once = Once::new();
+    let time = store.now()?;
+    let behind = time.saturating_sub(now().unix_millis());
     if behind > MAX_CLOCK_SKEW {
-        SAID.call_once(|| {
+        REPORTED.call_once(|| {
             let seconds = behind / 1_000;
             let line =
                 format!("the clock is {seconds} s behind what the store has recorded, so that counts; set the clock");
-            // Where nobody reads it the line is lost, and the time is as right.
+            // Standard error may be closed.
             drop(writeln!(io::stderr().lock(), "{line}"));
         });
     }
@@ -38,7 +37,7 @@ pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
 /// How far the clock is behind the latest time the store has recorded, in milliseconds; negative where it is ahead.
 ///
 /// # Errors
-/// Whatever keeps the store from being read.
+/// When the store cannot be read.
 pub fn clock_behind(store: &Store) -> Result<i64, StoreError> {
     Ok(store.latest_time()?.saturating_sub(now().unix_millis()))
 }

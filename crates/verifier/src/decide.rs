@@ -1,4 +1,6 @@
-//! Decides on actions: gathers the evidence, decides, seals the decision and what it spends, all in one write.
+//! Makes decisions: gathers the evidence and the history of the action, and asks the policy.
+//!
+//! What is made here is issued by [`crate::Decider`], the one place that does.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,46 +10,45 @@ use proofmark_boundary::{
     Replay, Request, admits, outputs_wanted,
 };
 use proofmark_evidence::{Evidence, ReceiptFact, Subject};
-use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SignError, SignerId, SigningKey, Timestamp};
-use proofmark_store::{Bundle, Decision as Kept, DecisionIndex, Spend, Store, StoreError, Tenant, TenantStore};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
+use proofmark_store::{
+    ActionHistory, Decision as StoredDecision, DecisionIndex, Spend, Spends, Store, StoreError, Tenant, TenantStore,
+};
 
 use crate::clock;
+use crate::issue::DecisionRow;
 use crate::presented::{self, PresentedError};
 
-/// How often a decision is made again because another was kept first.
-const MAX_RACES: u32 = 100;
-
-/// What is asked, and what is presented with it.
+/// A request for a decision, and what is presented with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The policy.
     pub policy: &'a ActionPolicy,
     /// The action and the facts.
     pub request: &'a Request,
-    /// Folders of receipts and approvals, beside those the store holds.
+    /// Folders of receipts and approvals, beside those of the store.
     pub folders: &'a [&'a Path],
-    /// Whose receipts count as trusted.
+    /// Signers whose receipts count as trusted.
     pub trusted: &'a [SignerId],
-    /// Set when nobody waits for the decision any more: it is not kept then.
+    /// Set when the caller no longer waits for the decision: it is not stored then.
     pub stop: &'a AtomicBool,
-    /// The key decisions are signed with here: its word on who approved counts.
+    /// The signer of decisions here, which vouches for the reviewers it names.
     pub own: Option<SignerId>,
 }
 
 /// A decision and its receipt.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// The decision.
     pub decision: Decision,
-    /// Its receipt, signed and on disk.
+    /// Signed and on disk.
     pub receipt: DecisionReceipt,
 }
 
 /// Why there is no decision. Nothing is allowed then.
 #[derive(Debug, thiserror::Error)]
 pub enum DecideError {
-    /// There is nothing to decide by.
-    #[error("decide: there is no policy here; start the server with `--policy`")]
+    /// There is no policy to decide by.
+    #[error("decide: there is no policy here")]
     NoPolicy,
     /// Presented documents cannot be read.
     #[error(transparent)]
@@ -55,71 +56,67 @@ pub enum DecideError {
     /// The receipt cannot be signed.
     #[error("sign the decision: {0}")]
     Sign(#[from] SignError),
-    /// What the store holds is no decision.
+    /// A stored decision cannot be read.
     #[error("read the decision `{id}` in the store: {error}")]
-    Kept {
-        /// The decision's id.
-        id: String,
-        /// What is wrong.
-        error: ParseDecisionError,
-    },
-    /// The store refused.
+    Stored { id: String, error: ParseDecisionError },
+    /// The store refused, or failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The key was used for another request.
-    #[error("answer the request `{0}`: its key was used for another request; choose a new key for each request")]
+    #[error("answer the request `{}`: its key was used for another request", shown(.0))]
     KeyReused(String),
-    /// Nobody waits for it any more.
-    #[error("decide: nobody waited for it any more, so nothing was kept; send it again")]
+    /// The caller no longer waits for it.
+    #[error("decide: the caller no longer waited for it, so nothing was stored")]
     Stopped,
-    /// Others decide faster than we can.
-    #[error("keep the decision: other processes keep deciding; try again")]
+    /// Other processes decide on the action faster than we can.
+    #[error("store the decision: other processes keep deciding on the same action")]
     Raced,
     /// The system gave no randomness.
     #[error("draw an id ({0})")]
     Randomness(#[from] getrandom::Error),
 }
 
-/// Decides. The decision and what it spends are on disk together when it returns, so that one receipt cannot allow two
-/// actions.
-///
-/// # Errors
-/// [`DecideError`]; nothing is allowed then, and nothing spent.
-pub fn decide(question: &Question<'_>, key: &SigningKey, store: &Store) -> Result<Decided, DecideError> {
-    let ours = store.of(&Tenant::LOCAL);
-    for _ in 0..MAX_RACES {
-        let now = clock::now_in(store)?;
-        let decision = ask(question, &ours, &now)?;
-        let tip = store.all_tenants_last_decision()?;
-        let id = clock::receipt_id()?;
-        let receipt = DecisionReceipt::draft(&decision, question.request, id, tip.as_ref()).sign(key)?;
-        let bundle = bundle(&decision, question.request, &receipt, tip.as_ref(), &now);
-        match ours.submit_bundle(bundle).wait() {
-            Ok(()) => return Ok(Decided { decision, receipt }),
-            // Somebody decided or spent meanwhile: what is so now is asked anew.
-            Err(StoreError::DecisionMoved { .. } | StoreError::Spent(_) | StoreError::Superseded(_)) => {}
-            Err(error) => return Err(error.into()),
+impl DecideError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Presented(error) => error.help(),
+            Self::Store(error) => error.help(),
+            Self::NoPolicy => Some("start the server with `--policy`".to_owned()),
+            Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
+            Self::Stopped => Some("send it again".to_owned()),
+            Self::Raced => Some("try again".to_owned()),
+            Self::Sign(_) | Self::Stored { .. } | Self::Randomness(_) => None,
         }
     }
-    Err(DecideError::Raced)
+}
+
+impl From<StoreError> for DecideError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Sign(error) => Self::Sign(error),
+            error => Self::Store(error),
+        }
+    }
 }
 
 /// Whether a retry that resumes from a decision may be asked for. The resumed receipt's signature is the caller's to check.
 ///
 /// # Errors
-/// As [`decide`].
+/// When evidence cannot be read.
 pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
     let (now, ours) = (clock::now_in(store)?, store.of(&Tenant::LOCAL));
     let evidence = evidence(question, &ours, &now)?;
-    let history = history(question, &ours, &now)?;
+    let (history, _) = history(question, &ours, &now)?;
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
-/// Whether a decision receipt was issued by a signer the question trusts, and is what the same request and policy come to
-/// again.
+/// Whether a decision receipt was issued by a signer whom the question trusts, and the same request and policy give the same
+/// decision again.
 ///
 /// # Errors
-/// As [`decide`].
+/// When evidence cannot be read.
 pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Replay, DecideError> {
     let mut presented = Vec::new();
     for folder in question.folders {
@@ -130,69 +127,69 @@ pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Repl
     Ok(proofmark_boundary::replay(receipt, question.request, question.policy, &presented, question.trusted))
 }
 
-pub(crate) fn ask(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<Decision, DecideError> {
-    let evidence = evidence(question, store, now)?;
-    let history = history(question, store, now)?;
+/// A decision, made but not issued yet, and what it depends on.
+pub(crate) struct Made {
+    pub(crate) decision: Decision,
+    pub(crate) now: Timestamp,
+    /// Which decision on its action it is.
+    nth: u64,
+}
+
+pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, now: Timestamp) -> Result<Made, DecideError> {
+    // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was seen.
+    let (history, decided) = history(question, store, &now)?;
+    let evidence = evidence(question, store, &now)?;
     let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
     // What takes few steps is decided before it is asked whether to stop.
-    decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)
+    let decision = decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)?;
+    Ok(Made { decision, now, nth: decided.saturating_add(1) })
 }
 
-/// What is kept of a decision that was made `now`, together with what it spends.
-pub(crate) fn bundle(
-    decision: &Decision,
-    request: &Request,
-    receipt: &DecisionReceipt,
-    tip: Option<&ChainTip>,
-    now: &Timestamp,
-) -> Bundle {
-    let now = now.unix_millis();
-    let decision_id = receipt.decision_id().to_string();
-    let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
-    let missing = decision.approvals_missing();
-    let asked = missing > 0 || decision.disposition() == Disposition::HumanReview;
-    // What was denied waits for nobody until the denial ends.
-    let review = asked && !decision.allows() && decision.denial().is_none();
-    let about = DecisionIndex {
-        agent: agent.map(str::to_owned),
-        class: request.action_class().map(str::to_owned),
-        mode: decision.disposition().mode().to_owned(),
-        expires_at: decision.expires_at().unix_millis(),
-        candidate: None,
-        action: request.facts().get("action").map(Json::to_text),
-        review,
-        wanted: missing.max(1),
-        subject: subject_key(&decision.fingerprint(), decision.subject()),
-        facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
-    };
-    let kept = Kept {
-        decision_id: decision_id.clone(),
-        decided_at: now,
-        outcome: decision.outcome().to_string(),
-        allowed: decision.allows(),
-        fingerprint: decision.fingerprint().to_string(),
-        position: tip.map_or(0, |tip| tip.position.saturating_add(1)),
-        document: receipt.to_text(),
-        hash: Some(receipt.hash()),
-        about,
-    };
-    Bundle {
-        decision: Some(kept),
-        follows: tip.map(|tip| tip.receipt_id),
-        spends: decision.spends().iter().filter_map(spend).collect(),
-        spent_by: decision_id,
-        at: now,
-        ..Bundle::default()
+impl Made {
+    /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by.
+    pub(crate) fn row(&self, request: &Request, candidate: Option<&str>) -> DecisionRow {
+        let decision = &self.decision;
+        let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
+        let missing = decision.approvals_missing();
+        let asks = missing > 0 || decision.disposition() == Disposition::HumanReview;
+        // A denied action does not wait for a review until the denial expires.
+        let review = asks && !decision.allows() && decision.denial().is_none();
+        let about = DecisionIndex {
+            agent: agent.map(str::to_owned),
+            class: request.action_class().map(str::to_owned),
+            mode: decision.disposition().mode().to_owned(),
+            expires_at: decision.expires_at().unix_millis(),
+            candidate: candidate.map(str::to_owned),
+            action: request.facts().get("action").map(Json::to_text),
+            review,
+            wanted: missing.max(1),
+            subject: subject_key(&decision.fingerprint(), decision.subject()),
+            facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
+        };
+        DecisionRow {
+            decided_at: self.now.unix_millis(),
+            outcome: decision.outcome().to_string(),
+            allowed: decision.allows(),
+            fingerprint: decision.fingerprint().to_string(),
+            nth: self.nth,
+            about,
+        }
+    }
+
+    /// What the decision spends.
+    pub(crate) fn spends(&self, decision_id: ReceiptId) -> Spends {
+        let documents = self.decision.spends().iter().filter_map(spend).collect();
+        Spends { documents, by: decision_id.to_string() }
     }
 }
 
-/// What the store keeps of a document that is used up.
+/// How the store spends a document.
 pub(crate) fn spend(spend: &proofmark_evidence::Spend) -> Option<Spend> {
     Some(Spend { receipt_id: spend.receipt_id.parse().ok()?, content: spend.content })
 }
 
-/// The receipts presented, and those of the store that may count; of approvals those of the tenant's decisions.
+/// The receipts presented, and those of the store that may count; approvals only of the tenant's own decisions.
 pub(crate) fn evidence(
     question: &Question<'_>,
     store: &TenantStore<'_>,
@@ -203,21 +200,23 @@ pub(crate) fn evidence(
         facts.extend(presented::facts(&presented::receipts(folder)?, question.trusted, Some(store))?);
     }
     let outputs = outputs_wanted(question.policy, question.request, now);
-    facts.extend(presented::kept(store, &outputs, question.trusted)?);
+    facts.extend(presented::stored(store, &outputs, question.trusted)?);
     vouch(&mut facts, question.own);
     Ok(Evidence::new(facts))
 }
 
-/// The word of this signer on who approved counts, because the decision is its own.
+/// Marks the approvals that this signer, whose decision it is, vouches for: it knows who its reviewers are.
 pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
     for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
         fact.vouched = fact.signer.is_some() && fact.signer == signer;
     }
 }
 
-/// How often the action was denied since it was allowed last, and whether a human has denied it.
-fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<History, StoreError> {
+/// How often the action was denied since it was last allowed, and whether a reviewer has denied it; and how often it was
+/// decided on.
+fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<(History, u64), StoreError> {
     let fingerprint = question.policy.fingerprint(question.request);
+    let ActionHistory { decided, denied } = store.action_history(&fingerprint.to_string())?;
     let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
     let denial = denial.map(|review| Denial {
         decision_id: review.decision_id,
@@ -225,7 +224,7 @@ fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) ->
         note: review.note,
         until: Timestamp::from_unix_millis(review.until),
     });
-    Ok(History { denied: store.denied(&fingerprint.to_string())?, denial })
+    Ok((History { denied, denial }, decided))
 }
 
 /// What decisions on the same action, for the same agent in the same environment, have in common.
@@ -235,7 +234,8 @@ pub(crate) fn subject_key(fingerprint: &Sha256Digest, subject: &Subject) -> Stri
     Sha256Digest::of(&Json::Object(key).canonical_vrf()).to_string()
 }
 
-pub(crate) fn read(kept: &Kept) -> Result<DecisionReceipt, DecideError> {
-    let receipt = DecisionReceipt::parse(kept.document.as_bytes());
-    receipt.map_err(|error| DecideError::Kept { id: kept.decision_id.clone(), error })
+/// The receipt of a stored decision.
+pub(crate) fn read(decision: &StoredDecision) -> Result<DecisionReceipt, DecideError> {
+    let receipt = DecisionReceipt::parse(decision.document.as_bytes());
+    receipt.map_err(|error| DecideError::Stored { id: decision.decision_id.clone(), error })
 }

@@ -25,7 +25,10 @@ pub fn evaluation(receipt: &Receipt, worth: &Worth, request: Option<&str>, about
     let rejected = proves(receipt, worth, request, about).err();
     let mut standing = Object::new();
     worth.describe(&mut standing);
-    let reason = rejected.as_ref().map(ToString::to_string);
+    let reason = rejected.as_ref().map(|error| match error.help() {
+        Some(help) => format!("{error}; {help}"),
+        None => error.to_string(),
+    });
     let acp::Evaluation { approved, document } = acp::evaluation(receipt, reason.as_deref(), &standing);
     Evaluation { approved, rejected, document }
 }

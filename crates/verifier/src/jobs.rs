@@ -1,14 +1,39 @@
-//! Verifications as jobs: many at once, fair between tenants, each to be followed and called off.
+//! Verifications as jobs: many at once, fair between tenants, each to be followed and cancelled.
 //!
-//! A job is in memory alone until it is kept: one that is answered at once costs one commit, that of its receipt. A kept
-//! job is a row of the store and runs under a lease. When its process dies another runs it again; when it has lost its
-//! lease it cannot end the job any more. The id of a job is that of its receipt, so it has one at most.
+//! **States.** A job waits, runs, and ends as done, failed or cancelled; an end is final.
+//!
+//! | from | to | by |
+//! |---|---|---|
+//! | waiting | running | a worker takes it from the queue |
+//! | running | done, failed | the thread that issues, once its receipt is on disk, or there is none |
+//! | waiting, running | cancelled | a client, through [`Verifications::cancel`]; or a process that shares the store |
+//! | waiting, running | failed | [`Verifications::stop`], for a job that is not stored |
+//!
+//! **In memory or in the store.** A job is in memory alone until it is stored: one that is answered at once costs one commit,
+//! that of its receipt. A stored job is a row, runs under a lease, and outlives the process: the process that takes the lease
+//! over runs it again. While it waits, its request is in the row alone. The id of a job is the id of its receipt, and its end is
+//! one write with the receipt, refused to a process that has lost the lease. So a job may run more than once, and never has
+//! two receipts. The row says who may end a stored job; a process that finds out that it may not hands the job over: it
+//! forgets the job, and those who follow it follow the row.
+//!
+//! **Threads.** Workers with a sandbox each, some for jobs that run something and two for those that do not; one thread that
+//! issues receipts ([`issuing`]); one that renews leases, takes jobs over and polls those that other processes have
+//! ([`leases`]).
+//!
+//! **Locks** are taken in this order, and never the other way round:
+//!
+//! 1. `Job::row`: held by the thread that stores, cancels or ends the job, from before it writes until every follower knows.
+//!    The thread that issues holds the rows of a whole group; no other thread holds two.
+//! 2. `Scheduler::keys`: held while a job with an idempotency key enters, so that two requests with one key make one job, and
+//!    for a moment while a job leaves.
+//! 3. `Scheduler::jobs`, `ended` and `remote`, and the queue's state: each held for a moment, and never two of them.
+//! 4. `Job::progress`: held while listeners are called. A listener therefore neither waits nor calls anything here.
 
+mod issuing;
 mod job;
 mod leases;
 mod queue;
-mod room;
-mod sealing;
+mod scheduler;
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -16,14 +41,17 @@ use std::time::Duration;
 use std::{io, iter};
 
 use proofmark_checks::{Request, RequestError};
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::Host;
 use proofmark_store::{MAX_GROUP, Store, StoreError, Tenant};
 
 use crate::clock;
+use crate::issue::Issuer;
+use crate::sync::lock;
 use job::{Job, Lane, Listener};
 use queue::Refused;
-use room::{Room, lock};
+use scheduler::Scheduler;
 
 /// The most jobs that wait for a worker.
 pub const MAX_WAITING: usize = 1024;
@@ -43,38 +71,36 @@ const QUICK_WORKERS: usize = 2;
 /// How long jobs that ended and idempotency keys are remembered, in milliseconds: 7 days.
 pub const REMEMBERED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// Workers that verify, and what waits for them.
+/// Workers that verify, and the jobs that wait for them.
 pub struct Verifications {
-    room: Arc<Room>,
+    scheduler: Arc<Scheduler>,
     threads: Mutex<Option<Threads>>,
 }
 
 struct Threads {
     workers: Vec<JoinHandle<()>>,
-    sealing: JoinHandle<()>,
+    issuing: JoinHandle<()>,
     leases: JoinHandle<()>,
 }
 
-/// What is to be verified, and for whom.
+/// A verification to run.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// Whose it is.
     pub tenant: Tenant,
-    /// The request.
     pub request: Request,
-    /// The same request as whole JSON, from which it can be run again.
+    /// The same request as complete JSON, from which it can be run again.
     pub text: String,
     /// The chain that the receipt continues.
     pub chain: String,
-    /// The tenant's receipt in whose place the new one stands.
+    /// The tenant's receipt that the new one takes the place of.
     pub supersedes: Option<ReceiptId>,
-    /// The client's key, and SHA-256 of what is asked, path and body, by which a repetition is known.
+    /// The client's key, and SHA-256 of the request, path and body, by which a repetition is recognised.
     pub replayable: Option<(String, Sha256Digest)>,
-    /// Whether the job is to be kept before it is answered.
+    /// Whether the job is stored before it is answered.
     pub durable: bool,
 }
 
-/// What became of a submission.
+/// The answer to a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
     /// It is a new job with this id.
@@ -83,22 +109,22 @@ pub enum Submitted {
     Same(ReceiptId),
 }
 
-/// Why work is not taken.
+/// Why work is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     /// Too much is waiting, of all tenants or of this one.
-    #[error("take the request: too many are waiting; send it again later")]
+    #[error("accept the request: too many are waiting")]
     Busy,
     /// The key was used for another request.
-    #[error("answer the request `{0}`: its idempotency key was used for another request; choose a new one")]
+    #[error("answer the request `{}`: its idempotency key was used for another request", shown(.0))]
     KeyReused(String),
     /// The request cannot be planned.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// Nothing is taken any more.
-    #[error("take the request: the server is stopping; send it again later")]
+    /// No more work is accepted.
+    #[error("accept the request: the server is stopping")]
     Stopping,
-    /// The store failed.
+    /// The store refused, or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The system gave no randomness for the receipt's id.
@@ -106,23 +132,34 @@ pub enum SubmitError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// Where a job is.
+impl SubmitError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Busy | Self::Stopping => Some("send it again later".to_owned()),
+            Self::KeyReused(_) => Some("choose a new key".to_owned()),
+            Self::Store(error) => error.help(),
+            Self::Request(_) | Self::Randomness(_) => None,
+        }
+    }
+}
+
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// It waits for a worker.
     Waiting,
-    /// It runs, or its receipt is being kept.
+    /// Running, or storing its receipt.
     Running,
     /// Its receipt is on disk.
     Done,
-    /// It came to no receipt, for this reason.
+    /// It has no receipt, for this reason.
     Failed(String),
-    /// It was called off.
     Cancelled,
 }
 
 impl JobState {
-    /// Whether it changes no more.
+    /// Whether it is final.
     #[must_use]
     pub fn is_end(&self) -> bool {
         match self {
@@ -132,79 +169,79 @@ impl JobState {
     }
 }
 
-/// What there is to say about a job.
+/// A job at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
     /// Its id, which its receipt has.
     pub id: ReceiptId,
-    /// Where it is.
     pub state: JobState,
     /// How many of its checks have run.
     pub done: usize,
     /// How many there are; a command is one until its report is read.
     pub total: usize,
-    /// When it was asked for, in milliseconds after 1970-01-01T00:00:00Z.
+    /// When it was submitted, in milliseconds after 1970-01-01T00:00:00Z.
     pub created_at: i64,
     /// The receipt of a job that is done.
     pub receipt: Option<Arc<Receipt>>,
 }
 
-/// Somebody follows a job until this is dropped.
+/// Subscription; dropping it unsubscribes.
 #[derive(Debug)]
-#[must_use = "when this is dropped the listener hears no more"]
+#[must_use = "dropping this ends the subscription"]
 pub struct Following {
     _alive: Arc<()>,
 }
 
-/// What became of calling a job off.
+/// The answer to cancelling a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// It is cancelled now, and nothing of it runs any more.
+    /// It is cancelled, and nothing of it runs any more.
     Now,
-    /// It had ended before, so.
+    /// It had ended before, in this state.
     Over(JobState),
     /// The tenant has no such job.
     Unknown,
 }
 
 impl Verifications {
-    /// Starts so many workers for jobs that run something, and two for those that do not. They sign with `key` and keep receipts in `store`. Jobs in it that nobody runs any more
-    /// are taken over.
+    /// Starts this many workers for jobs that run something, and two for those that do not. Receipts are signed with `key` and
+    /// stored in `store`. Jobs in it whose process died are taken over.
     ///
     /// # Errors
-    /// When the operating system has no thread or no randomness to give.
+    /// When the operating system has no thread or no randomness.
     pub fn start(host: Host, key: SigningKey, store: Arc<Store>, workers: usize) -> io::Result<Self> {
         let owner = clock::receipt_id().map_err(io::Error::other)?.to_string();
-        let room = Arc::new(Room::new(host, key, store, owner));
+        let issuer = Issuer::with(Arc::new(key), Arc::clone(&store));
+        let scheduler = Arc::new(Scheduler::new(host, issuer, store, owner));
         let (send, judged) = mpsc::sync_channel(MAX_GROUP);
-        let spawn = |name: &str, run: Box<dyn FnOnce(&Room) + Send>| {
-            let room = Arc::clone(&room);
-            thread::Builder::new().name(name.to_owned()).spawn(move || run(&room))
+        let spawn = |name: &str, run: Box<dyn FnOnce(&Scheduler) + Send>| {
+            let scheduler = Arc::clone(&scheduler);
+            thread::Builder::new().name(name.to_owned()).spawn(move || run(&scheduler))
         };
         let worker = |lane| {
             let send = send.clone();
-            spawn("verify", Box::new(move |room| room.work(lane, &send)))
+            spawn("verify", Box::new(move |scheduler| scheduler.work(lane, &send)))
         };
         let lanes = iter::repeat_n(Lane::Runs, workers.max(1)).chain(iter::repeat_n(Lane::Quick, QUICK_WORKERS));
         // Should one of these fail, dropping this ends those that run.
-        let this = Self { room: Arc::clone(&room), threads: Mutex::new(None) };
+        let this = Self { scheduler: Arc::clone(&scheduler), threads: Mutex::new(None) };
         let threads = Threads {
             workers: lanes.map(worker).collect::<io::Result<_>>()?,
-            sealing: spawn("seal", Box::new(move |room| room.seal_all(&judged)))?,
-            leases: spawn("leases", Box::new(Room::tend_all))?,
+            issuing: spawn("issue", Box::new(move |scheduler| scheduler.issue_all(&judged)))?,
+            leases: spawn("leases", Box::new(Scheduler::run_leases))?,
         };
         *lock(&this.threads) = Some(threads);
         Ok(this)
     }
 
-    /// Takes work into the queue.
+    /// Puts work into the queue.
     ///
     /// # Errors
     /// [`SubmitError`]; then there is no such job.
     pub fn submit(&self, work: Work) -> Result<Submitted, SubmitError> {
-        let total = room::checks(&work.request, &self.room.caps)?;
+        let total = scheduler::checks(&work.request, &self.scheduler.caps)?;
         if let Some(older) = &work.supersedes {
-            let own = self.room.store.of(&work.tenant).receipt(older)?.filter(|kept| kept.trust.is_none());
+            let own = self.scheduler.store.of(&work.tenant).receipt(older)?.filter(|stored| stored.trust.is_none());
             own.ok_or(StoreError::NoReceipt(*older))?;
         }
         let (id, durable) = (clock::receipt_id()?, work.durable);
@@ -212,8 +249,8 @@ impl Verifications {
         if let Some(before) = self.enter(&job)? {
             return Ok(Submitted::Same(before));
         }
-        if durable && let Err(error) = self.room.keep(&job) {
-            self.room.fail(&job, &error.to_string());
+        if durable && let Err(error) = self.scheduler.persist(&job) {
+            self.scheduler.fail(&job, &error.to_string());
             return Err(error.into());
         }
         Ok(Submitted::New(id))
@@ -222,28 +259,29 @@ impl Verifications {
     /// Makes a job outlive this process; when this returns it is on disk, or it has ended.
     ///
     /// # Errors
-    /// Whatever keeps the store from being written; [`StoreError::Answered`] where another process has answered a request
-    /// with its key meanwhile.
-    pub fn keep(&self, tenant: &Tenant, id: &ReceiptId) -> Result<(), StoreError> {
-        self.room.live(tenant, id).map_or(Ok(()), |job| self.room.keep(&job))
+    /// When the store cannot be written; [`StoreError::Answered`] where another process has answered a request with its key
+    /// meanwhile.
+    pub fn persist(&self, tenant: &Tenant, id: &ReceiptId) -> Result<(), StoreError> {
+        self.scheduler.live(tenant, id).map_or(Ok(()), |job| self.scheduler.persist(&job))
     }
 
-    /// Where a tenant's job is; none where it has none with this id.
+    /// A tenant's job; none where the tenant has none with this id.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn job(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
-        match self.room.live(tenant, id) {
+        match self.scheduler.live(tenant, id) {
             Some(job) => Ok(Some(job.view())),
-            None => self.room.ended(tenant, id),
+            None => self.scheduler.ended(tenant, id),
         }
     }
 
-    /// Calls `listener` at once with where the job is, and again at each change until it ends or what is returned is
-    /// dropped. It must neither wait nor ask anything here: the job waits until it returns. None where the tenant has no such job.
+    /// Calls `listener` at once with the job's state, and again at each change until the job ends or the subscription is
+    /// dropped. The listener must neither wait nor call anything here: the job waits until it returns. None where the tenant
+    /// has no such job.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read.
+    /// When the store cannot be read.
     pub fn follow(
         &self,
         tenant: &Tenant,
@@ -253,59 +291,59 @@ impl Verifications {
         let alive = Arc::new(());
         let mut listener = Listener::new(listener, &alive);
         let following = Following { _alive: alive };
-        if let Some(job) = self.room.live(tenant, id) {
+        if let Some(job) = self.scheduler.live(tenant, id) {
             match job.listen(listener) {
                 None => return Ok(Some(following)),
                 Some(back) => listener = back,
             }
         }
-        let Some(view) = self.room.ended(tenant, id)? else { return Ok(None) };
-        self.room.listen_from_afar(tenant, &view, listener);
+        let Some(view) = self.scheduler.ended(tenant, id)? else { return Ok(None) };
+        self.scheduler.follow_remote(tenant, &view, listener);
         Ok(Some(following))
     }
 
-    /// Calls a job off. What runs of it is killed, and has ended when this returns.
+    /// Cancels a job. Its processes are gone when this returns.
     ///
     /// # Errors
-    /// Whatever keeps the store from being written; a job that was kept runs again then.
+    /// When the store cannot be written; a stored job runs again then.
     pub fn cancel(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
-        self.room.cancel(tenant, id)
+        self.scheduler.cancel(tenant, id)
     }
 
-    /// Takes nothing more. What runs may end within `patience` and is killed then. Jobs that were kept are let go, so
-    /// that whoever starts next runs them at once; the others fail.
+    /// Accepts no more work. What runs may end within `patience` and is killed then. Stored jobs are released, so that the
+    /// next process runs them at once; the others fail.
     pub fn stop(&self, patience: Duration) {
         let threads = lock(&self.threads).take();
-        let waiting = self.room.queue.close();
-        waiting.iter().for_each(|job| self.room.let_go(job));
-        self.room.queue.wait_idle(patience);
-        self.room.all_live().iter().for_each(|job| job.call_off());
-        if let Some(Threads { workers, sealing, leases }) = threads {
-            // A panic over there has been reported where it was; what it left undone is let go below.
+        let waiting = self.scheduler.queue.close();
+        waiting.iter().for_each(|job| self.scheduler.release(job));
+        self.scheduler.queue.wait_idle(patience);
+        self.scheduler.all_live().iter().for_each(|job| job.cancel());
+        if let Some(Threads { workers, issuing, leases }) = threads {
+            // A panic there has been reported where it was; jobs that it left are released below.
             workers.into_iter().for_each(|one| drop(one.join()));
-            drop(sealing.join());
-            self.room.stopped.set();
+            drop(issuing.join());
+            self.scheduler.stopped.set();
             drop(leases.join());
         }
-        self.room.stopped.set();
-        self.room.all_live().iter().for_each(|job| self.room.let_go(job));
-        // Where this fails the leases run out by themselves.
-        let _run_out_else = self.room.store.release_leases(&self.room.owner);
+        self.scheduler.stopped.set();
+        self.scheduler.all_live().iter().for_each(|job| self.scheduler.release(job));
+        // Where this fails the leases expire by themselves.
+        let _expire_else = self.scheduler.store.release_leases(&self.scheduler.owner);
     }
 
     /// Puts the job into the queue, or answers which one it repeats.
     fn enter(&self, job: &Arc<Job>) -> Result<Option<ReceiptId>, SubmitError> {
         let mut keys = None;
         if let Some((key, request)) = &job.work.replayable {
-            let held = keys.insert(lock(&self.room.keys));
-            if let Some(before) = self.room.answered(held, &job.work.tenant, key, request)? {
+            let held = keys.insert(lock(&self.scheduler.keys));
+            if let Some(before) = self.scheduler.answered(held, &job.work.tenant, key, request)? {
                 return Ok(Some(before));
             }
             held.insert((job.work.tenant.clone(), key.clone()), (*request, job.id));
         }
-        lock(&self.room.jobs).insert(job.id, Arc::clone(job));
-        if let Err(refused) = self.room.queue.push(job) {
-            lock(&self.room.jobs).remove(&job.id);
+        lock(&self.scheduler.jobs).insert(job.id, Arc::clone(job));
+        if let Err(refused) = self.scheduler.queue.push(job) {
+            lock(&self.scheduler.jobs).remove(&job.id);
             if let (Some(held), Some((key, _))) = (&mut keys, &job.work.replayable) {
                 held.remove(&(job.work.tenant.clone(), key.clone()));
             }

@@ -12,14 +12,14 @@ pub type Passphrase = Zeroizing<String>;
 const ENCRYPTED_LABEL: &str = "ENCRYPTED PRIVATE KEY";
 const OPENSSH_LABEL: &str = "OPENSSH PRIVATE KEY";
 
-/// Why the text is no usable key.
+/// Why a text is not a usable key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// Neither PKCS#8 nor OpenSSH, or not Ed25519.
     #[error("read the key: {0}")]
     Key(#[from] KeyError),
     /// Encrypted, and no passphrase was given.
-    #[error("read the key: it is encrypted; give its passphrase with `--passphrase-file` or PROOFMARK_PASSPHRASE")]
+    #[error("read the key: it is encrypted")]
     NoPassphrase,
     /// The passphrase does not fit.
     #[error("decrypt the key: the passphrase is wrong or the file is damaged")]
@@ -31,22 +31,33 @@ pub enum KeyFileError {
     #[error("read the OpenSSH key ({0})")]
     OpenSsh(ssh_key::Error),
     /// OpenSSH's own encryption is not read.
-    #[error(
-        "read the OpenSSH key: it is encrypted; remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it"
-    )]
+    #[error("read the OpenSSH key: it is encrypted")]
     OpenSshEncrypted,
     /// An OpenSSH key of another algorithm.
-    #[error(
-        "read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts; make one with `proofmark key new`"
-    )]
+    #[error("read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts")]
     OpenSshAlgorithm(String),
+}
+
+impl KeyFileError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NoPassphrase => Some("give its passphrase with `--passphrase-file` or PROOFMARK_PASSPHRASE"),
+            Self::OpenSshEncrypted => {
+                Some("remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it")
+            }
+            Self::OpenSshAlgorithm(_) => Some("make one with `proofmark key new`"),
+            Self::Key(_) | Self::WrongPassphrase | Self::Encrypt(_) | Self::OpenSsh(_) => None,
+        }
+    }
 }
 
 /// Reads a private key: PKCS#8 PEM (RFC 5958, as openssl writes it), encrypted
 /// PKCS#8 (PBES2), or an OpenSSH private key.
 ///
 /// # Errors
-/// Names what the text is instead, or that a passphrase is wanted.
+/// [`KeyFileError`]: it is something else, or needs a passphrase.
 pub(crate) fn read(text: &str, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyFileError> {
     if text.contains(OPENSSH_LABEL) {
         return read_openssh(text);

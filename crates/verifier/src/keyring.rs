@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::SigningKey;
+use proofmark_receipt::document::shown;
 use zeroize::Zeroizing;
 
 use crate::keyfile::{self, KeyFileError, Passphrase};
@@ -16,52 +17,51 @@ const MAX_NAME: usize = 64;
 /// A key file is a few hundred bytes; what is larger is something else.
 const MAX_KEY_FILE: u64 = 64 << 10;
 
-/// Why a key could not be kept or found.
+/// Why a key could not be stored or found.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
     /// The file system refused.
     #[error("{doing} `{}` ({error})", path.display())]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, error: io::Error },
     /// Keys are never overwritten.
-    #[error("keep the key as `{}`: there is one already, and keys are never overwritten; choose another name", .0.display())]
+    #[error("store the key as `{}`: there is one already, and keys are never overwritten", .0.display())]
     Exists(PathBuf),
     /// A name that would lead out of the folder.
-    #[error("use the key name `{0}`: letters, digits, `-`, `_` and `.` only, 64 at most, not beginning with `.`")]
+    #[error("use `{}` as the name of a key", shown(.0))]
     Name(String),
     /// No key of that name.
-    #[error("find the key `{name}` in `{}`: make it with `proofmark key new {name}`", folder.display())]
-    Missing {
-        /// The name asked for.
-        name: String,
-        /// Where it would be.
-        folder: PathBuf,
-    },
+    #[error("find the key `{name}` in `{}`", folder.display())]
+    Missing { name: String, folder: PathBuf },
     /// Others may read the file.
-    #[error("use the key `{}`: its mode is {mode:o}, so others may read it; run `chmod 600` on it", path.display())]
+    #[error("use the key `{}`: its mode is {mode:o}, so others may read it", path.display())]
     Exposed {
-        /// The key file.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
     },
-    /// The file is there and is no usable key.
+    /// The file is there and is not a usable key.
     #[error("use the key file `{}`: {error}", path.display())]
-    File {
-        /// The key file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: KeyFileError,
-    },
+    File { path: PathBuf, error: KeyFileError },
     /// The system gave no randomness.
     #[error("draw a key ({0})")]
     Randomness(#[from] getrandom::Error),
+}
+
+impl KeyringError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Exists(_) => "choose another name".to_owned(),
+            Self::Name(_) => {
+                format!("write 1 to {MAX_NAME} letters, digits, `-`, `_` and `.`, not beginning with `.`")
+            }
+            Self::Missing { name, .. } => format!("make it with `proofmark key new {name}`"),
+            Self::Exposed { .. } => "run `chmod 600` on it".to_owned(),
+            Self::File { error, .. } => return error.help().map(str::to_owned),
+            Self::Io { .. } | Self::Randomness(_) => return None,
+        })
+    }
 }
 
 /// The folder of keys.
@@ -71,7 +71,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// The keys kept under `home`.
+    /// The keys under `home`.
     pub fn new(home: &Path) -> Keyring {
         Keyring { folder: home.join("keys") }
     }
@@ -88,7 +88,7 @@ impl Keyring {
         Ok(self.folder.join(format!("{name}.pem")))
     }
 
-    /// Makes a new key and keeps it under this name.
+    /// Makes a new key and stores it under this name.
     ///
     /// # Errors
     /// When there is one of that name, or the file cannot be written.
@@ -96,15 +96,15 @@ impl Keyring {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(seed.as_mut())?;
         let key = SigningKey::from_seed(*seed);
-        self.keep(name, &key, passphrase)?;
+        self.store(name, &key, passphrase)?;
         Ok(key)
     }
 
-    /// Keeps a key under this name: atomically, mode 0600, never over another.
+    /// Stores a key under this name: atomically, mode 0600, never over another.
     ///
     /// # Errors
     /// As [`Keyring::create`].
-    pub fn keep(&self, name: &str, key: &SigningKey, passphrase: Option<&Passphrase>) -> Result<(), KeyringError> {
+    pub fn store(&self, name: &str, key: &SigningKey, passphrase: Option<&Passphrase>) -> Result<(), KeyringError> {
         let path = self.path(name)?;
         let text = keyfile::write(key, passphrase).map_err(|error| KeyringError::File { path: path.clone(), error })?;
         DirBuilder::new()
@@ -171,10 +171,10 @@ fn load_file(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey,
     read_key(path, passphrase)
 }
 
-/// Reads a key to import it; whoever may read the file it comes from.
+/// Reads a key to import it. Others may be able to read the file: the copy is what counts.
 ///
 /// # Errors
-/// When the file cannot be read or is no usable key.
+/// When the file cannot be read or is not a usable key.
 pub(crate) fn read_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
     let found = fs::metadata(path).map_err(|error| io_error("read", path, error))?;
     if found.len() > MAX_KEY_FILE {
@@ -185,13 +185,13 @@ pub(crate) fn read_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<S
 }
 
 impl Keyring {
-    /// Reads a key from elsewhere and keeps it under this name.
+    /// Reads a key from elsewhere and stores it under this name.
     ///
     /// # Errors
-    /// When the file is no usable key or the name is taken.
+    /// When the file is not a usable key or the name is taken.
     pub fn import(&self, name: &str, file: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
         let key = read_key(file, passphrase)?;
-        self.keep(name, &key, passphrase)?;
+        self.store(name, &key, passphrase)?;
         Ok(key)
     }
 }

@@ -1,15 +1,14 @@
-//! The one place that knows the order of things: admit, plan, run, judge, seal,
-//! append.
+//! The order of things: admit, plan, run, judge, issue.
 //!
-//! It knows neither HTTP nor the command line nor SQL. Clock and randomness are
-//! read here and handed to the pure rooms as values.
+//! It knows neither HTTP nor the command line nor SQL. Clock and randomness are read here and handed to the pure crates as
+//! values.
 //!
-//! - [`verify_all`] runs requests on several workers and hands back one
-//!   [`Judged`] each.
-//! - [`Verifications`] runs them as jobs that can be followed, cancelled and made
-//!   to outlive the process, fairly between tenants.
-//! - [`Sealer`] turns them into receipts: signed, chained and on disk.
-//! - [`Keyring`] keeps keys in files.
+//! - [`Batch`] runs requests on several workers and issues their receipts in order.
+//! - [`Verifications`] runs them as jobs that can be followed and cancelled, outlive the process, and share its workers
+//!   fairly between tenants.
+//! - [`accept`] judges attempts at workflow steps, [`Decider`] decides on actions and stores reviews.
+//! - [`Issuer`] links, signs and stores what these produce.
+//! - [`Keyring`] stores keys in files.
 
 mod accept;
 mod checked;
@@ -18,54 +17,52 @@ mod compare;
 mod decide;
 mod decider;
 mod evaluation;
+mod issue;
 mod jobs;
-mod kept;
 mod keyfile;
 mod keyring;
 mod presented;
 mod project;
 mod receive;
 mod reconcile;
+mod redeem;
 mod review;
 mod run;
-mod seal;
+mod sync;
 mod trust;
 mod worth;
 
-// What the doors need of the rooms behind this one, so that they know this one alone.
-pub use proofmark_boundary as boundary;
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
-pub use proofmark_contract as contract;
-pub use proofmark_evidence as evidence;
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    Bundle, CountFilter, Cursor, Decision as StoredDecision, DecisionIndex, DecisionsWanted, Filter, Finding,
-    MAX_CLOCK_SKEW, MAX_PAGE, NewReceipt, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store,
-    StoreError, StoredReceipt, Tenant, TenantError, TenantStore, VerdictCounts,
+    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, MAX_CLOCK_SKEW, MAX_PAGE, Page,
+    ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant, TenantError,
+    TenantStore, VerdictCounts,
 };
 
 pub use accept::{
-    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Sender, StoredStep, accept, chain_name, kept_state, kept_step,
+    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Sender, StoredStateError, StoredStep, accept, chain_name,
+    stored_state, stored_step,
 };
 pub use checked::{Checked, check_document};
 pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
-pub use decide::{DecideError, Decided, Question, decide, replay, resume};
+pub use decide::{DecideError, Decided, Question, replay, resume};
 pub use decider::{Asked, Decider, Replayable};
 pub use evaluation::{Evaluation, evaluation};
+pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
     MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
 };
-pub use kept::{Redeemed, UseError};
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
 pub use presented::PresentedError;
 pub use project::{ProjectError, ProjectRequest, project_request};
 pub use receive::Received;
 pub use reconcile::{Report, Reported};
-pub use review::{NewReview, ReviewError, approve};
-pub use run::{Judged, RunError, verify_all};
-pub use seal::{SealError, Sealer, chain_head, decisions_head};
+pub use redeem::{Redeemed, UseError};
+pub use review::{NewReview, ReviewError};
+pub use run::{Batch, RunError, VerifyError};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use worth::{Subject, Terms, Worth, WorthError};

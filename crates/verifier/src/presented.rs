@@ -1,4 +1,4 @@
-//! Receipts as evidence: read from files or looked up in the store, verified here, and made facts of.
+//! Receipts as evidence: read from files or looked up in the store, verified here, and turned into facts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,30 +20,37 @@ const MAX_FOLDER_BYTES: u64 = 64 << 20;
 pub enum PresentedError {
     /// The file system refused.
     #[error("read the receipts in `{}` ({error})", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// More than is read.
     #[error(
         "read the receipts in `{}`: it holds more than {MAX_FILES} files or {MAX_FOLDER_BYTES} bytes, or a receipt is longer than \
-         {MAX_BYTES} bytes; name a smaller folder",
+         {MAX_BYTES} bytes",
         .0.display()
     )]
     TooMany(PathBuf),
     /// A file that holds something else.
-    #[error("read the receipt `{label}`: {error}; correct it, or take it out of the folder")]
+    #[error("read the receipt `{label}`: {error}")]
     NoReceipt {
         /// The file, with the line of one of many.
         label: String,
-        /// What is wrong.
         error: ReceiptError,
     },
-    /// The store refused.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl PresentedError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Io { .. } => None,
+            Self::TooMany(_) => Some("name a smaller folder".to_owned()),
+            Self::NoReceipt { .. } => Some("correct it, or take it out of the folder".to_owned()),
+            Self::Store(error) => error.help(),
+        }
+    }
 }
 
 /// The receipts of a folder, `.json` with one and `.jsonl` with one a line.
@@ -64,8 +71,8 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
     Ok(all)
 }
 
-/// What is found out about presented receipts. Those that another supersedes are left out, as of those the store keeps:
-/// work that was run again counts for what it came to then.
+/// The facts of presented receipts. Those that another supersedes are left out, as they are of the store's own: work that was
+/// run again counts by its newer verdict.
 pub(crate) fn facts(
     receipts: &[Receipt],
     trusted: &[SignerId],
@@ -81,9 +88,9 @@ pub(crate) fn facts(
     Ok(facts)
 }
 
-/// What is found out about a receipt: whether it verifies, whose it is, and whether the store has it as used up. An approval
-/// is, too, once the action was allowed after the decision it is of: one decision is approved for one execution, however
-/// many approve it.
+/// The facts of a receipt: whether it verifies, who signed it, and whether it is spent in the store. An approval is spent,
+/// too, once the action was allowed after the decision that it approves: one decision is approved for one execution, however
+/// many people approve it.
 pub(crate) fn fact(
     receipt: &Receipt,
     trusted: &[SignerId],
@@ -100,9 +107,9 @@ pub(crate) fn fact(
     Ok(ReceiptFact { spent_by: by, ..fact })
 }
 
-/// The receipts of the store over one of these digests that may count for its tenant: its own, and those of the command
-/// line. Every rule that can use receipts of the store finds them here.
-pub(crate) fn kept(
+/// The facts of the receipts of the store over one of these digests that may count for its tenant: its own, and those of the
+/// command line. Every rule that can use receipts of the store finds them here.
+pub(crate) fn stored(
     store: &TenantStore<'_>,
     outputs: &BTreeSet<String>,
     trusted: &[SignerId],
@@ -118,8 +125,8 @@ pub(crate) fn kept(
     Ok(facts)
 }
 
-/// Approvals are of one tenant's decision and count for no other's; other receipts are of bytes, whosever they are. The
-/// command line finds receipts of its own alone.
+/// An approval is of one tenant's decision and does not count for another tenant; other receipts are about bytes, which
+/// belong to no tenant. The command line finds only receipts of its own.
 fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool, StoreError> {
     if *store.tenant() == Tenant::LOCAL {
         return Ok(false);
@@ -128,7 +135,7 @@ fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool
     Ok(store.decision(decision)?.is_none())
 }
 
-/// The decision an approval is of.
+/// The decision that an approval approves.
 fn of_decision(receipt: &Receipt) -> Option<&str> {
     receipt.metadata().get("approval")?.as_object()?.get("decision_id")?.as_str()
 }
@@ -157,7 +164,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
 #[cfg(test)]
 mod tests {
     use proofmark_receipt::{Draft, Hashes, Object, Results, Sha256Digest, SigningKey, Verdict};
-    use proofmark_store::{Bundle, NewReceipt, Store};
+    use proofmark_store::{NewReceipt, Store};
 
     use super::*;
     use crate::clock;
@@ -178,28 +185,28 @@ mod tests {
     }
 
     #[test]
-    fn a_superseded_receipt_is_no_evidence_presented_or_kept() {
+    fn a_superseded_receipt_is_no_evidence_presented_or_stored() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store.db")).unwrap();
         let ours = store.of(&Tenant::LOCAL);
         let (older, newer) = (receipt(Verdict::Pass), receipt(Verdict::Fail));
-        let keep = |receipt: &Receipt, supersedes| {
-            let receipt = Some(NewReceipt::of(receipt.clone()));
-            ours.submit_bundle(Bundle { receipt, supersedes, ..Bundle::default() }).wait().unwrap();
+        let submit = |receipt: &Receipt, supersedes| {
+            let receipt = NewReceipt { supersedes, ..NewReceipt::single(receipt.clone()) };
+            ours.submit(receipt).wait().unwrap();
         };
         let both = [older.clone(), newer.clone()];
-        keep(&older, None);
+        submit(&older, None);
         let verdicts = || {
             let facts = facts(&both, &[], Some(&ours)).unwrap();
             facts.iter().map(|fact| fact.verdict).collect::<Vec<_>>()
         };
         assert_eq!(verdicts(), [Verdict::Pass, Verdict::Fail]);
-        keep(&newer, Some(older.receipt_id()));
+        submit(&newer, Some(older.receipt_id()));
         assert_eq!(verdicts(), [Verdict::Fail]);
         let wanted = BTreeSet::from([older.hashes().output.to_string()]);
-        let kept = kept(&ours, &wanted, &[]).unwrap();
-        assert_eq!(kept.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
-        assert_eq!(facts(&both, &[], None).unwrap().len(), 2, "without a store nothing is known of it");
+        let stored = stored(&ours, &wanted, &[]).unwrap();
+        assert_eq!(stored.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
+        assert_eq!(facts(&both, &[], None).unwrap().len(), 2, "without a store nothing is known of that");
     }
 
     #[test]

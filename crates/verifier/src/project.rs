@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use proofmark_checks::{MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 
-/// Folders that hold no source: histories, caches, installed packages, builds.
+/// Folders without source: histories, caches, installed packages, builds.
 const LEFT_OUT: [&str; 8] =
     [".git", ".hg", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", "node_modules", "target"];
 
@@ -22,40 +22,43 @@ const MAX_FOLDER_DEPTH: usize = 64;
 pub enum ProjectError {
     /// The file system refused.
     #[error("read the project `{}` ({error})", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// More text than a request holds.
-    #[error("read the project `{}`: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes of a request; name a smaller folder, or move the file out of it", folder.display(), file.display())]
-    TooLarge {
-        /// The folder of the project.
-        folder: PathBuf,
-        /// The file that is too much.
-        file: PathBuf,
-    },
+    #[error("read the project `{}`: with `{}` it has more than the {MAX_REQUEST_BYTES} bytes of a request", folder.display(), file.display())]
+    TooLarge { folder: PathBuf, file: PathBuf },
     /// More files than a request holds.
-    #[error("read the project `{}`: it has more than {MAX_FILES} files; name a smaller folder", .0.display())]
+    #[error("read the project `{}`: it has more than {MAX_FILES} files", .0.display())]
     TooManyFiles(PathBuf),
     /// More files and folders than are looked at.
-    #[error("read the project `{}`: it has more than {MAX_ENTRIES} files and folders; name a smaller folder", .0.display())]
+    #[error("read the project `{}`: it has more than {MAX_ENTRIES} files and folders", .0.display())]
     TooManyEntries(PathBuf),
     /// Folders in folders without end.
-    #[error("read the project `{}`: its folders nest more than {MAX_FOLDER_DEPTH} deep; name a folder further down", .0.display())]
+    #[error("read the project `{}`: its folders nest more than {MAX_FOLDER_DEPTH} deep", .0.display())]
     TooDeep(PathBuf),
     /// No file in it.
     #[error("read the project `{}`: it holds no text files", .0.display())]
     Empty(PathBuf),
 }
 
+impl ProjectError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("name a smaller folder, or move the file out of it"),
+            Self::TooManyFiles(_) | Self::TooManyEntries(_) => Some("name a smaller folder"),
+            Self::TooDeep(_) => Some("name a folder further down"),
+            Self::Io { .. } | Self::Empty(_) => None,
+        }
+    }
+}
+
 /// A project as a request, and the files that were left out: their content or their path is not text, or the path is too
 /// long for a request.
 #[derive(Debug)]
 pub struct ProjectRequest {
-    /// The request, as JSON.
-    pub text: String,
+    /// The request, as `docs/requests.md` describes it.
+    pub document: Json,
     /// Paths below the folder.
     pub left_out: Vec<String>,
 }
@@ -74,17 +77,16 @@ pub fn project_request(folder: &Path, command: &[String]) -> Result<ProjectReque
     for (path, content) in reader.files {
         files.insert(path, content);
     }
-    let mut output = Object::new();
-    output.insert("files", files);
-    let mut verification = Object::new();
-    verification.insert("kind", "test_suite");
-    verification.insert("mode", "command");
-    verification.insert("command", command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>());
-    verification.insert("packages", true);
-    let mut request = Object::new();
-    request.insert("output", output);
-    request.insert("verification", verification);
-    Ok(ProjectRequest { text: Json::from(request).to_text(), left_out: reader.left_out })
+    let request: Object = object! {
+        "output": object! { "files": files },
+        "verification": object! {
+            "kind": "test_suite",
+            "mode": "command",
+            "command": command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>(),
+            "packages": true,
+        },
+    };
+    Ok(ProjectRequest { document: request.into(), left_out: reader.left_out })
 }
 
 struct Reader<'a> {

@@ -1,56 +1,47 @@
-//! Receipts issued elsewhere: verified strictly, then kept with how far their signer is trusted.
+//! Receipts issued elsewhere: verified strictly, then stored with whether their signer is trusted.
 
 use proofmark_receipt::{
-    Profile, Receipt, ReceiptId, Sha256Digest, SignatureStatus, SignerId, Trust, UndecidableCause, verify_receipt,
+    Json, Profile, Receipt, ReceiptId, SignatureStatus, SignerId, Trust, UndecidableCause, verify_receipt,
 };
-use proofmark_store::{NewReceipt, StoreError, Tenant, TenantStore};
+use proofmark_store::{NewReceipt, Pending, StoreError, Tenant, TenantStore};
 
 use crate::decider::Decider;
 
-/// What became of a receipt somebody brought.
+/// What became of a receipt that a client brought.
 #[derive(Clone, Debug)]
 pub struct Received {
     /// Its id, where it could be read.
     pub receipt_id: Option<ReceiptId>,
-    /// What checking it came to.
+    /// Whether its signature is valid.
     pub answer: SignatureStatus,
-    /// Whether its signer is trusted.
     pub trust: Trust,
-    /// Why it is not kept, as a short stable name and in words; `None` when it is.
+    /// Why it is not stored, as a short stable name and in words; `None` when it is.
     pub refused: Option<(&'static str, String)>,
 }
 
 impl Decider {
-    /// Checks receipts under the default profile, and keeps those that are valid, for a tenant. Those kept before stay as
-    /// they are. They share their commits.
+    /// Checks receipts under the default profile, and stores those that are valid, for a tenant. Receipts that are stored
+    /// already stay as they are.
     ///
     /// # Errors
-    /// Whatever keeps the store from being written.
-    pub fn receive(&self, tenant: &Tenant, texts: Vec<String>) -> Result<Vec<Received>, StoreError> {
+    /// When the store cannot be written.
+    pub fn receive(&self, tenant: &Tenant, documents: Vec<Json>) -> Result<Vec<Received>, StoreError> {
         let store = self.store.of(tenant);
-        let submit = |text: &String| {
-            let (received, receipt) = self.check(text);
-            let pending = receipt.map(|receipt| {
-                let (hash, trust) = (receipt.hash(), Some(received.trust));
-                let issuer = receipt.signature().map(|signature| signature.signer_id.clone());
-                (hash, issuer, store.submit(NewReceipt { trust, ..NewReceipt::of(receipt) }))
-            });
-            (received, pending)
-        };
-        let submitted: Vec<_> = texts.iter().map(submit).collect();
-        let answered = submitted.into_iter().map(|(received, pending)| {
-            let Some((hash, issuer, pending)) = pending else { return Ok(received) };
+        // All are submitted before the first is waited for, so that they share commits.
+        let submitted: Vec<_> = documents.into_iter().map(|document| self.submit(&store, document)).collect();
+        let received = submitted.into_iter().map(|(received, submitted)| {
+            let Some((receipt, pending)) = submitted else { return Ok(received) };
             match pending.wait() {
-                Ok(()) => Ok(received),
-                Err(StoreError::Duplicate(id)) => brought_again(&store, received, &id, issuer, hash),
+                Ok(_) => Ok(received),
+                Err(StoreError::Duplicate(_)) => received_again(&store, received, &receipt),
                 Err(error) => Err(error),
             }
         });
-        answered.collect()
+        received.collect()
     }
 
-    fn check(&self, text: &str) -> (Received, Option<Receipt>) {
-        let receipt = match Receipt::parse(text.as_bytes()) {
+    fn submit(&self, store: &TenantStore<'_>, document: Json) -> (Received, Option<(Receipt, Pending)>) {
+        let receipt = match Receipt::from_document(document) {
             Ok(receipt) => receipt,
             Err(error) => {
                 let refused = Some((error.code(), error.to_string()));
@@ -61,26 +52,29 @@ impl Decider {
         let verification = verify_receipt(&receipt, Profile::Vrf, &self.trusted);
         let (answer, trust) = (verification.answer, verification.trust);
         let refused = match (answer.code(), answer.cause()) {
-            (Some(code), Some(cause)) => Some((code, cause.to_string())),
+            (Some(code), Some(cause)) => Some((code, cause)),
             (_, _) => None,
         };
-        let valid = refused.is_none();
-        (Received { receipt_id: Some(receipt.receipt_id()), answer, trust, refused }, valid.then_some(receipt))
+        let submitted = match refused.is_none() {
+            true => {
+                let pending = store.submit(NewReceipt::received(receipt.clone(), trust));
+                Some((receipt.clone(), pending))
+            }
+            false => None,
+        };
+        (Received { receipt_id: Some(receipt.receipt_id()), answer, trust, refused }, submitted)
     }
 }
 
 /// The same receipt may come again; another one of its issuer under its id may not.
-fn brought_again(
-    store: &TenantStore<'_>,
-    received: Received,
-    id: &ReceiptId,
-    issuer: Option<String>,
-    hash: Sha256Digest,
-) -> Result<Received, StoreError> {
-    let spelt = |text: String| text.parse().map_or(text, |signer: SignerId| signer.to_string());
-    let kept = issuer.map(|issuer| store.receipt_by(id, &spelt(issuer))).transpose()?.flatten();
-    let same = kept.is_some_and(|kept| kept.receipt.hash() == hash);
+fn received_again(store: &TenantStore<'_>, received: Received, receipt: &Receipt) -> Result<Received, StoreError> {
+    let issuer = receipt.signature().map(|signature| {
+        let written = &signature.signer_id;
+        written.parse().map_or_else(|_| written.clone(), |signer: SignerId| signer.to_string())
+    });
+    let stored = issuer.map(|issuer| store.receipt_by(&receipt.receipt_id(), &issuer)).transpose()?.flatten();
+    let same = stored.is_some_and(|stored| stored.receipt.hash() == receipt.hash());
     let known =
-        "a receipt of its issuer with this id is kept already; ids are unique, so ask the issuer for one of its own";
+        "a receipt of its issuer with this id is already stored; ids are unique, so ask the issuer for one of its own";
     Ok(Received { refused: (!same).then(|| ("receipt_known", known.to_owned())), ..received })
 }

@@ -1,51 +1,49 @@
-//! Reports of executions, held against the decisions they name.
+//! Reports of executions, compared with the decisions they name.
 
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_store::{Bundle, Decision, Execution, Finding, NEVER_REPORTED, Pending, StoreError, Tenant};
+use proofmark_store::{Decision, Execution, Finding, NEVER_REPORTED, StoreError, Tenant, Write};
 
 use crate::clock;
 use crate::decide::DecideError;
 use crate::decider::{self, Decider, Replayable};
 
-/// How long after a decision's end a report of its execution may still be on its way, in milliseconds.
+/// How long after a decision expires a report of its execution may still arrive, in milliseconds.
 const REPORT_GRACE: i64 = 60_000;
 
-/// What a runtime says it did.
+/// A runtime's report of what it did.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// Whose it is.
     pub tenant: &'a Tenant,
     /// The decision it names.
     pub decision_id: Option<&'a str>,
     /// Whether the side effect happened.
     pub executed: bool,
-    /// With which arguments, where it says so.
+    /// With which arguments, where it states them.
     pub args: Option<&'a Json>,
     /// What names the action, as the runtime computed it.
     pub candidate: Option<&'a str>,
-    /// All of it, as JSON.
+    /// The whole report, as JSON.
     pub document: &'a str,
-    /// How a repetition of the report is known.
+    /// How a repetition of the report is recognised.
     pub replayable: Option<Replayable<'a>>,
 }
 
-/// What holding a report against its decision came to: codes of findings, none when all is as it was decided.
+/// How a report differs from its decision: the codes of findings, none when it agrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported {
-    /// The codes.
     pub findings: Vec<String>,
 }
 
 impl Decider {
-    /// Keeps a report together with what is found. A report that is sent again gets the answer it got.
+    /// Stores a report together with what is found. A report that is sent again gets the answer it got.
     ///
     /// # Errors
-    /// [`DecideError`]; nothing is kept then.
+    /// [`DecideError`]; nothing is stored then.
     pub fn report(&self, report: &Report<'_>) -> Result<Reported, DecideError> {
         let id = report.decision_id.unwrap_or_default();
-        let _same_key = report.replayable.map(|one| self.take_turn("key", report.tenant, one.key));
-        let _same_decision = self.take_turn("report", report.tenant, id);
-        if let Some(codes) = self.answered(report.tenant, report.replayable)? {
+        let _same_key = report.replayable.map(|one| self.lock("key", report.tenant, one.key));
+        let _same_decision = self.lock("report", report.tenant, id);
+        if let Some(codes) = self.answer(report.tenant, report.replayable)? {
             return Ok(Reported { findings: codes.split_whitespace().map(str::to_owned).collect() });
         }
         let (now, store) = (clock::now_in(&self.store)?, self.store.of(report.tenant));
@@ -54,40 +52,38 @@ impl Decider {
         let found = compare(report, decision.as_ref(), earlier, &now);
         let codes: Vec<String> = found.iter().map(|(code, _)| (*code).to_owned()).collect();
         let execution = Execution {
-            // An id that is none of this tenant's is not counted as one.
+            // The id of a decision that is not this tenant's is not stored.
             decision_id: decision.map_or_else(String::new, |decision| decision.decision_id),
             executed: report.executed,
             document: report.document.to_owned(),
         };
-        let bundle = Bundle {
-            execution: Some(execution),
-            findings: found.into_iter().map(|found| finding(id, found, &now)).collect(),
-            answer: report.replayable.map(|one| decider::answer(one, codes.join(" "))),
-            at: now.unix_millis(),
-            ..Bundle::default()
-        };
-        self.keep(report.tenant, bundle)?;
+        let mut writes: Vec<Write> = vec![execution.into()];
+        writes.extend(found.into_iter().map(|found| finding(id, found, &now).into()));
+        writes.extend(report.replayable.map(|one| decider::answer(one, codes.join(" ")).into()));
+        store.submit_all(writes).wait()?;
         Ok(Reported { findings: codes })
     }
 
     /// Finds allowed decisions whose execution was never reported, though a report was expected.
     ///
     /// # Errors
-    /// Whatever keeps the store from being read or written.
+    /// When the store cannot be read or written.
     pub fn find_unreported(&self) -> Result<usize, StoreError> {
-        let _one_at_a_time = self.take_turn("sweep", &Tenant::LOCAL, "");
+        let _one_at_a_time = self.lock("sweep", &Tenant::LOCAL, "");
         let now = clock::now_in(&self.store)?;
         let late = self.store.all_tenants_unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
         let submit = |(tenant, decision): &(Tenant, Decision)| {
-            let what = (NEVER_REPORTED, "it was allowed, and nobody said whether it was executed");
-            let findings = vec![finding(&decision.decision_id, what, &now)];
-            self.store.of(tenant).submit_bundle(Bundle { findings, at: now.unix_millis(), ..Bundle::default() })
+            let what = (NEVER_REPORTED, "it was allowed, and no report says whether it was executed");
+            self.store.of(tenant).submit(finding(&decision.decision_id, what, &now))
         };
         let submitted: Vec<_> = late.iter().map(submit).collect();
-        submitted.into_iter().try_for_each(Pending::wait)?;
+        submitted.into_iter().try_for_each(|one| one.wait().map(drop))?;
         Ok(late.len())
     }
 }
+
+/// The most characters of a reported decision id that are stored with a finding.
+const MAX_ID: usize = 200;
 
 type Found = (&'static str, &'static str);
 
@@ -121,7 +117,7 @@ fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
         return true;
     }
     let Some(action) = &decision.about.action else { return false };
-    // What was decided on and cannot be read is not what was executed.
+    // An action that cannot be read is not the one that was executed.
     let Ok(action) = Json::parse(action.as_bytes()) else { return true };
     let decided = action.as_object().and_then(|action| action.get("args"));
     match (report.args, decided) {
@@ -132,7 +128,8 @@ fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
 
 fn finding(decision_id: &str, (code, message): Found, now: &Timestamp) -> Finding {
     Finding {
-        decision_id: decision_id.chars().take(200).collect(),
+        // It is the client's own text, and no longer than an id where it names one.
+        decision_id: decision_id.chars().take(MAX_ID).collect(),
         code: code.to_owned(),
         message: message.to_owned(),
         found_at: now.unix_millis(),

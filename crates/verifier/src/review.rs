@@ -1,4 +1,4 @@
-//! Reviews: a human's word on a decision, kept with the approval it becomes, or as a denial that counts until it ends.
+//! Reviews: a person's approval of a decision, stored as a signed receipt, or a denial that counts until it expires.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,95 +6,92 @@ use proofmark_boundary::{
     ActionPolicy, DecisionReceipt, EvidenceItem, History, Moment, Request, judge_rules, roles_asked,
 };
 use proofmark_evidence::{Approval, ApprovalError, Evidence, Refusal, Reviewer};
-use proofmark_receipt::{Json, Receipt, SignError, SigningKey, Timestamp};
-use proofmark_store::{Bundle, Decision, NewReceipt, Review, ReviewVerdict, Store, StoreError, Tenant, TenantStore};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, Receipt, SignError, Timestamp};
+use proofmark_store::{Decision, NewReceipt, Review, ReviewVerdict, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::decide::{self, DecideError, Question};
 use crate::decider::Decider;
 use crate::presented;
 
-/// How long an approval counts when nothing is said, in milliseconds.
+/// How long an approval counts by default, in milliseconds.
 const APPROVED_FOR: i64 = 3_600_000;
-/// How long a denial counts when nothing is said, in milliseconds.
+/// How long a denial counts by default, in milliseconds.
 const DENIED_FOR: i64 = 8 * 3_600_000;
+/// The shortest either counts, in milliseconds.
+const MIN_EXPIRY: i64 = 1_000;
 /// The longest either counts, in milliseconds.
 const MAX_EXPIRY: i64 = 30 * 86_400_000;
 /// The longest note, in bytes.
 const MAX_NOTE: usize = 4_096;
 
-/// What a reviewer says.
+/// A review to store.
 #[derive(Clone, Copy, Debug)]
 pub struct NewReview<'a> {
     /// Whose decision it is.
     pub tenant: &'a Tenant,
-    /// The decision.
     pub decision_id: &'a str,
-    /// Who says it, which the decider's key vouches for.
+    /// Who reviews it, which the decider's key vouches for.
     pub reviewer: &'a Reviewer,
     /// Whether the action is approved.
     pub approve: bool,
     /// Why.
     pub note: &'a str,
-    /// In which role; else the one the decision asks for.
+    /// In which role; by default the one that the decision asks for.
     pub role: Option<&'a str>,
-    /// How long the word counts, in milliseconds.
+    /// How long it counts, in milliseconds.
     pub expires_in: Option<i64>,
 }
 
-/// Why a review is not kept.
+/// Why a review is not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// There is no such decision, for this tenant.
-    #[error("review the decision `{0}`: there is none with this id")]
+    /// The tenant has no such decision.
+    #[error("review the decision `{}`: there is none with this id", shown(.0))]
     Unknown(String),
-    /// An allowed action waits for nobody.
+    /// An allowed action waits for no review.
     #[error("review the decision `{0}`: the action was allowed, so there is nothing to review")]
     Allowed(String),
-    /// A denial stands until it ends.
-    #[error(
-        "approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}; ask for it again after that"
-    )]
+    /// A denial stands until it expires.
+    #[error("approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}")]
     Denied {
         /// Who denied it.
         reviewer: String,
         /// The decision that was reviewed.
         decision_id: String,
-        /// When the denial ends.
+        /// When the denial expires.
         until: Timestamp,
     },
     /// Several roles are asked for.
-    #[error("approve: the decision asks for several roles; choose one of {} as `role`", .0.join(", "))]
+    #[error("approve: the decision asks for several roles, {}", .0.join(", "))]
     Roles(Vec<String>),
     /// No rule asks for such an approval.
-    #[error("approve as `{role}`: no rule that looks at this action asks for it{}; deny the action, or change what blocks it", asked(.roles))]
+    #[error("approve as `{}`: no rule for this action asks for it{}", shown(.role), but_for(.roles))]
     NotAsked {
         /// The role it was given in.
         role: String,
-        /// The roles rules ask for.
+        /// The roles that rules ask for.
         roles: Vec<String>,
     },
     /// It would not count.
-    #[error("approve as `{role}`: the approval {}, so it cannot count; {}", .why.words(), way_out(*.why))]
+    #[error("approve as `{}`: the approval {}, so it cannot count", shown(.role), .why.words())]
     CannotCount {
         /// The role it was given in.
         role: String,
-        /// Why it would not count.
         why: Refusal,
     },
-    /// There are as many approvals as are asked for.
-    #[error("approve as `{0}`: as many approvals as are asked for are there and not used; let the agent ask again")]
+    /// It has as many approvals as are asked for.
+    #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
     Enough(String),
-    /// What was asked is not kept.
-    #[error(
-        "approve the decision `{0}`: the facts it was made on are not kept; let the agent ask again, and review that decision"
-    )]
+    /// The facts of the decision are not stored.
+    #[error("approve the decision `{0}`: the facts it was made on are not stored")]
     NoFacts(String),
     /// The note is empty or too long.
-    #[error("review: the note has to have 1 to {MAX_NOTE} bytes; say why")]
+    #[error("review: the note is empty or has more than {MAX_NOTE} bytes")]
     Note,
-    /// An expiry nobody would wait for.
-    #[error("review: a review counts for at least a second and at most 30 days; choose another `expires_in`")]
+    /// It would expire too soon or too late.
+    #[error("review: a review counts for at least a second and at most 30 days")]
     Expiry,
     /// It cannot be approved.
     #[error("approve: {0}")]
@@ -105,12 +102,34 @@ pub enum ReviewError {
     /// The decision cannot be read.
     #[error(transparent)]
     Decide(#[from] DecideError),
-    /// The store refused.
+    /// The store refused, or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-fn asked(roles: &[String]) -> String {
+impl ReviewError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Decide(error) => return error.help(),
+            Self::Store(error) => return error.help(),
+            Self::Unknown(_) => "name the id of a stored decision",
+            Self::Denied { .. } => "ask for the action again after that",
+            Self::Roles(_) => "choose one of them as `role`",
+            Self::NotAsked { .. } => "deny the action, or change what blocks it",
+            Self::CannotCount { why, .. } => way_out(*why),
+            Self::Enough(_) => "let the agent ask again",
+            Self::NoFacts(_) => "let the agent ask again, and review that decision",
+            Self::Note => "say why",
+            Self::Expiry => "choose another `expires_in`",
+            Self::Allowed(_) | Self::Approval(_) | Self::Sign(_) => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn but_for(roles: &[String]) -> String {
     match roles.is_empty() {
         true => String::new(),
         false => format!(", but for {}", roles.join(", ")),
@@ -123,79 +142,124 @@ fn way_out(why: Refusal) -> &'static str {
             "approve with `proofmark approve` and a key of the role, or let the reviewer's entry in the file of API keys, or \
              the policy, name the role"
         }
-        Refusal::SameReviewer => "let somebody else approve",
+        Refusal::SameReviewer => "let another person approve",
         Refusal::OtherRole => {
-            "let somebody else approve, or let the policy or the file of API keys give both roles to one"
+            "let another person approve, or let the policy or the file of API keys give both roles to one person"
         }
         _ => "let the agent ask again, and review that decision",
     }
 }
 
 impl Decider {
-    /// Keeps a reviewer's word. An approval is signed with the decider's key, which vouches for the reviewer, and counts when
-    /// the action is asked for again; one that would not count is refused. A denial answers the next requests for the
-    /// action.
+    /// Stores a review. An approval is signed with the decider's key, which vouches for the reviewer, and counts when the
+    /// action is asked for again; one that would not count is refused. A denial answers the next requests for the action.
     ///
     /// # Errors
-    /// [`ReviewError`]; nothing is kept then.
-    pub fn review(&self, word: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
-        let unknown = || ReviewError::Unknown(word.decision_id.chars().take(80).collect());
-        let store = self.store.of(word.tenant);
-        let kept = store.decision(word.decision_id)?.ok_or_else(unknown)?;
+    /// [`ReviewError`]; nothing is stored then.
+    pub fn review(&self, new: &NewReview<'_>) -> Result<(Review, Option<Receipt>), ReviewError> {
+        let store = self.store.of(new.tenant);
+        let unknown = || ReviewError::Unknown(new.decision_id.to_owned());
+        let stored = store.decision(new.decision_id)?.ok_or_else(unknown)?;
         // Whether an approval counts depends on those before it.
-        let _same_subject = self.take_turn("review", word.tenant, &kept.about.subject);
-        if word.note.trim().is_empty() || word.note.len() > MAX_NOTE {
-            return Err(ReviewError::Note);
-        }
-        let now = clock::now_in(&self.store)?;
-        let expires_in = word.expires_in.unwrap_or(if word.approve { APPROVED_FOR } else { DENIED_FOR });
-        if !(1_000..=MAX_EXPIRY).contains(&expires_in) {
-            return Err(ReviewError::Expiry);
-        }
-        let until = Timestamp::from_unix_millis(now.unix_millis().saturating_add(expires_in));
+        let _same_subject = self.lock("review", new.tenant, &stored.about.subject);
+        let period = Period::new(clock::now_in(&self.store)?, new)?;
+        open_to_review(&store, &stored)?;
         let review = Review {
-            decision_id: kept.decision_id.clone(),
-            subject: kept.about.subject.clone(),
-            verdict: if word.approve { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
-            reviewer: word.reviewer.id.clone(),
-            person: word.reviewer.person(self.key.signer()).to_string(),
+            decision_id: stored.decision_id.clone(),
+            subject: stored.about.subject.clone(),
+            verdict: if new.approve { ReviewVerdict::Approved } else { ReviewVerdict::Denied },
+            reviewer: new.reviewer.id.clone(),
+            person: new.reviewer.person(self.key.signer()).to_string(),
             role: String::new(),
-            note: word.note.to_owned(),
+            note: new.note.to_owned(),
             receipt_id: None,
-            reviewed_at: now.unix_millis(),
-            until: until.unix_millis(),
+            reviewed_at: period.from.unix_millis(),
+            until: period.until.unix_millis(),
         };
-        open_to_review(&store, &kept)?;
-        let (review, approval) = match word.approve {
-            true => {
-                not_denied(&store, &kept, &now)?;
-                if store.reviews(&kept.decision_id)?.iter().any(|other| is_again(other, &review, word.role)) {
-                    return Err(StoreError::Reviewed(kept.decision_id).into());
-                }
-                let (role, receipt) = self.approval(word, &kept, &now, until)?;
-                let receipt_id = Some(receipt.receipt_id().to_string());
-                (Review { role, receipt_id, ..review }, Some(receipt))
-            }
-            false => (review, None),
-        };
-        self.keep(word.tenant, bundle(approval.clone(), review.clone()))?;
-        Ok((review, approval))
+        if !new.approve {
+            store.submit(review.clone()).wait()?;
+            return Ok((review, None));
+        }
+        not_denied(&store, &stored, &period.from)?;
+        if store.reviews(&stored.decision_id)?.iter().any(|earlier| is_again(earlier, &review, new.role)) {
+            return Err(StoreError::Reviewed(stored.decision_id).into());
+        }
+        let (role, approval) = self.approval(&decide::read(&stored)?, new.reviewer, new, &period)?;
+        self.would_count(new.tenant, &stored, (&role, &approval), &period.from)?;
+        let review = Review { role, receipt_id: Some(approval.receipt_id().to_string()), ..review };
+        let writes = vec![NewReceipt::single(approval.clone()).into(), review.clone().into()];
+        store.submit_all(writes).wait()?;
+        Ok((review, Some(approval)))
     }
 
+    /// Approves the action a decision receipt is about with the decider's own key, which is the reviewer's, and stores the
+    /// approval. It is for reviewers with a key: whether it counts is judged when the action is asked for again.
+    ///
+    /// # Errors
+    /// [`ReviewError`] when there is nothing to approve, this key has approved it, or it cannot be stored.
+    pub fn approve(
+        &self,
+        decision: &DecisionReceipt,
+        role: Option<&str>,
+        note: &str,
+        expires_in: i64,
+    ) -> Result<Receipt, ReviewError> {
+        let decision_id = decision.decision_id().to_string();
+        if decision.disposition().allows() {
+            return Err(ReviewError::Allowed(decision_id));
+        }
+        // It counts for the tenant whose decision it is, where the decision is stored here.
+        let (tenant, stored) = self.store.all_tenants_decision(&decision_id)?.unzip();
+        let (tenant, reviewer) = (tenant.unwrap_or(Tenant::LOCAL), Reviewer::of_key(self.key.signer()));
+        let new = NewReview {
+            tenant: &tenant,
+            decision_id: &decision_id,
+            reviewer: &reviewer,
+            approve: true,
+            note,
+            role,
+            expires_in: Some(expires_in),
+        };
+        let store = self.store.of(&tenant);
+        let period = Period::new(clock::now_in(&self.store)?, &new)?;
+        if let Some(stored) = &stored {
+            open_to_review(&store, stored)?;
+            not_denied(&store, stored, &period.from)?;
+        }
+        let (role, approval) = self.approval(decision, &reviewer, &new, &period)?;
+        let review = Review {
+            subject: stored.map_or_else(|| decision_id.clone(), |stored| stored.about.subject),
+            decision_id,
+            verdict: ReviewVerdict::Approved,
+            person: reviewer.person(self.key.signer()).to_string(),
+            reviewer: reviewer.id,
+            role,
+            note: note.to_owned(),
+            receipt_id: Some(approval.receipt_id().to_string()),
+            reviewed_at: period.from.unix_millis(),
+            until: period.until.unix_millis(),
+        };
+        store.submit_all(vec![NewReceipt::single(approval.clone()).into(), review.into()]).wait()?;
+        Ok(approval)
+    }
+
+    /// The signed approval of a decision, and its role.
     fn approval(
         &self,
-        word: &NewReview<'_>,
-        kept: &Decision,
-        now: &Timestamp,
-        expires_at: Timestamp,
+        decision: &DecisionReceipt,
+        reviewer: &Reviewer,
+        new: &NewReview<'_>,
+        period: &Period,
     ) -> Result<(String, Receipt), ReviewError> {
-        let decision = decide::read(kept)?;
-        let role = role(word.role, &decision)?;
-        let (reviewer, note) = (word.reviewer.clone(), word.note.to_owned());
-        let approval = Approval { reviewer, role: role.clone(), note, expires_at };
+        let role = role(new.role, decision)?;
+        let approval = Approval {
+            reviewer: reviewer.clone(),
+            role: role.clone(),
+            note: new.note.to_owned(),
+            expires_at: period.until.clone(),
+        };
         let id = clock::receipt_id().map_err(DecideError::from)?;
-        let receipt = approval.draft(decision.document(), id, now.clone())?.sign(&self.key)?;
-        self.would_count(word.tenant, kept, &role, &receipt, now)?;
+        let receipt = approval.draft(decision.document(), id, period.from.clone())?.sign(&self.key)?;
         Ok((role, receipt))
     }
 
@@ -203,31 +267,50 @@ impl Decider {
     fn would_count(
         &self,
         tenant: &Tenant,
-        kept: &Decision,
-        role: &str,
-        receipt: &Receipt,
+        stored: &Decision,
+        (role, approval): (&str, &Receipt),
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
         let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
-        let facts = store.newest_facts(&kept.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
+        let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
         let request = match facts {
             Some(Json::Object(facts)) => Request::from_facts(facts).ok(),
             _ => None,
         };
-        let request = request.ok_or_else(|| ReviewError::NoFacts(kept.decision_id.clone()))?;
+        let request = request.ok_or_else(|| ReviewError::NoFacts(stored.decision_id.clone()))?;
         let own = Some(self.key.signer());
-        // Its budget ends it; a review is kept even when its caller has gone.
+        // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
         let question = Question { policy, request: &request, folders: &[], trusted: &self.trusted, own, stop };
         let evidence = decide::evidence(&question, &store, now)?;
-        let mut fact = [presented::fact(receipt, &self.trusted, Some(&store))?];
+        let mut fact = [presented::fact(approval, &self.trusted, Some(&store))?];
         decide::vouch(&mut fact, own);
         let documents = evidence.documents().iter().cloned().chain(fact).collect();
-        counted(policy, &request, &Evidence::new(documents), now, (role, receipt))
+        counted(policy, &request, &Evidence::new(documents), now, (role, approval))
     }
 }
 
-/// Looks at what the rules make of the approval.
+/// From when until when a review counts.
+struct Period {
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl Period {
+    fn new(now: Timestamp, new: &NewReview<'_>) -> Result<Self, ReviewError> {
+        if new.note.trim().is_empty() || new.note.len() > MAX_NOTE {
+            return Err(ReviewError::Note);
+        }
+        let expires_in = new.expires_in.unwrap_or(if new.approve { APPROVED_FOR } else { DENIED_FOR });
+        if !(MIN_EXPIRY..=MAX_EXPIRY).contains(&expires_in) {
+            return Err(ReviewError::Expiry);
+        }
+        let until = Timestamp::from_unix_millis(now.unix_millis().saturating_add(expires_in));
+        Ok(Self { from: now, until })
+    }
+}
+
+/// Whether the rules count the approval.
 fn counted(
     policy: &ActionPolicy,
     request: &Request,
@@ -257,61 +340,10 @@ fn counted(
     })
 }
 
-/// Signs a reviewer's approval of the action a decision receipt is about with their own key, and keeps it.
-///
-/// # Errors
-/// [`ReviewError`] when there is nothing to approve, this key has approved it, or it cannot be kept.
-pub fn approve(
-    role: Option<&str>,
-    note: String,
-    expires_in: i64,
-    decision: &DecisionReceipt,
-    (key, store): (&SigningKey, &Store),
-) -> Result<Receipt, ReviewError> {
-    let (decision_id, now) = (decision.decision_id().to_string(), clock::now_in(store)?);
-    if decision.disposition().allows() {
-        return Err(ReviewError::Allowed(decision_id));
-    }
-    let role = self::role(role, decision)?;
-    let reviewer = Reviewer::of_key(key.signer());
-    let person = reviewer.person(key.signer()).to_string();
-    let expires_at = Timestamp::from_unix_millis(now.unix_millis().saturating_add(expires_in));
-    let until = expires_at.unix_millis();
-    let approval = Approval { reviewer, role: role.clone(), note: note.clone(), expires_at };
-    let id = clock::receipt_id().map_err(DecideError::from)?;
-    let receipt = approval.draft(decision.document(), id, now.clone())?.sign(key)?;
-    // It counts for the tenant whose decision it is.
-    let kept = store.all_tenants_decision(&decision_id)?;
-    let of = store.of(&kept.as_ref().map_or(Tenant::LOCAL, |(tenant, _)| tenant.clone()));
-    if let Some((_, kept)) = &kept {
-        open_to_review(&of, kept)?;
-        not_denied(&of, kept, &now)?;
-    }
-    let review = Review {
-        subject: kept.map_or_else(|| decision_id.clone(), |(_, kept)| kept.about.subject),
-        decision_id,
-        verdict: ReviewVerdict::Approved,
-        reviewer: key.signer().to_string(),
-        person,
-        role,
-        note,
-        receipt_id: Some(receipt.receipt_id().to_string()),
-        reviewed_at: now.unix_millis(),
-        until,
-    };
-    of.submit_bundle(bundle(Some(receipt.clone()), review)).wait()?;
-    Ok(receipt)
-}
-
-fn bundle(approval: Option<Receipt>, review: Review) -> Bundle {
-    let at = review.reviewed_at;
-    Bundle { receipt: approval.map(NewReceipt::of), review: Some(review), at, ..Bundle::default() }
-}
-
-/// The role of an approval: what was said, else the one the decision asks for.
-fn role(said: Option<&str>, decision: &DecisionReceipt) -> Result<String, ReviewError> {
+/// The role of an approval: the one that is named, by default the one that the decision asks for.
+fn role(named: Option<&str>, decision: &DecisionReceipt) -> Result<String, ReviewError> {
     let mut asked = Approval::roles_asked(decision.document());
-    match said {
+    match named {
         Some(role) if asked.is_empty() || asked.iter().any(|asked| asked == role) => Ok(role.to_owned()),
         Some(role) => Err(ReviewError::NotAsked { role: role.to_owned(), roles: asked }),
         None if asked.len() > 1 => Err(ReviewError::Roles(asked)),
@@ -319,15 +351,15 @@ fn role(said: Option<&str>, decision: &DecisionReceipt) -> Result<String, Review
     }
 }
 
-/// Whether somebody who has reviewed a decision reviews it again, if not in another role.
+/// Whether a person who has reviewed a decision reviews it again, other than in another role.
 fn is_again(earlier: &Review, new: &Review, role: Option<&str>) -> bool {
     earlier.person == new.person && role.is_none_or(|role| earlier.role == role || earlier.role.is_empty())
 }
 
-/// Whether there is something to say of a decision.
-fn open_to_review(store: &TenantStore<'_>, kept: &Decision) -> Result<(), ReviewError> {
-    let id = kept.decision_id.clone();
-    if kept.allowed {
+/// Whether a review of the decision would change anything.
+fn open_to_review(store: &TenantStore<'_>, decision: &Decision) -> Result<(), ReviewError> {
+    let id = decision.decision_id.clone();
+    if decision.allowed {
         return Err(ReviewError::Allowed(id));
     }
     match store.allowed_since(&id)? {
@@ -336,9 +368,9 @@ fn open_to_review(store: &TenantStore<'_>, kept: &Decision) -> Result<(), Review
     }
 }
 
-/// A denial stands: who thinks otherwise waits until it ends.
-fn not_denied(store: &TenantStore<'_>, kept: &Decision, now: &Timestamp) -> Result<(), ReviewError> {
-    match store.denial(&kept.about.subject, now.unix_millis())? {
+/// A denial stands until it expires, even if another person would approve.
+fn not_denied(store: &TenantStore<'_>, decision: &Decision, now: &Timestamp) -> Result<(), ReviewError> {
+    match store.denial(&decision.about.subject, now.unix_millis())? {
         Some(denial) => Err(ReviewError::Denied {
             reviewer: denial.reviewer,
             decision_id: denial.decision_id,

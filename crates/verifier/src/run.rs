@@ -1,24 +1,24 @@
-//! Runs requests on workers, one thread each, and judges what came back.
+//! Runs requests on workers, one thread each, judges their answers, and issues the receipts in order.
 
+use std::collections::BTreeMap;
+use std::iter;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Instant;
 
 use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError};
-use proofmark_receipt::{Draft, Json, Object, ReceiptId};
+use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId};
 use proofmark_sandbox::{Host, Watch, Worker};
+use proofmark_store::Tenant;
 
+use crate::accept::STEP_CHAINS;
 use crate::clock;
+use crate::issue::{Destination, IssueError, Issuer, Issuing};
 
 /// The software named in `metadata.verifier`.
 pub(crate) const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
-
-/// A request that was run and judged, not yet sealed.
-#[derive(Clone, Debug)]
-pub struct Judged {
-    pub(crate) draft: Draft,
-}
 
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
@@ -34,49 +34,135 @@ pub enum RunError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// Runs every request on `jobs` workers and calls `done` with its index, in the
-/// order in which they finish. One request never sees another.
-pub fn verify_all(
-    host: &Host,
-    caps: &Caps,
-    jobs: usize,
-    requests: &[Request],
-    mut done: impl FnMut(usize, Result<Judged, RunError>),
-) {
-    let next = AtomicUsize::new(0);
-    let (send, receive) = mpsc::channel();
-    thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, requests.len().max(1)) {
-            let (send, next) = (send.clone(), &next);
-            scope.spawn(move || {
-                let mut worker = host.worker();
-                let cancelled = Arc::new(AtomicBool::new(false));
-                let watch = Watch { cancelled: &cancelled, ran: &|_| {} };
-                let take = || next.fetch_add(1, Ordering::Relaxed);
-                while let Some((index, request)) = Some(take()).and_then(|index| Some((index, requests.get(index)?))) {
-                    let judged = clock::receipt_id().map_err(RunError::from);
-                    let judged = judged.and_then(|id| verify(&mut worker, caps, request, id, &watch));
-                    if send.send((index, judged)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(send);
-        for (index, judged) in receive {
-            done(index, judged);
-        }
-    });
+/// Why a request has no receipt.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// It was not judged.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its receipt was not issued.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
 }
 
-/// Plans, runs and judges one request, whose receipt will have this id. What a cancelled run comes to is of no use.
+impl VerifyError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Run(_) => None,
+            Self::Issue(error) => error.help(),
+        }
+    }
+}
+
+/// Runs requests on several workers, and issues their receipts.
+pub struct Batch<'a> {
+    pub host: &'a Host,
+    pub caps: &'a Caps,
+    /// How many requests run at a time.
+    pub workers: usize,
+    pub issuer: &'a Issuer,
+    chain: Option<String>,
+}
+
+impl<'a> Batch<'a> {
+    /// A batch whose receipts are on no chain.
+    pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {
+        Self { host, caps, workers, issuer, chain: None }
+    }
+
+    /// Continues the command line's chain of this name.
+    ///
+    /// # Errors
+    /// [`IssueError::Reserved`] where the name is one that chains of steps have.
+    pub fn on_chain(self, chain: String) -> Result<Self, IssueError> {
+        match chain.starts_with(STEP_CHAINS) {
+            true => Err(IssueError::Reserved(chain)),
+            false => Ok(Self { chain: Some(chain), ..self }),
+        }
+    }
+
+    /// Runs every request, and calls `show` with its index and its receipt, in the order of the requests; a receipt is on
+    /// disk by then. One request never sees another.
+    ///
+    /// Receipts are issued as soon as those before them are. What is judged while the store commits shares the next commit.
+    ///
+    /// # Errors
+    /// The first error of `show`, or of the store when it fails; the rest is not shown then.
+    pub fn run<E: From<IssueError>>(
+        &self,
+        requests: &[Request],
+        mut show: impl FnMut(usize, Result<Receipt, VerifyError>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let taken = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            // Dropped when this ends early: then the workers take no more.
+            let (send, judged) = mpsc::channel();
+            for _ in 0..self.workers.clamp(1, requests.len().max(1)) {
+                let (send, taken) = (send.clone(), &taken);
+                scope.spawn(move || self.work(requests, taken, &send));
+            }
+            drop(send);
+            let mut waiting = BTreeMap::new();
+            let mut next = 0;
+            while let Ok(first) = judged.recv() {
+                waiting.extend(iter::once(first).chain(judged.try_iter()));
+                let mut issuing = Vec::new();
+                while let Some(draft) = waiting.remove(&next) {
+                    issuing.push((next, self.issue(draft)));
+                    next += 1;
+                }
+                for (index, receipt) in issuing {
+                    let receipt = receipt.and_then(|receipt| Ok(receipt.wait()?));
+                    match receipt {
+                        Err(VerifyError::Issue(IssueError::Store(error))) if !error.is_refusal() => {
+                            return Err(IssueError::Store(error).into());
+                        }
+                        receipt => show(index, receipt)?,
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs requests that no other worker has taken, until there are no more.
+    fn work(&self, requests: &[Request], taken: &AtomicUsize, judged: &Sender<(usize, Result<Draft, RunError>)>) {
+        let mut worker = self.host.worker();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let watch = Watch { cancelled: &cancelled, ran: &|_| {} };
+        loop {
+            let index = taken.fetch_add(1, Ordering::Relaxed);
+            let Some(request) = requests.get(index) else { return };
+            let id = clock::receipt_id().map_err(RunError::from);
+            let draft = id.and_then(|id| verify(&mut worker, self.caps, request, id, &watch));
+            if judged.send((index, draft)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn issue(&self, draft: Result<Draft, RunError>) -> Result<Issuing, VerifyError> {
+        let to = Destination {
+            tenant: &Tenant::LOCAL,
+            chain: self.chain.clone(),
+            request: None,
+            supersedes: None,
+            with: Vec::new(),
+        };
+        Ok(self.issuer.issue(draft?, to)?)
+    }
+}
+
+/// Plans, runs and judges one request, whose receipt will have this id. The result of a cancelled run means nothing.
 pub(crate) fn verify(
     worker: &mut Worker,
     caps: &Caps,
     request: &Request,
     id: ReceiptId,
     watch: &Watch<'_>,
-) -> Result<Judged, RunError> {
+) -> Result<Draft, RunError> {
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
     let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
@@ -90,19 +176,19 @@ pub(crate) fn verify(
     }
     metadata.insert("structural", true);
     if let (Some(job), Some(outcome)) = (submission, outcome) {
-        ran_in(&mut metadata, &job, outcome);
+        describe_sandbox(&mut metadata, &job, outcome);
     }
     if let Checks::Command(_) = request.checks {
         // The tests share the submission's process, which could forge their report.
         metadata.insert("comparison", "in-process");
     }
     if let Some(fault) = judgment.fault {
-        metadata.insert("fault", fault_word(fault));
+        metadata.insert("fault", fault_name(fault));
     }
-    Ok(Judged { draft: draft(request, id, judgment, metadata) })
+    Ok(draft(request, id, judgment, metadata))
 }
 
-fn ran_in(metadata: &mut Object, job: &Job, outcome: Outcome) {
+fn describe_sandbox(metadata: &mut Object, job: &Job, outcome: Outcome) {
     metadata.insert("sandbox", "subprocess");
     metadata.insert("language", job.language.to_string());
     if !outcome.runtime.is_empty() {
@@ -124,7 +210,7 @@ fn draft(request: &Request, receipt_id: ReceiptId, judgment: Judgment, metadata:
     }
 }
 
-fn fault_word(fault: Fault) -> &'static str {
+fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::Submission => "submission",
         Fault::Verifier => "verifier",

@@ -1,38 +1,41 @@
-//! Whom the caller trusts: key files, key sets and signer ids.
+//! The signers a caller trusts: key files, key sets and signer ids.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, SignerId};
 
 /// A public key or key set is small; what is larger is something else.
 const MAX_TRUST_FILE: u64 = 1 << 20;
 
-/// How many characters of a text that is not a key are shown.
-const MAX_SHOWN: usize = 80;
-
-/// Why a text names nobody to trust.
+/// Why a text does not name a signer to trust.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file cannot be read.
     #[error("read the trusted key `{}` ({error})", path.display())]
-    Io {
-        /// The file named.
-        path: PathBuf,
-        /// What the system said.
-        error: std::io::Error,
-    },
+    Io { path: PathBuf, error: std::io::Error },
     /// Neither a signer id nor a file.
-    #[error("trust `{0}`: it is neither a signer id nor a file (public key in PEM, JWK or JWK set)")]
+    #[error("trust `{}`: it is neither a signer id nor a file (public key in PEM, JWK or JWK set)", shown(.0))]
     Unknown(String),
     /// Begins as a signer id does, and is not one.
-    #[error(
-        "trust `{0}`: it begins as a signer id and is not one; correct it, or write a file of that name as `./{0}`"
-    )]
+    #[error("trust `{}`: it begins like a signer id and is not one", shown(.0))]
     Damaged(String),
     /// Not a signer.
-    #[error("trust `{0}`: it is neither a public key (PEM, JWK or JWK set) nor a signer id; write one of them out")]
+    #[error("trust `{}`: it is neither a public key (PEM, JWK or JWK set) nor a signer id", shown(.0))]
     Unnamed(String),
+}
+
+impl TrustError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Damaged(text) => Some(format!("correct it, or write a file of that name as `./{}`", shown(text))),
+            Self::Unnamed(_) => Some("write one of them out".to_owned()),
+            Self::Io { .. } | Self::Unknown(_) => None,
+        }
+    }
 }
 
 /// How a signer id begins, in the forms that no file is likely to be named like.
@@ -49,7 +52,7 @@ pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
         return Ok(vec![signer]);
     }
     if SIGNER_ID_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
-        return Err(TrustError::Damaged(text.chars().take(MAX_SHOWN).collect()));
+        return Err(TrustError::Damaged(text.to_owned()));
     }
     let path = Path::new(text);
     if !path.is_file() {
@@ -70,7 +73,7 @@ pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
 /// When it is none of these.
 pub fn signers_in(text: &str) -> Result<Vec<SignerId>, TrustError> {
     let signers = read(text.trim());
-    if signers.is_empty() { Err(TrustError::Unnamed(text.chars().take(MAX_SHOWN).collect())) } else { Ok(signers) }
+    if signers.is_empty() { Err(TrustError::Unnamed(text.to_owned())) } else { Ok(signers) }
 }
 
 fn read(content: &str) -> Vec<SignerId> {

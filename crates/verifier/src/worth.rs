@@ -1,7 +1,7 @@
-//! What a kept receipt proves, for everybody who acts on one: evaluations of jobs, redeeming, running again.
+//! What a stored receipt proves, for everything that relies on one: evaluations of jobs, redeeming, running again.
 //!
-//! That somebody keeps a receipt under an id proves nothing. What counts is who signed it, whether it was issued here and
-//! for which request, what it came to, and whether another receipt stands in its place.
+//! That a receipt is stored under an id proves nothing: clients bring receipts. What counts is who signed it, whether it was
+//! issued here and for which request, its verdict, and whether another receipt has taken its place.
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::{
@@ -10,18 +10,17 @@ use proofmark_receipt::{
 };
 use proofmark_store::StoredReceipt;
 
-/// What a receipt is, judged now.
+/// What a receipt proves, judged now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worth {
     /// Whether its signature is valid.
     pub answer: SignatureStatus,
-    /// Whether its signer is trusted now, whatever was so when the receipt came.
+    /// Whether its signer is trusted now; it may have been different when the receipt came.
     pub trust: Trust,
-    /// What it came to.
     pub verdict: Verdict,
-    /// Whether this store issued it; else somebody brought it.
+    /// Whether it was issued here, not brought by a client.
     pub issued_here: bool,
-    /// The receipt that stands in its place.
+    /// The receipt that has taken its place.
     pub superseded_by: Option<ReceiptId>,
 }
 
@@ -38,61 +37,75 @@ pub struct Subject {
     pub output: Option<Sha256Digest>,
 }
 
-/// What somebody who redeems a receipt accepts.
+/// The terms under which a receipt is redeemed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The verdicts accepted beside `pass`.
     pub verdicts: Vec<Verdict>,
-    /// Whether the signer may be anybody.
+    /// Whether the signer need not be trusted.
     pub untrusted: bool,
     /// What the receipt has to be about.
     pub about: Subject,
 }
 
-/// Why a receipt does not count. Each says what it is and what to do.
+/// Why a receipt does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorthError {
-    /// Nobody signed it, or not as it stands here.
-    #[error("its signature is {word}: {cause}; ask for a receipt that verifies")]
+    /// It is not signed, or was changed since.
+    #[error("its signature is {word}: {cause}")]
     Signature {
         /// The name of the cause.
         code: &'static str,
         /// `invalid` or `undecidable`.
         word: &'static str,
-        /// The cause.
         cause: String,
     },
-    /// Signed by somebody who is not trusted here.
-    #[error("its signer is not trusted here; name the signer with `--trust` if it is, or verify the work here")]
+    /// Its signer is not trusted here.
+    #[error("its signer is not trusted here")]
     Untrusted,
-    /// Another receipt stands in its place.
-    #[error("the receipt `{0}` stands in its place; use that one")]
+    /// Another receipt has taken its place.
+    #[error("the receipt `{0}` has taken its place")]
     Superseded(ReceiptId),
-    /// Somebody brought it.
-    #[error("it was issued elsewhere, for a request that is not known here; verify the work here")]
+    /// A client brought it.
+    #[error("it was issued elsewhere, for a request that is not known here")]
     IssuedElsewhere,
-    /// The request it answers is not kept.
-    #[error("its request was not kept here; send the request to /v1/verifications")]
+    /// The request it answers is not stored.
+    #[error("its request is not stored here")]
     NoRequest,
-    /// The request kept under its id is not the one it answers.
-    #[error("it is not about the request kept under its id; send the request to /v1/verifications")]
+    /// The request stored under its id is not the one it answers.
+    #[error("it is not about the request stored under its id")]
     OtherRequest,
     /// Its request is not that of a job of agent commerce.
-    #[error("its tests are not those of its requirements, so it evaluates no job; send the job to /v1/acp/evaluations")]
+    #[error("its tests are not those of its requirements, so it evaluates no job")]
     NotAJob,
     /// It is about something else.
-    #[error("its `{name}` is not the one asked for; ask for a receipt about this work")]
+    #[error("its `{name}` is not the one asked for")]
     OtherWork {
         /// The field that differs.
         name: &'static str,
     },
-    /// It came to something else.
-    #[error("its verdict is `{0}`; name that verdict in `accept` to use it all the same")]
+    /// Its verdict is not accepted.
+    #[error("its verdict is `{0}`")]
     Verdict(Verdict),
 }
 
 impl WorthError {
-    /// A short stable name of it, for programs.
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Signature { .. } => "ask for a receipt that verifies",
+            Self::Untrusted => "name the signer with `--trust` if you trust it, or verify the work here",
+            Self::Superseded(_) => "use that one",
+            Self::IssuedElsewhere => "verify the work here",
+            Self::NoRequest | Self::OtherRequest => "send the request to /v1/verifications",
+            Self::NotAJob => "send the job to /v1/acp/evaluations",
+            Self::OtherWork { .. } => "ask for a receipt about this work",
+            Self::Verdict(_) => "name that verdict in `accept` to use it all the same",
+        })
+    }
+
+    /// A short stable name, for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -110,17 +123,17 @@ impl WorthError {
 }
 
 impl Worth {
-    /// What a kept receipt is, to somebody who trusts these signers.
+    /// What a stored receipt proves to a caller who trusts these signers.
     #[must_use]
-    pub fn of(kept: &StoredReceipt, trusted: &[SignerId]) -> Self {
+    pub fn of(stored: &StoredReceipt, trusted: &[SignerId]) -> Self {
         Self {
-            issued_here: kept.trust.is_none(),
-            superseded_by: kept.superseded_by,
-            ..Self::of_issued(&kept.receipt, trusted)
+            issued_here: stored.trust.is_none(),
+            superseded_by: stored.superseded_by,
+            ..Self::of_issued(&stored.receipt, trusted)
         }
     }
 
-    /// What a receipt is that was issued here just now.
+    /// What a receipt proves that was issued here just now.
     #[must_use]
     pub fn of_issued(receipt: &Receipt, trusted: &[SignerId]) -> Self {
         let verification = verify_receipt(receipt, Profile::Vrf, trusted);
@@ -133,7 +146,7 @@ impl Worth {
         }
     }
 
-    /// Writes what it is into an answer: `trust`, `issued_here` and `superseded_by`.
+    /// Writes `trust`, `issued_here` and `superseded_by` into an answer.
     pub fn describe(&self, answer: &mut Object) {
         answer.insert("trust", self.trust.as_str());
         answer.insert("issued_here", self.issued_here);
@@ -141,8 +154,7 @@ impl Worth {
         answer.insert("superseded_by", by.map_or(Json::Null, Json::from));
     }
 
-    /// Whether it may be redeemed under these terms. Without a valid signature nothing may, and of a receipt and the one
-    /// that took its place only the newer.
+    /// Whether it may be redeemed under these terms: never without a valid signature, nor once another has taken its place.
     ///
     /// # Errors
     /// [`WorthError`], the first reason against it.
@@ -160,7 +172,7 @@ impl Worth {
         terms.about.matches(receipt)
     }
 
-    /// The request kept under its id, if it was issued here for that request and nothing stands in its place: so that
+    /// The request stored under its id, if it was issued here for that request and no other has taken its place: then
     /// running the request again says something about it.
     ///
     /// # Errors
@@ -173,13 +185,13 @@ impl Worth {
             return Err(WorthError::Superseded(by));
         }
         let request = request.ok_or(WorthError::NoRequest)?;
-        // A request that cannot be read any more cannot be compared.
+        // A request that can no longer be read cannot be compared.
         let read = Request::read(request.as_bytes(), Format::Json, None).map_err(|_| WorthError::OtherRequest)?;
         let same = read.hashes == *receipt.hashes() && read.task.as_ref() == receipt.task();
         same.then_some(request).ok_or(WorthError::OtherRequest)
     }
 
-    /// Whether it is signed as it stands, by somebody trusted here.
+    /// Whether its signature is valid, and its signer trusted.
     ///
     /// # Errors
     /// [`WorthError::Signature`] and [`WorthError::Untrusted`].

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::Context;
+use proofmark_contract::{AttemptEvidence, AttemptOutcome, Contract, Judgment, Workflow, evaluate, response};
+use proofmark_evidence::trace;
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::contract::{AttemptEvidence, AttemptOutcome, Contract, Judgment, Workflow, evaluate, response};
-use proofmark_verifier::evidence::trace;
 
 const MUTATING: [&str; 4] = ["book_*", "update_*", "cancel_*", "send_*"];
 const READONLY: [&str; 6] = ["get_*", "search_*", "list_*", "calculate", "think", "transfer_to_human_agents"];
@@ -91,7 +91,7 @@ fn judge(run: &Run, kind: Kind) -> anyhow::Result<Judgment> {
     let contract = Contract::of(&workflow, "task", None, 0)?;
     let payload = response::extract(b"{}");
     let trace = trace::read(&run.messages)?;
-    let (receipts, now) = (proofmark_verifier::evidence::Evidence::default(), Timestamp::from_unix_millis(0));
+    let (receipts, now) = (proofmark_evidence::Evidence::default(), Timestamp::from_unix_millis(0));
     let evidence =
         AttemptEvidence { payload: &payload, trace: Some(&trace), receipts: &receipts, now: &now, context: None };
     Ok(evaluate(&contract, &evidence))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use proofmark_receipt::{Status, Verdict};
-use proofmark_verifier::{Caps, Format, Host, Language, Request, Sealer, verify_all};
+use proofmark_verifier::{Batch, Caps, Format, Host, Issuer, Language, Request};
 
 use super::mbpp::{self, Task};
 use super::rate;
@@ -41,41 +41,36 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every task verified and its receipt sealed, on one worker.
+/// Every task verified and its receipt made, on one worker.
 fn sandboxed(host: &Host, tasks: &[Task]) -> anyhow::Result<f64> {
     let read = |task: &Task| Request::read(task.request().as_bytes(), Format::Json, None);
     let requests = tasks.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let cases: usize = tasks.iter().map(|task| task.tests.len()).sum();
     explain_failures(host, tasks, &requests)?;
+    let (caps, issuer) = (Caps::default(), Issuer::new(None, None));
+    let batch = Batch::new(host, &caps, 1, &issuer);
     rate(LEAST, || {
-        verify_all(host, &Caps::default(), 1, &requests, |_, judged| drop(judged));
+        batch.run(&requests, |_, receipt| receipt.map(drop).map_err(anyhow::Error::from))?;
         Ok(cases as u64)
     })
 }
 
 /// Correct solutions must pass; what does not is shown.
 fn explain_failures(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow::Result<()> {
-    let sealer = Sealer::new(None, None);
+    let (caps, issuer) = (Caps::default(), Issuer::new(None, None));
     let mut passed = 0;
-    let mut problem = None;
-    verify_all(host, &Caps::default(), 1, requests, |index, judged| {
-        let sealed = judged.map_err(anyhow::Error::from).and_then(|judged| Ok(sealer.seal(vec![judged])?));
-        match sealed {
-            Ok(receipts) => {
-                for receipt in receipts {
-                    if receipt.verdict() == Verdict::Pass {
-                        passed += 1;
-                    } else if let Some(task) = tasks.get(index) {
-                        let bad = receipt.results().details.iter().find(|detail| detail.status != Status::Pass);
-                        println!("{} is {}: {bad:?}", task.id, receipt.verdict());
-                    }
-                }
-            }
-            Err(error) => problem = Some(error),
+    Batch::new(host, &caps, 1, &issuer).run(requests, |index, receipt| {
+        let receipt = receipt?;
+        if receipt.verdict() == Verdict::Pass {
+            passed += 1;
+        } else if let Some(task) = tasks.get(index) {
+            let bad = receipt.results().details.iter().find(|detail| detail.status != Status::Pass);
+            println!("{} is {}: {bad:?}", task.id, receipt.verdict());
         }
-    });
+        anyhow::Ok(())
+    })?;
     println!("{passed} of {} correct solutions pass", tasks.len());
-    problem.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// A fresh interpreter for each case, its answer compared as text.

@@ -37,7 +37,7 @@ impl ActionPolicyError {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Document(_) => None,
+            Self::Document(error) => error.help(),
             Self::Predicate { error, .. } => error.help(),
         }
     }

@@ -182,7 +182,7 @@ fn requests_are_refused_by_code_and_place() {
     for (text, code, at) in table {
         let error = Request::read(&yaml(text)).expect_err(text);
         assert_eq!((error.code(), error.place().to_string().as_str()), (code, at), "{text}: {error}");
-        words.push_str(&format!("{error}\n"));
+        words.push_str(&format!("{error}; {}\n", error.help().unwrap_or_default()));
     }
     insta::assert_snapshot!(words);
     let long = format!("action: {{tool: {}, class: upload}}", "t".repeat(5000));

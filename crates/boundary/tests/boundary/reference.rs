@@ -44,8 +44,9 @@ fn the_schema_has_the_fields_the_reader_knows() {
         (vec!["$defs", "approval", "properties"], rule("require", &format!("approval: {{{wrong}}}"))),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
-        let message = ActionPolicy::read(&yaml(&text)).unwrap_err().to_string();
-        let known: BTreeSet<_> = message.split('`').skip(3).step_by(2).collect();
+        let error = ActionPolicy::read(&yaml(&text)).unwrap_err();
+        let help = error.help().unwrap();
+        let known: BTreeSet<_> = help.split('`').skip(1).step_by(2).collect();
         let properties = at.iter().fold(&schema, |json, name| json.as_object().unwrap().get(name).unwrap());
         let shown: BTreeSet<_> = properties
             .as_object()
@@ -56,6 +57,6 @@ fn the_schema_has_the_fields_the_reader_knows() {
             .into_iter()
             .map(|(name, _)| name)
             .collect();
-        assert_eq!(known, shown, "{message}");
+        assert_eq!(known, shown, "{error}: {help}");
     }
 }

@@ -22,11 +22,11 @@ enum Met {
         actual: Option<String>,
         message: Option<String>,
     },
-    /// What it is about cannot be had from the submission.
+    /// The submission lacks what it is about.
     Missing(String),
 }
 
-/// Checks the text against every constraint, none left out. Those past the budget are errors.
+/// Checks the text against every constraint. Those past the budget are errors.
 pub(crate) fn evaluate(constraints: &[Constraint], text: &str, budget: &Budget<'_>) -> Vec<Detail> {
     let subject = Subject::new(text, budget);
     let met = |constraint: &Constraint| met(&constraint.rule, &subject).unwrap_or_else(too_much);
@@ -58,12 +58,12 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
             subject.pay_for_json()?;
             match subject.json() {
                 Ok(_) => Met::Yes,
-                Err(error) => no(format!("the output is no JSON: {error}")),
+                Err(error) => no(format!("the output is not JSON: {error}")),
             }
         }
         Rule::YamlParse => match subject.yaml()? {
             Ok(()) => Met::Yes,
-            Err(error) => no(format!("the output is no YAML: {error}")),
+            Err(error) => no(format!("the output is not YAML: {error}")),
         },
         Rule::Exists(path) => in_tree(subject, |tree, _| exists(path, tree, budget))?,
         Rule::Compare(path, comparison) => {
@@ -104,7 +104,7 @@ fn no(message: impl Into<String>) -> Met {
     Met::No { actual: None, message: Some(message.into()) }
 }
 
-/// A rule about JSON has nothing to be about where the text is none.
+/// A rule about JSON cannot be checked on a text that is not JSON.
 fn in_tree(
     subject: &Subject<'_>,
     rule: impl FnOnce(&serde_json::Value, &Json) -> Result<Met, TooMuch>,
@@ -112,7 +112,7 @@ fn in_tree(
     subject.pay_for_json()?;
     match (subject.tree(), subject.json()) {
         (Some(tree), Ok(json)) => rule(tree, json),
-        (_, Err(error)) => Ok(Met::Missing(format!("the output is no JSON: {error}"))),
+        (_, Err(error)) => Ok(Met::Missing(format!("the output is not JSON: {error}"))),
         (None, Ok(_)) => Ok(Met::Missing("the output holds a number past every double".to_owned())),
     }
 }
@@ -186,7 +186,7 @@ fn holds(predicate: &Predicate, subject: &Subject<'_>) -> Met {
 
 fn unknown(missing: &[Missing], subject: &Subject<'_>) -> String {
     if let (Err(error), true) = (subject.json(), missing.iter().any(|fact| fact.path == "output")) {
-        return format!("the output is no JSON: {error}");
+        return format!("the output is not JSON: {error}");
     }
     let facts: Vec<String> = missing.iter().take(MAX_MISSING).map(ToString::to_string).collect();
     format!("unknown: {}", facts.join(", "))

@@ -52,7 +52,7 @@ impl<'a> Subject<'a> {
         self.json.get_or_init(|| Json::parse_with(self.text.as_bytes(), limits)).as_ref()
     }
 
-    /// The same in the form that schemas and paths are applied to, where its numbers can be said in it.
+    /// The same as `serde_json` has it, for schemas and paths; `None` where a number does not fit a double.
     pub(super) fn tree(&self) -> Option<&serde_json::Value> {
         self.tree.get_or_init(|| self.json().ok().and_then(tree)).as_ref()
     }

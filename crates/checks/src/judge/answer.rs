@@ -19,16 +19,18 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             let right = text::equal(output, wanted, *rule);
-            let message = std::str::from_utf8(output).is_err().then(|| "the output is no UTF-8".to_owned());
+            let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
         }
         (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
-            Check::broken("the sandbox gave text where a value was due; run the request again")
+            Check::broken("the sandbox gave text instead of a value; run the request again")
         }
         (Wanted::Text(..), End::Value(_)) => {
-            Check::broken("the sandbox gave a value where text was due; run the request again")
+            Check::broken("the sandbox gave a value instead of text; run the request again")
         }
-        (_, End::Ran { .. }) => Check::broken("the sandbox ran a command nobody asked for; run the request again"),
+        (_, End::Ran { .. }) => {
+            Check::broken("the sandbox ran a command it was not asked to run; run the request again")
+        }
         (_, End::Unavailable(why)) => Check::broken(why),
         (_, end) => Check::unanswered(unanswered(end)),
     };
@@ -39,7 +41,10 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
     match Value::decode(wire) {
         Ok(value) => judge(value),
         // The channel is in the hands of the submission, so what cannot be read is its doing.
-        Err(error) => Check::unanswered(error.to_string()),
+        Err(error) => Check::unanswered(match error.help() {
+            Some(help) => format!("{error}; {help}"),
+            None => error.to_string(),
+        }),
     }
 }
 

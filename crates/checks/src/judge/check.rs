@@ -11,7 +11,7 @@ pub(super) struct Check {
     pub(super) expected: Option<String>,
     pub(super) actual: Option<String>,
     pub(super) message: Option<String>,
-    /// What is said instead where the check is hidden and the message holds something of the suite.
+    /// Replaces the message of a hidden check where the message reveals part of the suite.
     pub(super) hidden: Option<&'static str>,
 }
 

@@ -101,8 +101,8 @@ fn one(status: Status, message: Option<String>) -> Detail {
 }
 
 fn last_words(output: &[u8], errors: &[u8]) -> String {
-    let said = if errors.trim_ascii().is_empty() { output } else { errors };
-    let text = String::from_utf8_lossy(said);
+    let written = if errors.trim_ascii().is_empty() { output } else { errors };
+    let text = String::from_utf8_lossy(written);
     let text = text.trim_end();
     let start = text.char_indices().rev().nth(MAX_LAST_WORDS - 1).map_or(0, |(at, _)| at);
     match text.get(start..).unwrap_or_default() {

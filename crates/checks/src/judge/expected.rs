@@ -27,7 +27,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The right answer of `test`, or the error of the verifier's that there is none to be had.
+/// The right answer of `test`, or the verifier's error where it cannot be known.
 pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language.rules().integers))),
@@ -56,7 +56,7 @@ fn failed(end: &End) -> Check {
         // The host's own words, which hold nothing of the expression.
         End::Unavailable(why) => Check::broken(why),
         End::Value(_) | End::Text(_) | End::Ran { .. } => {
-            Check::broken("the sandbox gave text where a value was due; run the request again")
+            Check::broken("the sandbox gave text instead of a value; run the request again")
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::render::{Floats, Notation};
 use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
-/// The report pytest is told to write where the command names none.
+/// The report pytest is made to write where the command does not name one.
 const PYTEST_REPORT: &str = ".proofmark-report.xml";
 /// The report [`UNITTEST`] writes, which has the name as well.
 const UNITTEST_REPORT: &str = ".proofmark-report.tap";

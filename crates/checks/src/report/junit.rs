@@ -1,6 +1,7 @@
 //! JUnit's XML, as pytest, jest and many others write it.
 
 use proofmark_receipt::Status;
+use proofmark_receipt::document::shown;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{ReportError, Reported, bad};
@@ -23,10 +24,10 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     within_limits(text)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
-        .map_err(|error| bad(format!("the report is cut or no XML: {error}")))?;
+        .map_err(|error| bad(format!("the report is cut, or not XML: {error}")))?;
     let root = document.root_element();
     if !is_suite(root) {
-        return Err(bad("the report is no JUnit XML: it begins with neither `testsuites` nor `testsuite`"));
+        return Err(bad("the report is not JUnit XML: it begins with neither `testsuites` nor `testsuite`"));
     }
     root.descendants().filter(|node| is_suite(*node)).try_for_each(agrees)?;
     let cases = root.descendants().filter(|node| node.has_tag_name("testcase"));
@@ -38,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
 fn broken(suite: Node<'_, '_>) -> Option<Reported> {
     let error = suite.children().find(|child| child.has_tag_name("error") || child.has_tag_name("failure"))?;
     let name = suite.attribute("name").unwrap_or_default().to_owned();
-    let (status, message) = (Status::Error, Some(said(error)));
+    let (status, message) = (Status::Error, Some(message(error)));
     Some(Reported { name, status, message, elapsed_ms: None, skipped: false, holds_tests: false })
 }
 
@@ -91,7 +92,7 @@ fn tag_end(tag: &str) -> (usize, bool, &str) {
     (attributes, true, "")
 }
 
-/// What a suite says of itself must be what it holds.
+/// The counts that a suite states must be those of its tests.
 fn agrees(suite: Node<'_, '_>) -> Result<(), ReportError> {
     let cases = || suite.descendants().filter(|node| node.has_tag_name("testcase"));
     let parts =
@@ -102,11 +103,11 @@ fn agrees(suite: Node<'_, '_>) -> Result<(), ReportError> {
     // pytest counts a subtest as a test of its own, and an error after a test as another test or not.
     let most = if is_of_pytest(suite) { usize::MAX } else { tests };
     let least = if is_of_pytest(suite) && tests > 0 { tests.saturating_sub(errors).max(1) } else { tests };
-    says(suite, "tests", tests, |said| (least..=most).contains(&said) && (tests > 0 || said == 0))?;
-    says(suite, "failures", failures, |said| said == failures || said == with("failure"))?;
-    says(suite, "errors", errors, |said| said == errors || said == with("error"))?;
+    agrees_on(suite, "tests", tests, |stated| (least..=most).contains(&stated) && (tests > 0 || stated == 0))?;
+    agrees_on(suite, "failures", failures, |stated| stated == failures || stated == with("failure"))?;
+    agrees_on(suite, "errors", errors, |stated| stated == errors || stated == with("error"))?;
     let skipped = cases().filter(|case| not_run(*case).is_some()).count();
-    says(suite, "skipped", skipped, |said| said <= skipped || is_of_pytest(suite))
+    agrees_on(suite, "skipped", skipped, |stated| stated <= skipped || is_of_pytest(suite))
 }
 
 fn is_of_pytest(suite: Node<'_, '_>) -> bool {
@@ -114,11 +115,11 @@ fn is_of_pytest(suite: Node<'_, '_>) -> bool {
     name == "pytest" || name == "pytest tests"
 }
 
-fn says(suite: Node<'_, '_>, what: &str, found: usize, fits: impl Fn(usize) -> bool) -> Result<(), ReportError> {
+fn agrees_on(suite: Node<'_, '_>, what: &str, found: usize, fits: impl Fn(usize) -> bool) -> Result<(), ReportError> {
     match suite.attribute(what) {
-        Some(said) if !said.trim().parse().is_ok_and(fits) => {
-            let said: String = said.chars().take(20).collect();
-            Err(bad(format!("the report contradicts itself: it says `{said}` {what} and holds {found}")))
+        Some(stated) if !stated.trim().parse().is_ok_and(fits) => {
+            let stated = shown(stated);
+            Err(bad(format!("the report contradicts itself: it states `{stated}` {what} and holds {found}")))
         }
         Some(_) | None => Ok(()),
     }
@@ -130,8 +131,8 @@ fn reported(case: Node<'_, '_>) -> Reported {
     let name = if class.is_empty() { part("name").to_owned() } else { format!("{class}::{}", part("name")) };
     let found = |tag: &str| case.children().find(|child| child.has_tag_name(tag));
     let (status, message) = match (found("error"), found("failure")) {
-        (Some(error), _) => (Status::Error, Some(said(error))),
-        (None, Some(failure)) => (Status::Fail, Some(said(failure))),
+        (Some(error), _) => (Status::Error, Some(message(error))),
+        (None, Some(failure)) => (Status::Fail, Some(message(failure))),
         (None, None) => (Status::Pass, None),
     };
     let seconds: Option<f64> = part("time").parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
@@ -150,10 +151,10 @@ fn not_run(case: Node<'_, '_>) -> Option<String> {
         let words = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
         words.map(str::to_ascii_lowercase).find(|word| NOT_RUN_WORDS.contains(&word.as_str()))
     };
-    element.map(said).or_else(word)
+    element.map(message).or_else(word)
 }
 
-fn said(node: Node<'_, '_>) -> String {
+fn message(node: Node<'_, '_>) -> String {
     let message = node.attribute("message").unwrap_or_default();
     if message.is_empty() { node.text().unwrap_or_default().trim().to_owned() } else { message.to_owned() }
 }

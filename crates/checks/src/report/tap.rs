@@ -2,6 +2,7 @@
 //! outermost line that reports them.
 
 use proofmark_receipt::Status;
+use proofmark_receipt::document::shown;
 
 use super::{NO_TESTS, ReportError, Reported, bad};
 
@@ -27,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     }
 }
 
-/// What is said of a block that hides the tests after it.
+/// The error for a block that hides the tests after it.
 const OPEN_BLOCK: &str = "the report is cut: the block of a test has no end (`...`)";
 
 #[derive(Default)]
@@ -123,8 +124,8 @@ impl Reader {
 
     /// Takes what is deeper than this, all of it together.
     fn inside(&mut self, indent: usize) -> Level {
-        let kept = self.levels.iter().take_while(|level| level.indent <= indent).count();
-        self.levels.drain(kept..).fold(Level::default(), |all, level| Level {
+        let shallower = self.levels.iter().take_while(|level| level.indent <= indent).count();
+        self.levels.drain(shallower..).fold(Level::default(), |all, level| Level {
             tested: all.tested + level.tested,
             empty: all.empty | level.empty,
             ..all
@@ -151,7 +152,7 @@ impl Reader {
 }
 
 impl Level {
-    /// Whether a test that holds these holds none.
+    /// Whether a test that holds these tested nothing.
     fn is_hollow(&self) -> bool {
         self.empty && self.tested == 0
     }
@@ -159,7 +160,7 @@ impl Level {
 
 fn gave_up(line: &str) -> Result<(), ReportError> {
     match line.strip_prefix("Bail out!") {
-        Some(why) => Err(bad(format!("the tests gave up:{}", why.chars().take(200).collect::<String>()))),
+        Some(why) => Err(bad(format!("the tests gave up:{}", shown(why)))),
         None => Ok(()),
     }
 }
@@ -186,16 +187,16 @@ fn plan(line: &str) -> Option<usize> {
     line.strip_prefix("1..")?.split('#').next()?.trim().parse().ok()
 }
 
-/// The test a line reports, which must have the number that is due where it has one.
-fn test(line: &str, due: usize) -> Result<Option<Reported>, ReportError> {
+/// The test a line reports. Its number, where it has one, must be `expected`.
+fn test(line: &str, expected: usize) -> Result<Option<Reported>, ReportError> {
     let Some((ok, rest)) = outcome(line) else { return Ok(None) };
     let (described, directive) = directive(rest);
     let described = described.trim();
     let (number, name) = described.split_once(' ').unwrap_or((described, ""));
     let name = match number.parse::<usize>() {
-        Ok(number) if number == due => name.trim_start(),
+        Ok(number) if number == expected => name.trim_start(),
         Ok(number) => {
-            return Err(bad(format!("the report contradicts itself: test {due} has the number {number}")));
+            return Err(bad(format!("the report contradicts itself: test {expected} has the number {number}")));
         }
         Err(_) => described,
     };
@@ -215,17 +216,17 @@ fn directive(line: &str) -> (&str, Option<&str>) {
     let mut rest = line;
     // Each run of `#` is looked at once: a hostile line holds nothing else.
     while let Some((before, after)) = rest.split_once('#') {
-        let said = after.trim_start_matches('#');
+        let directive = after.trim_start_matches('#');
         // `\#` is a part of the name; the next one is not.
         let escaped = before.ends_with('\\');
-        let begins = !escaped || said.len() < after.len();
-        let word = said.trim_start();
+        let begins = !escaped || directive.len() < after.len();
+        let word = directive.trim_start();
         let kind = word.get(..4).filter(|_| begins).unwrap_or_default();
         if kind.eq_ignore_ascii_case("skip") || kind.eq_ignore_ascii_case("todo") {
             let name = line.get(..line.len() - after.len() - usize::from(!escaped)).unwrap_or_default();
             return (name, Some(word));
         }
-        rest = said;
+        rest = directive;
     }
     (line, None)
 }
@@ -259,8 +260,8 @@ fn note(test: &mut Reported, block: &mut Block, line: &str) {
         "type" if is_suite(trimmed) && !test.holds_tests => no_tests(test),
         "error" | "message" if test.message.is_none() && test.status == Status::Fail => {
             block.in_message = value.starts_with(['|', '>']);
-            let said = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };
-            test.message = Some(said.to_owned());
+            let message = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };
+            test.message = Some(message.to_owned());
         }
         _ => {}
     }

@@ -9,7 +9,7 @@ pub const MIN_SALT_CHARS: usize = 16;
 pub const MAX_SALT_CHARS: usize = 256;
 
 /// Reads the salt, which stands where the fields of the suite do. It is part of what is hashed: anyone who has the suite can
-/// make the digests again, and nobody else can try suites until one has them.
+/// compute the digests, and without it nobody can try suites until one of them fits.
 pub(super) fn read(verification: &Fields<'_>, reveal: Reveal) -> Result<Option<String>, RequestError> {
     let nested = verification.get("test_suite").map(|suite| suite.fields()).transpose()?;
     let field = one_of(verification.get("salt"), nested.as_ref().and_then(|suite| suite.get("salt")))?;

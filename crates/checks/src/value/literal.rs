@@ -91,7 +91,7 @@ impl Reader<'_> {
     fn tuple(&mut self, depth: usize) -> Option<Value> {
         let (mut items, comma) = self.items('(', ')', depth)?;
         match (items.len(), comma) {
-            // Parentheses around one value are no tuple.
+            // Parentheses around one value do not make a tuple.
             (1, false) => items.pop(),
             _ => Some(Value::Tuple(items)),
         }

@@ -5,16 +5,15 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
     ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Verification, object, verify_links,
 };
-use proofmark_verifier::boundary::DecisionReceipt;
 use proofmark_verifier::{Checked, check_document};
 
 use super::read::{self, Text};
 use crate::config::Config;
-use crate::error::NoHelp as _;
 use crate::exit::Exit;
 use crate::input;
 use crate::options::{StoreAt, Trusting};

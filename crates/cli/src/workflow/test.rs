@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use proofmark_contract::cases::{self, Case, CaseResponse};
+use proofmark_contract::response::MAX_RESPONSE_BYTES;
+use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_receipt::Json;
-use proofmark_verifier::contract::cases::{self, Case, CaseResponse};
-use proofmark_verifier::contract::response::MAX_RESPONSE_BYTES;
-use proofmark_verifier::evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Attempt, Sender, accept};
+use proofmark_verifier::{Attempt, Issuer, Sender, accept};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
@@ -87,7 +87,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         trusted: &[],
         stop: &AtomicBool::new(false),
     };
-    let accepted = accept(&attempt, None, None)?;
+    let accepted = accept(&attempt, &Issuer::new(None, None))?;
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
     Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
 }

@@ -12,22 +12,19 @@ pub const HUMAN_TIER: u8 = 3;
 pub struct Subject {
     /// SHA-256 of the action in canonical form.
     pub action: Sha256Digest,
-    /// The environment (`agent.environment`), where the request names one.
+    /// The environment (`agent.environment`), if the request names one.
     pub environment: Option<String>,
-    /// The agent (`agent.id`), where the request names one.
+    /// The agent (`agent.id`), if the request names one.
     pub agent: Option<String>,
 }
 
 /// What a receipt says as an approval (`metadata.approval`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalFact {
-    /// In which role it was given.
     pub role: String,
-    /// What it is of.
     pub subject: Subject,
-    /// Who gave it, as its signer says; whether that counts is another matter ([`Roles::person`]).
+    /// The reviewer that the signer names. Whether the signer may name one is decided by [`crate::Roles::person`].
     pub reviewer: Option<Reviewer>,
-    /// Until when it counts.
     pub expires_at: Timestamp,
 }
 

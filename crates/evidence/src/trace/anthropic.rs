@@ -57,7 +57,7 @@ fn block(
     block: &Json,
     at: Option<&str>,
 ) -> Result<(), TraceError> {
-    let block = block.as_object().ok_or_else(|| record.malformed("a block of this message is no object"))?;
+    let block = block.as_object().ok_or_else(|| record.malformed("a block of this message is not an object"))?;
     let kind = block.get("type").and_then(Json::as_str);
     let kind = kind.ok_or_else(|| record.malformed("a block of this message has no `type`"))?;
     let text = |name: &str| {

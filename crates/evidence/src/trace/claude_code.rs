@@ -36,7 +36,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
         if !matches!(kind, "user" | "assistant") {
             continue;
         }
-        // Resuming a session writes its entries again.
+        // A resumed session repeats its entries.
         if entry.get("uuid").and_then(Json::as_str).is_some_and(|uuid| !seen.insert(uuid)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Puts calls and their results together.
+//! Pairs calls with their results.
 
 use std::collections::HashMap;
 
@@ -26,14 +26,14 @@ pub(super) struct Made<'a> {
     pub(super) at: Option<&'a str>,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Answer {
     pub(super) result: Option<Json>,
     pub(super) mark: Mark,
 }
 
 impl Calls {
-    /// Notes that a call was made, in the record at `position`; its place among the calls.
+    /// Adds a call that was made in the record at `position`, and returns its index.
     pub(super) fn made(&mut self, record: &Record, position: usize, made: Made<'_>) -> Result<usize, TraceError> {
         let index = self.calls.len();
         if index >= MAX_CALLS {
@@ -60,7 +60,7 @@ impl Calls {
         Ok(index)
     }
 
-    /// Notes the result of the call with this id.
+    /// Adds the result of the call with this id.
     pub(super) fn answered(
         &mut self,
         record: &Record,
@@ -73,7 +73,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Notes the result of a call at a known place.
+    /// Adds the result of the call with this index.
     pub(super) fn end(&mut self, index: usize, position: usize, answer: Answer) {
         if let Some(call) = self.calls.get_mut(index) {
             call.status = outcome::status(answer.mark, answer.result.as_ref());
@@ -87,7 +87,7 @@ impl Calls {
         self.open.contains_key(id)
     }
 
-    /// The call at a known place, if it has no result yet.
+    /// The call with this index, if it has no result yet.
     pub(super) fn waiting(&self, index: usize) -> Option<&Call> {
         self.calls.get(index).filter(|call| call.ended.is_none())
     }

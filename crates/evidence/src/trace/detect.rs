@@ -1,4 +1,4 @@
-//! Tells which form a trace has.
+//! Detects the form of a trace.
 
 use proofmark_receipt::Json;
 

@@ -42,8 +42,8 @@ fn parts(record: &Object) -> Option<&[Json]> {
     record.get("parts").or_else(|| content?.get("parts"))?.as_array()
 }
 
-/// Ids are optional, so calls are paired with their responses here. Neither map forgets a call that has ended: whether one
-/// is still open, the calls say.
+/// Ids are optional, so calls are paired with their responses here and not by [`Calls`]. Calls that have ended stay in both
+/// maps; `calls` says which are open.
 #[derive(Default)]
 struct Session {
     calls: Calls,
@@ -133,11 +133,11 @@ fn answer(content: &Json) -> Answer {
         return Answer { result: Some(outcome::result(content)), mark: Mark::Unknown };
     };
     let output = response.get("output").filter(|output| !output.is_null());
-    let error = response.get("error").filter(|error| outcome::says_something(error));
+    let error = response.get("error").filter(|error| outcome::reports_error(error));
     let (result, mark) = match (output, error) {
         (Some(output), None) => (output, Mark::Clear),
         (None, Some(error)) => (error, Mark::Error),
-        // The two contradict each other.
+        // The two contradict each other, so how the call ended is unknown.
         (Some(output), Some(_)) => (output, Mark::Unreadable),
         (None, None) if response.len() == 1 => (response.get("result").unwrap_or(content), Mark::Unknown),
         (None, None) => (content, Mark::Unknown),

@@ -1,4 +1,4 @@
-//! MCP: `tools/call` requests and their responses, among all the other JSON-RPC messages of a session.
+//! MCP: `tools/call` requests and their responses, among the other JSON-RPC messages of a session.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,8 @@ pub(super) fn rpc(entry: &Object) -> &Object {
 #[derive(Debug, Default)]
 struct Session {
     calls: Calls,
-    /// Requests that call no tool and have no response yet. Both sides number theirs, so an id may be here and there.
+    /// Requests that call no tool and have no response yet. Both sides number their own, so an id may be here and among the
+    /// calls.
     others: HashSet<String>,
 }
 
@@ -52,7 +53,7 @@ impl Session {
         at: Option<&str>,
     ) -> Result<(), TraceError> {
         if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
-            return Err(record.malformed("this is no JSON-RPC 2.0 message"));
+            return Err(record.malformed("this is not a JSON-RPC 2.0 message"));
         }
         let id = message.get("id").filter(|id| !id.is_null()).map(Json::to_text);
         match (message.get("method"), id) {

@@ -44,8 +44,8 @@ fn made(calls: &mut Calls, record: &Record, position: usize, message: &Object) -
     let Some(listed) = message.get("tool_calls").filter(|listed| !listed.is_null()) else {
         return Ok(());
     };
-    for call in listed.as_array().ok_or_else(|| record.malformed("`tool_calls` is no list"))? {
-        let call = call.as_object().ok_or_else(|| record.malformed("a tool call is no object"))?;
+    for call in listed.as_array().ok_or_else(|| record.malformed("`tool_calls` is not a list"))? {
+        let call = call.as_object().ok_or_else(|| record.malformed("a tool call is not an object"))?;
         let id = call.get("id").and_then(Json::as_str).ok_or_else(|| record.malformed("a tool call has no `id`"))?;
         let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
         let function = function.ok_or_else(|| record.malformed("a tool call has no `function`"))?;

@@ -56,7 +56,7 @@ pub(super) fn spans_of(record: &Record) -> Result<Vec<&Object>, TraceError> {
         for scope in list(record, scopes.ok_or_else(|| record.malformed("there is no `scopeSpans`"))?)? {
             let found = scope.as_object().and_then(|scope| scope.get("spans"));
             for span in list(record, found.ok_or_else(|| record.malformed("there is no `spans`"))?)? {
-                spans.push(span.as_object().ok_or_else(|| record.malformed("a span is no object"))?);
+                spans.push(span.as_object().ok_or_else(|| record.malformed("a span is not an object"))?);
             }
         }
     }
@@ -64,7 +64,7 @@ pub(super) fn spans_of(record: &Record) -> Result<Vec<&Object>, TraceError> {
 }
 
 fn list<'j>(record: &Record, json: &'j Json) -> Result<&'j [Json], TraceError> {
-    json.as_array().ok_or_else(|| record.malformed("the spans are in no list"))
+    json.as_array().ok_or_else(|| record.malformed("the spans are not in a list"))
 }
 
 struct Span<'r> {
@@ -122,7 +122,7 @@ fn tool_span<'r>(record: &'r Record, span: &'r Object) -> Result<Option<Span<'r>
         result,
         mark: if failed(span) || attribute("error.type").is_some() { Mark::Error } else { Mark::Clear },
         start: start.ok_or_else(|| record.malformed("this span has no start time"))?,
-        // An end of 0 is how exporters write a span that has not ended.
+        // Exporters write an end of 0 for a span that has not ended.
         end: end.filter(|end| *end > 0),
         at,
     }))

@@ -1,4 +1,4 @@
-//! What a recorded result says of its call.
+//! How a call ended, by its recorded result.
 
 use proofmark_receipt::Json;
 use proofmark_receipt::json::Limits;
@@ -6,7 +6,7 @@ use proofmark_receipt::json::Limits;
 use super::{MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
 use crate::call::CallStatus;
 
-/// How texts begin that say a call went wrong, in lower case.
+/// The beginnings of texts that report an error, in lower case.
 const ERROR_BEGINNINGS: [&str; 7] = [
     "error:",
     "error -",
@@ -20,13 +20,13 @@ const ERROR_BEGINNINGS: [&str; 7] = [
 /// Whether the form of the trace has a mark for errors, and whether it is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// The form has none: the result is all there is to go by.
+    /// The form has none, so only the result can say it.
     Unknown,
     /// It is not set.
     Clear,
     /// It is set.
     Error,
-    /// It holds something else than true or false, so it says nothing of how the call ended.
+    /// It is neither true nor false, so how the call ended is unknown.
     Unreadable,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
     }
 }
 
-/// A result as conditions read it: blocks of text are one text, and a text that is a JSON object or array is that.
+/// A result as conditions read it: blocks of text are joined, and a text that is a JSON object or array is parsed.
 pub(super) fn result(content: &Json) -> Json {
     match content {
         Json::String(text) => structured(text).unwrap_or_else(|| content.clone()),
@@ -61,7 +61,7 @@ pub(super) fn result(content: &Json) -> Json {
     }
 }
 
-/// Arguments as conditions read them; texts that are no JSON stay texts.
+/// Arguments as conditions read them: a text that is a JSON object or array is parsed.
 pub(super) fn arguments(written: Option<&Json>) -> Json {
     match written {
         Some(Json::String(text)) => structured(text).unwrap_or_else(|| Json::from(text.as_str())),
@@ -90,7 +90,7 @@ fn reads_like_an_error(result: &Json) -> bool {
         Json::String(text) => text_reads_like_an_error(text),
         Json::Object(object) => {
             let is = |name: &str, wanted: bool| object.get(name).and_then(Json::as_bool) == Some(wanted);
-            object.get("error").is_some_and(says_something)
+            object.get("error").is_some_and(reports_error)
                 || object.get("errors").and_then(Json::as_array).is_some_and(|errors| !errors.is_empty())
                 || object.get("status").and_then(Json::as_str) == Some("error")
                 || is("isError", true)
@@ -102,8 +102,8 @@ fn reads_like_an_error(result: &Json) -> bool {
     }
 }
 
-/// Whether what stands as an error is one: nothing, `false` and the empty text are not.
-pub(super) fn says_something(error: &Json) -> bool {
+/// Whether an `error` member reports an error: `null`, `false` and the empty text do not.
+pub(super) fn reports_error(error: &Json) -> bool {
     match error {
         Json::Null | Json::Bool(false) => false,
         Json::String(text) => !text.is_empty(),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_by_mark_or_by_text() {
+    fn errors_are_recognized_by_mark_or_by_text() {
         let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
         let table = [
             (Mark::Unknown, r#""Error: no seats""#, CallStatus::Failed),

@@ -18,18 +18,18 @@ fn recognizes(record: &Object) -> bool {
 
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
-    let mut said = Vec::new();
+    let mut stated = Vec::new();
     for (position, record) in records.iter().enumerate() {
-        said.push(call(&mut calls, record, position, record.object()?)?);
+        stated.push(call(&mut calls, record, position, record.object()?)?);
     }
     let mut calls = calls.finish();
-    for (call, status) in calls.iter_mut().zip(said) {
+    for (call, status) in calls.iter_mut().zip(stated) {
         call.status = status.unwrap_or(call.status);
     }
     Ok(calls)
 }
 
-/// Notes the call of a record; the status it says itself.
+/// Adds the call of a record, and returns the status that the record states.
 fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> Result<Option<CallStatus>, TraceError> {
     let field = |one: &str, other: &str| entry.get(one).or_else(|| entry.get(other));
     let name = field("name", "tool").and_then(Json::as_str);
@@ -37,21 +37,21 @@ fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> 
     let at = field("at", "timestamp").and_then(Json::as_str);
     let arguments = outcome::arguments(field("args", "arguments").or_else(|| entry.get("input")));
     let index = calls.made(record, position, Made { id: None, name, arguments, at })?;
-    let said = status(record, entry)?;
-    if let Some(error) = entry.get("error").filter(|error| outcome::says_something(error)) {
+    let stated = status(record, entry)?;
+    if let Some(error) = entry.get("error").filter(|error| outcome::reports_error(error)) {
         calls.end(index, position, Answer { result: Some(error.clone()), mark: Mark::Error });
-        return Ok(match said {
-            // What the tool printed as an error does not undo what the runtime saw succeed.
+        return Ok(match stated {
+            // The tool may have changed something, whatever it printed as an error.
             Some(CallStatus::Succeeded | CallStatus::Doubtful | CallStatus::Pending) => Some(CallStatus::Doubtful),
-            Some(CallStatus::Failed | CallStatus::Blocked) | None => said,
+            Some(CallStatus::Failed | CallStatus::Blocked) | None => stated,
         });
     }
     if let Some(result) = field("result", "output") {
         calls.end(index, position, Answer { result: Some(outcome::result(result)), mark: Mark::Unknown });
-    } else if said == Some(CallStatus::Succeeded) {
+    } else if stated == Some(CallStatus::Succeeded) {
         calls.end(index, position, Answer { result: None, mark: Mark::Clear });
     }
-    Ok(said)
+    Ok(stated)
 }
 
 fn status(record: &Record, entry: &Object) -> Result<Option<CallStatus>, TraceError> {

@@ -6,7 +6,7 @@ use proofmark_receipt::{Json, Object};
 use super::error::{TraceError, TraceFault, TracePlace};
 use super::{FORMS, MAX_RECORDS, MAX_TRACE_BYTES, MAX_TRACE_DEPTH};
 
-/// One record and where it stands.
+/// One record and its place.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) json: Json,
@@ -14,7 +14,6 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The object the record is.
     pub(super) fn object(&self) -> Result<&Object, TraceError> {
         self.json
             .as_object()
@@ -48,7 +47,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
     }
 }
 
-/// Whether the first line is a record of its own, with more after it.
+/// Whether the first line is a record of its own and more lines follow.
 fn is_lines(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
     let text = bytes.get(start..).unwrap_or_default();
@@ -56,7 +55,7 @@ fn is_lines(bytes: &[u8]) -> bool {
         return false;
     };
     let (line, rest) = text.split_at_checked(end).unwrap_or((text, &[]));
-    // A pretty-printed document begins with a bare bracket, and its first line is no record.
+    // A pretty-printed document begins with a bare bracket, and its first line is not a record.
     line.first() == Some(&b'{')
         && rest.iter().any(|byte| !byte.is_ascii_whitespace())
         && Json::parse_with(line, limits()).is_ok()
@@ -82,7 +81,7 @@ fn lines(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
 }
 
 fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
-    let json = Json::parse_with(bytes, limits()).map_err(|error| unreadable(&error, error.line as u64))?;
+    let json = Json::parse_with(bytes, limits()).map_err(|error| unreadable(&error, error.line))?;
     let items = match json {
         Json::Array(items) => items,
         Json::Object(object) => return Ok(from_object(object)),
@@ -96,7 +95,7 @@ fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
 
 /// The records inside an object that holds a list of them, or the object itself.
 fn from_object(object: Object) -> Vec<Record> {
-    // One call written as a document has `name` beside its `output`.
+    // A single call written as a document has `name` beside its `output`, which may be a list.
     let is_call = object.contains("name") || object.contains("tool") || object.contains("jsonrpc");
     if !is_call {
         let names = FORMS.iter().flat_map(|form| form.lists);
@@ -108,7 +107,7 @@ fn from_object(object: Object) -> Vec<Record> {
     vec![Record { json: Json::Object(object), place: TracePlace::Whole }]
 }
 
-/// Lists inside the list are batches.
+/// The items of a list, with those of inner lists, which are batches.
 fn flat(items: Vec<Json>) -> Vec<Record> {
     let mut records = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
@@ -124,7 +123,7 @@ fn flat(items: Vec<Json>) -> Vec<Record> {
 }
 
 fn unreadable(error: &JsonError, line: u64) -> TraceError {
-    let place = TracePlace::Text { line, column: error.column as u64 };
+    let place = TracePlace::Text { line, column: error.column };
     let fault = match error.kind {
         JsonErrorKind::UnexpectedEnd => TraceFault::CutOff,
         _ => TraceFault::NotJson(error.kind.to_string()),

@@ -1,46 +1,59 @@
-//! Why a document is refused, and where.
+//! Why a document is refused, where, and what to write instead.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The longest message, in characters: what it quotes of the request may be of any length.
-const MAX_MESSAGE_CHARS: usize = 1_000;
+/// The longest message or help, in characters: what it quotes of the document may be of any length.
+const MAX_CHARS: usize = 1_000;
 
-/// Why a document is refused, and where.
+/// Why a document is refused, where, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {message}")]
 pub struct DocumentError {
     place: Place,
     cause: Cause,
     message: String,
+    help: Option<String>,
 }
 
 impl DocumentError {
-    /// An error at this place, with what is wrong and how to mend it.
+    /// An error whose message says what is wrong. What to write instead is [`DocumentError::with_help`].
     pub fn new(place: Place, cause: Cause, message: impl Into<String>) -> DocumentError {
-        let mut message = message.into();
-        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
-            message.truncate(end);
-            message.push('…');
-        }
-        DocumentError { place, cause, message }
+        DocumentError { place, cause, message: cut(message.into()), help: None }
     }
 
-    /// Where in the request it is.
+    /// The same error with advice on what to write instead.
+    pub fn with_help(self, help: impl Into<String>) -> DocumentError {
+        DocumentError { help: Some(cut(help.into())), ..self }
+    }
+
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The cause as a word that does not change: `unknown_field`, `empty`, ….
+    /// A stable name for programs: `unknown_field`, `empty`, ….
     pub fn code(&self) -> &'static str {
         self.cause.as_str()
     }
 
-    /// What is wrong and how to mend it, without the place.
+    /// What is wrong, without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
+
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        self.help.clone()
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// A place in a document.
@@ -48,13 +61,8 @@ impl DocumentError {
 pub enum Place {
     /// The document as a whole.
     Whole,
-    /// A line and column of the text, both counted from 1.
-    Text {
-        /// The line.
-        line: u64,
-        /// The column, in characters.
-        column: u64,
-    },
+    /// A line and a column of the text, both from 1, the column in characters.
+    Text { line: u64, column: u64 },
     /// A field, written as `verification.tests[3].input`.
     Field(String),
 }
@@ -72,29 +80,22 @@ impl fmt::Display for Place {
 /// The causes a document is refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Not JSON.
     InvalidJson,
     /// Not YAML, or YAML that readers understand differently.
     InvalidYaml,
-    /// A field of another type than is due.
     WrongType,
-    /// A field nobody reads.
     UnknownField,
-    /// A field that must be there is not.
     MissingField,
     /// Two fields that say the same, or exclude each other.
     ConflictingFields,
     /// A value out of range or of the wrong form.
     InvalidValue,
-    /// A kind of thing that is not supported.
+    /// A value of the right form that this version does not support.
     Unsupported,
-    /// A list that must have items has none.
+    /// A list or a text that must not be empty.
     Empty,
-    /// A name that is taken.
     DuplicateName,
-    /// More items than may be.
     TooMany,
-    /// Longer than may be.
     TooLarge,
 }
 

@@ -1,17 +1,20 @@
-//! Reads the fields of an object: every one known, of the right type, and errors that say where.
+//! Reads the fields of an object: each one known and of the right type, with errors that say where.
 
 use super::error::{Cause, DocumentError, Place};
 use crate::json::{Json, Object};
+use crate::shown;
 
-/// How alike an unknown field and a known one must be for the known one to be named, from 0 to 1.
-const ALIKE: f64 = 0.5;
+/// How similar a known name must be to an unknown one to be suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.5;
 
-/// A JSON value and the place it stands at.
+/// How much of a name [`nearest`] compares: its cost is quadratic in the length.
+const MAX_COMPARED_CHARS: usize = 64;
+
+/// A JSON value and its place.
 #[derive(Clone, Debug)]
 pub struct Field<'a> {
     /// The place, as in `verification.tests[3].input`; empty for the whole document.
     pub at: String,
-    /// The value.
     pub json: &'a Json,
 }
 
@@ -23,23 +26,22 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The value of a field, where it is there.
     pub fn get(&self, name: &str) -> Option<Field<'a>> {
         Some(Field { at: self.path(name), json: self.object.get(name)? })
     }
 
-    /// The value of a field that must be there; `mend` says what to write.
+    /// A required field. `help` says what to write if it is missing.
     ///
     /// # Errors
-    /// When it is not there.
-    pub fn need(&self, name: &str, mend: &str) -> Result<Field<'a>, DocumentError> {
-        self.get(name).ok_or_else(|| self.missing(name, mend))
+    /// [`Cause::MissingField`].
+    pub fn need(&self, name: &str, help: &str) -> Result<Field<'a>, DocumentError> {
+        self.get(name).ok_or_else(|| self.missing(name, help))
     }
 
-    /// The value of a field that has two spellings; both at once are an error.
+    /// A field that has two spellings.
     ///
     /// # Errors
-    /// When both are there.
+    /// [`Cause::ConflictingFields`] when both are given.
     pub fn either(&self, name: &str, other: &str) -> Result<Option<Field<'a>>, DocumentError> {
         one_of(self.get(name), self.get(other))
     }
@@ -49,21 +51,25 @@ impl<'a> Fields<'a> {
         self.object.iter().map(|(name, json)| (name, Field { at: self.path(name), json }))
     }
 
-    /// The error that a field is missing.
-    pub fn missing(&self, name: &str, mend: &str) -> DocumentError {
-        DocumentError::new(Place::Field(self.path(name)), Cause::MissingField, format!("the field is missing; {mend}"))
+    /// The error for a missing field. `help` says what to write.
+    pub fn missing(&self, name: &str, help: &str) -> DocumentError {
+        DocumentError::new(Place::Field(self.path(name)), Cause::MissingField, "missing field").with_help(help)
     }
 
-    /// Refuses every field that is not among the known ones.
+    /// Refuses every field that is not in `known`.
     ///
     /// # Errors
-    /// Names the known field nearest to the unknown one.
+    /// [`Cause::UnknownField`]; the help suggests the nearest known field.
     pub fn only(&self, known: &[&str]) -> Result<(), DocumentError> {
         match self.object.iter().find(|(name, _)| !known.contains(name)) {
             None => Ok(()),
             Some((name, _)) => {
                 let place = Place::Field(self.path(&shown(name)));
-                Err(DocumentError::new(place, Cause::UnknownField, format!("unknown field; {}", nearest(name, known))))
+                let help = match nearest(name, known) {
+                    Some(nearest) => format!("did you mean `{nearest}`?"),
+                    None => format!("known fields here are `{}`", known.join("`, `")),
+                };
+                Err(DocumentError::new(place, Cause::UnknownField, "unknown field").with_help(help))
             }
         }
     }
@@ -73,15 +79,15 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The one of two spellings that is there; both at once are an error.
+/// The one of two spellings that is given.
 ///
 /// # Errors
-/// When both are there.
+/// [`Cause::ConflictingFields`] when both are.
 pub fn one_of<'a>(one: Option<Field<'a>>, other: Option<Field<'a>>) -> Result<Option<Field<'a>>, DocumentError> {
     match (one, other) {
         (Some(one), Some(other)) => {
-            let message = format!("the same is given by `{}`; leave one of the two out", other.at);
-            Err(one.error(Cause::ConflictingFields, message))
+            let error = one.error(Cause::ConflictingFields, format!("`{}` says the same", other.at));
+            Err(error.with_help("leave one of the two out"))
         }
         (Some(field), None) | (None, Some(field)) => Ok(Some(field)),
         (None, None) => Ok(None),
@@ -100,131 +106,94 @@ impl<'a> Field<'a> {
         Self { at: String::new(), json }
     }
 
-    /// The fields of the object this is.
-    ///
     /// # Errors
-    /// When it is none.
+    /// [`Cause::WrongType`] when this is not an object.
     pub fn fields(&self) -> Result<Fields<'a>, DocumentError> {
         let object = self.json.as_object().ok_or_else(|| self.wrong_type("an object"))?;
         Ok(Fields { at: self.at.clone(), object })
     }
 
-    /// The items of an array, not yet given a place each.
+    /// The items of an array, without their places: [`Field::item`] makes the place of one.
     ///
     /// # Errors
-    /// When it is something else.
+    /// [`Cause::WrongType`] when this is not an array.
     pub fn array(&self) -> Result<&'a [Json], DocumentError> {
         self.json.as_array().ok_or_else(|| self.wrong_type("an array"))
     }
 
-    /// An item of the array this is.
+    /// The item `json` at `index` of this array.
     pub fn item(&self, index: usize, json: &'a Json) -> Field<'a> {
         Field { at: format!("{}[{index}]", self.at), json }
     }
 
-    /// The items of the array this is, each with its place.
+    /// The items of an array, each with its place.
     ///
     /// # Errors
-    /// When it is none.
+    /// [`Cause::WrongType`] when this is not an array.
     pub fn items(&self) -> Result<Vec<Field<'a>>, DocumentError> {
         Ok(self.array()?.iter().enumerate().map(|(index, json)| self.item(index, json)).collect())
     }
 
-    /// The boolean this is.
-    ///
     /// # Errors
-    /// When it is none.
+    /// [`Cause::WrongType`] when this is not a boolean.
     pub fn boolean(&self) -> Result<bool, DocumentError> {
         self.json.as_bool().ok_or_else(|| self.wrong_type("`true` or `false`"))
     }
 
-    /// The string this is.
-    ///
     /// # Errors
-    /// When it is none.
+    /// [`Cause::WrongType`] when this is not a string.
     pub fn text(&self) -> Result<&'a str, DocumentError> {
         self.json.as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
-    /// An integer of 1 or more.
+    /// An integer from 1 to 2^64−1.
     ///
     /// # Errors
-    /// When it is something else.
+    /// [`Cause::WrongType`] or [`Cause::InvalidValue`].
     pub fn positive(&self) -> Result<u64, DocumentError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("an integer"))?;
         number.as_u64().filter(|value| *value > 0).ok_or_else(|| {
-            self.error(
-                Cause::InvalidValue,
-                format!(
-                    "`{}` is no integer above 0 that fits 64 bits; write one, or leave the field out",
-                    shown(number.as_str())
-                ),
-            )
+            let message = format!("`{}` is not an integer from 1 to 2^64−1", shown(number.as_str()));
+            self.error(Cause::InvalidValue, message).with_help("write such an integer, or leave the field out")
         })
     }
 
     /// A finite number of 0 or more.
     ///
     /// # Errors
-    /// When it is something else.
+    /// [`Cause::WrongType`] or [`Cause::InvalidValue`].
     pub fn distance(&self) -> Result<f64, DocumentError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("a number"))?;
-        // A token of 400 digits is a number, but past every double.
-        let value = number.as_str().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-        value.ok_or_else(|| {
-            let message = format!(
-                "`{}` is no finite number of 0 or more; write one, or leave the field out",
-                shown(number.as_str())
-            );
-            self.error(Cause::InvalidValue, message)
+        number.as_f64().filter(|value| *value >= 0.0).ok_or_else(|| {
+            let message = format!("`{}` is not a finite number of 0 or more", shown(number.as_str()));
+            self.error(Cause::InvalidValue, message).with_help("write such a number, or leave the field out")
         })
     }
 
     /// One of a few words.
     ///
     /// # Errors
-    /// When it is something else.
+    /// [`Cause::WrongType`] or [`Cause::InvalidValue`].
     pub fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, DocumentError> {
         let word = self.text()?;
-        let found = choices.iter().find(|(name, _)| *name == word);
-        found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let choice = choices.iter().find(|(name, _)| *name == word);
+        choice.map(|(_, choice)| *choice).ok_or_else(|| {
             let names: Vec<_> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
-            self.error(
-                Cause::InvalidValue,
-                format!("`{}` is none of {}; write one of them", shown(word), names.join(", ")),
-            )
+            let error = self.error(Cause::InvalidValue, format!("unknown value `{}`", shown(word)));
+            error.with_help(format!("write one of {}", names.join(", ")))
         })
     }
 
-    /// The error that this is of another type than `wanted`.
-    pub fn wrong_type(&self, wanted: &str) -> DocumentError {
-        self.error(Cause::WrongType, format!("found {}; write {wanted}", self.json.type_name()))
+    /// The error that this is not `expected`, a type with its article: `an array`.
+    pub fn wrong_type(&self, expected: &str) -> DocumentError {
+        self.error(Cause::WrongType, format!("expected {expected}, found {}", self.json.type_name()))
     }
 }
 
-/// A word somebody wrote, fit to stand in a message: no control characters, 64 characters at most.
-pub fn shown(word: &str) -> String {
-    const MAX_CHARS: usize = 64;
-    let mut escaped = String::new();
-    for char in word.chars().take(MAX_CHARS) {
-        match char.is_control() {
-            true => escaped.extend(char.escape_default()),
-            false => escaped.push(char),
-        }
-    }
-    if word.chars().nth(MAX_CHARS).is_some() {
-        escaped.push('…');
-    }
-    escaped
-}
-
-fn nearest(name: &str, known: &[&str]) -> String {
-    // The distance is quadratic in the length, and no field is this long.
-    let name: String = name.chars().take(64).collect();
-    let alike = |other: &&str| strsim::normalized_damerau_levenshtein(&name, other);
-    let best = known.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)));
-    match best {
-        Some(best) if alike(best) >= ALIKE => format!("did you mean `{best}`?"),
-        Some(_) | None => format!("the fields here are `{}`", known.join("`, `")),
-    }
+/// The name in `known` that is most similar to `name`, unless none is similar enough to be what was meant.
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let name: String = name.chars().take(MAX_COMPARED_CHARS).collect();
+    let similarity = |other: &str| strsim::normalized_damerau_levenshtein(&name, other);
+    let best = known.iter().map(|other| (similarity(other), *other)).max_by(|left, right| left.0.total_cmp(&right.0));
+    best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, name)| name)
 }

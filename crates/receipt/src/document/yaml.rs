@@ -1,172 +1,311 @@
-//! YAML documents, turned into the JSON they stand for, so that there is one reader.
+//! YAML documents, read in one pass as the JSON they stand for.
+//!
+//! The parser's events become a list of nodes in document order, each with the number of nodes below it. An alias copies
+//! the nodes of its anchor, so nothing is kept for anchors that are not used, and every limit on aliases is a count. The
+//! list then becomes a [`Json`] tree.
 
-use std::cell::Cell;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::vec;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
-use serde_saphyr::{Error, Options};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
 use super::error::{Cause, DocumentError, Place};
-use super::fields::shown;
-use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
-use crate::json::{Json, Number, Object};
+use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, scalar};
+use crate::json::{Json, Object};
+use crate::position::line_and_column;
+use crate::shown;
 
-/// Integers past this are read as doubles by the YAML library, and may have lost digits on the way.
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// How many nodes a document may have.
+/// How many nodes a document may have, keys included.
 const MAX_NODES: usize = 250_000;
 
 /// How many nodes all aliases together may stand for.
 const MAX_ALIASED_NODES: usize = 100_000;
 
-/// How many comparisons the keys of all mappings together may take; an object looks its keys up one by one.
-const MAX_KEY_COMPARISONS: usize = 50_000_000;
-
-/// Reads a YAML document: no duplicate keys, no merge keys, no tags, one document, and `yes` or `no` in quotes.
-pub(super) fn parse(bytes: &[u8]) -> Result<Json, DocumentError> {
+/// Reads a YAML document, with the byte where each value starts, in the order of the values.
+pub(super) fn parse(bytes: &[u8]) -> Result<(Json, Vec<usize>), DocumentError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let message = format!("byte {} is no UTF-8; save the file as UTF-8", error.valid_up_to());
-        DocumentError::new(Place::Whole, Cause::InvalidYaml, message)
+        let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
+        DocumentError::new(Place::Whole, Cause::InvalidYaml, message).with_help("save the file as UTF-8")
     })?;
-    let strict = read(text, true)?;
-    // YAML 1.1 reads `yes` as a boolean, YAML 1.2 as a string: what both do not read alike is not accepted.
-    match two_faced(&strict, &read(text, false)?) {
-        None => Ok(strict),
-        Some(word) => Err(DocumentError::new(
-            Place::Whole,
-            Cause::InvalidYaml,
-            format!("`{}` is a boolean to some YAML readers; write it in quotes, or `true` or `false`", shown(&word)),
-        )),
-    }
+    let mut tree = Tree { text, nodes: nodes(text)?.into_iter(), starts: Vec::new() };
+    let json = tree.value(0)?;
+    Ok((json, tree.starts))
 }
 
-fn read(text: &str, strict_booleans: bool) -> Result<Json, DocumentError> {
-    // Aliases may repeat long strings; together they may not be longer than a document.
-    let budget = Budget { bytes: Cell::new(MAX_DOCUMENT_BYTES), comparisons: Cell::new(MAX_KEY_COMPARISONS) };
-    let options = options(strict_booleans);
-    let read =
-        serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| Node(&budget).deserialize(yaml));
-    read.map_err(|error| refusal(&error))
+/// One node of the document.
+#[derive(Clone)]
+struct Node {
+    /// The byte it starts at; for what an alias stands for, the byte of the alias.
+    start: usize,
+    /// How many nodes it is, with itself; 0 while it is being read.
+    size: usize,
+    content: Content,
 }
 
-/// The first word that is a string in one reading and a boolean in the other.
-fn two_faced(strict: &Json, loose: &Json) -> Option<String> {
-    match (strict, loose) {
-        (Json::String(word), Json::Bool(_)) => Some(word.clone()),
-        (Json::Array(strict), Json::Array(loose)) => {
-            strict.iter().zip(loose).find_map(|(strict, loose)| two_faced(strict, loose))
-        }
-        (Json::Object(strict), Json::Object(loose)) => {
-            strict.iter().zip(loose.iter()).find_map(|((_, strict), (_, loose))| two_faced(strict, loose))
-        }
-        _ => None,
-    }
+#[derive(Clone)]
+enum Content {
+    Scalar(Json),
+    Sequence,
+    Mapping,
 }
 
-pub(super) fn options(strict_booleans: bool) -> Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_DOCUMENT_DEPTH, max_documents: 1, max_nodes: MAX_NODES },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED_NODES },
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        merge_keys: MergeKeyPolicy::Error,
-        strict_booleans: strict_booleans,
-        reject_unsupported_tags: true,
-        with_snippet: false,
-    }
-}
-
-fn refusal(error: &Error) -> DocumentError {
-    let place = match error.location() {
-        Some(location) if location.line() > 0 => Place::Text { line: location.line(), column: location.column() },
-        Some(_) | None => Place::Whole,
+/// The nodes of the document in `text`, keys and values alike in the order of the text.
+fn nodes(text: &str) -> Result<Vec<Node>, DocumentError> {
+    let mut list = List {
+        text,
+        nodes: Vec::new(),
+        open: Vec::new(),
+        anchors: BTreeMap::new(),
+        own_nodes: 0,
+        aliased_nodes: 0,
+        aliased_bytes: 0,
     };
-    DocumentError::new(place, Cause::InvalidYaml, format!("the text is no YAML that can be read: {error}"))
-}
-
-/// What is left to spend.
-struct Budget {
-    bytes: Cell<usize>,
-    comparisons: Cell<usize>,
-}
-
-/// One node, on a budget.
-#[derive(Clone, Copy)]
-struct Node<'b>(&'b Budget);
-
-fn spend(left: &Cell<usize>, cost: usize) -> Option<()> {
-    left.set(left.get().checked_sub(cost)?);
-    Some(())
-}
-
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = Json;
-
-    fn deserialize<D: Deserializer<'de>>(self, yaml: D) -> Result<Json, D::Error> {
-        yaml.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON can say")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, truth: bool) -> Result<Json, E> {
-        Ok(Json::Bool(truth))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
-        Ok(Json::from(number))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
-        Ok(Json::from(number))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Json, E> {
-        if number.fract() == 0.0 && number.abs() >= MAX_EXACT {
-            return Err(E::custom(
-                "the number is too large to be read exactly; write it in quotes, or the document in JSON",
-            ));
+    let mut documents = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| unreadable(&error))?;
+        if matches!(event, Event::DocumentStart(..)) {
+            documents += 1;
+            if documents > 1 {
+                return Err(refusal(&span, "more than one document").with_help("write one document"));
+            }
         }
-        format!("{number:?}")
-            .parse::<Number>()
-            .map(Json::Number)
-            .map_err(|_| E::custom("JSON has no such number; write another"))
+        list.event(event, &span)?;
     }
+    Ok(list.nodes)
+}
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
-        let spent = spend(&self.0.bytes, text.len());
-        spent.ok_or_else(|| E::custom("the aliases stand for more than a document may hold; write less of them"))?;
-        Ok(Json::from(text))
-    }
+fn unreadable(error: &ScanError) -> DocumentError {
+    let place = place(error.marker());
+    DocumentError::new(place, Cause::InvalidYaml, format!("invalid YAML: {}", error.info()))
+}
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
-            array.push(item);
+fn place(marker: &Marker) -> Place {
+    Place::Text { line: marker.line() as u64, column: marker.col() as u64 + 1 }
+}
+
+/// The nodes read so far.
+struct List<'t> {
+    text: &'t str,
+    nodes: Vec<Node>,
+    /// The collections being read, innermost last.
+    open: Vec<Open>,
+    /// The node of each anchor.
+    anchors: BTreeMap<usize, usize>,
+    own_nodes: usize,
+    aliased_nodes: usize,
+    aliased_bytes: usize,
+}
+
+/// A collection being read.
+struct Open {
+    node: usize,
+    /// Whether the next node is a key. A sequence has none.
+    key_next: Option<bool>,
+}
+
+impl List<'_> {
+    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), DocumentError> {
+        if let Some(tag) = event.tag() {
+            let place = place(&span.tag_start.unwrap_or(span.start));
+            let message = format!("found the tag `{}`", shown(&tag.original()));
+            let refused = DocumentError::new(place, Cause::InvalidYaml, message);
+            return Err(refused.with_help("leave the tag out; write a string in quotes"));
         }
-        Ok(Json::Array(array))
+        match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let json = self.scalar(&text, style, span)?;
+                self.add(Content::Scalar(json), anchor, span)?;
+                Ok(())
+            }
+            Event::SequenceStart(_, anchor, _) => self.start(Content::Sequence, anchor, span),
+            Event::MappingStart(_, anchor, _) => self.start(Content::Mapping, anchor, span),
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.end();
+                Ok(())
+            }
+            Event::Alias(anchor) => self.alias(anchor, span),
+            // Marks of the stream and, where another crate turns the parser's feature on, comments.
+            _ => Ok(()),
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
-        let mut object = Object::new();
-        while let Some(key) = members.next_key_seed(self)? {
-            let Json::String(key) = key else {
-                return Err(A::Error::custom(format!("found {} as a key; write the key in quotes", key.type_name())));
-            };
-            let spent = spend(&self.0.comparisons, object.len());
-            spent.ok_or_else(|| A::Error::custom("there are too many keys in one mapping; write it in JSON"))?;
-            object.insert(key, members.next_value_seed(self)?);
+    fn scalar(&self, text: &str, style: ScalarStyle, span: &Span) -> Result<Json, DocumentError> {
+        if style != ScalarStyle::Plain {
+            return Ok(Json::from(text));
         }
-        Ok(Json::Object(object))
+        if text == "<<" && self.at_key() {
+            return Err(refusal(span, "found the merge key `<<`").with_help("write the members out"));
+        }
+        scalar::plain(text).map_err(|refused| refusal(span, refused.message(text)).with_help(refused.help()))
+    }
+
+    fn start(&mut self, content: Content, anchor: usize, span: &Span) -> Result<(), DocumentError> {
+        let key_next = matches!(content, Content::Mapping).then_some(true);
+        let node = self.add(content, anchor, span)?;
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.size = 0;
+        }
+        self.open.push(Open { node, key_next });
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        let size = self.nodes.len() - open.node;
+        if let Some(node) = self.nodes.get_mut(open.node) {
+            node.size = size;
+        }
+    }
+
+    /// Adds a node and returns its index.
+    fn add(&mut self, content: Content, anchor: usize, span: &Span) -> Result<usize, DocumentError> {
+        self.check_key(not_a_key(&content), span)?;
+        self.own_nodes += 1;
+        if self.own_nodes > MAX_NODES {
+            return Err(refusal(span, format!("more than {MAX_NODES} nodes")).with_help("write the document in JSON"));
+        }
+        let index = self.nodes.len();
+        if anchor != 0 {
+            self.anchors.insert(anchor, index);
+        }
+        self.nodes.push(Node { start: self.start_of(span), size: 1, content });
+        Ok(index)
+    }
+
+    /// Copies what the anchor stands for.
+    fn alias(&mut self, anchor: usize, span: &Span) -> Result<(), DocumentError> {
+        let first = self.anchors.get(&anchor).copied().unwrap_or(usize::MAX);
+        let Some(node) = self.nodes.get(first).filter(|node| node.size > 0) else {
+            return Err(refusal(span, "the alias is inside its own anchor").with_help("write the value out"));
+        };
+        let (size, not_a_key) = (node.size, not_a_key(&node.content));
+        self.check_key(not_a_key, span)?;
+        self.aliased_nodes += size;
+        if self.aliased_nodes > MAX_ALIASED_NODES {
+            let message = format!("the aliases stand for more than {MAX_ALIASED_NODES} nodes");
+            return Err(refusal(span, message).with_help("use fewer aliases"));
+        }
+        let start = self.start_of(span);
+        for index in first..first + size {
+            let Some(node) = self.nodes.get(index) else { break };
+            self.aliased_bytes += text_length(&node.content);
+            if self.aliased_bytes > MAX_DOCUMENT_BYTES {
+                let message = format!("the aliases stand for more than {MAX_DOCUMENT_BYTES} bytes");
+                return Err(refusal(span, message).with_help("use fewer aliases"));
+            }
+            self.nodes.push(Node { start, ..node.clone() });
+        }
+        Ok(())
+    }
+
+    fn at_key(&self) -> bool {
+        self.open.last().is_some_and(|open| open.key_next == Some(true))
+    }
+
+    /// Counts the next node as a key or a value of its mapping, and refuses it as a key when it is not a string.
+    fn check_key(&mut self, not_a_key: Option<&str>, span: &Span) -> Result<(), DocumentError> {
+        if let Some(found) = not_a_key.filter(|_| self.at_key()) {
+            return Err(refusal(span, format!("found {found} as a key")).with_help("write the key in quotes"));
+        }
+        if let Some(key_next) = self.open.last_mut().and_then(|open| open.key_next.as_mut()) {
+            *key_next = !*key_next;
+        }
+        Ok(())
+    }
+
+    fn start_of(&self, span: &Span) -> usize {
+        span.start.byte_offset().unwrap_or(self.text.len())
+    }
+}
+
+fn refusal(span: &Span, message: impl Into<String>) -> DocumentError {
+    DocumentError::new(place(&span.start), Cause::InvalidYaml, message)
+}
+
+/// The type of a node that cannot be a key.
+fn not_a_key(content: &Content) -> Option<&'static str> {
+    match content {
+        Content::Scalar(Json::String(_)) => None,
+        Content::Scalar(json) => Some(json.type_name()),
+        Content::Sequence => Some("array"),
+        Content::Mapping => Some("object"),
+    }
+}
+
+fn text_length(content: &Content) -> usize {
+    match content {
+        Content::Scalar(Json::String(text)) => text.len(),
+        Content::Scalar(Json::Number(number)) => number.as_str().len(),
+        Content::Scalar(_) | Content::Sequence | Content::Mapping => 0,
+    }
+}
+
+/// Makes values of the list of nodes.
+struct Tree<'t> {
+    text: &'t str,
+    nodes: vec::IntoIter<Node>,
+    /// Where each value starts; keys are no values.
+    starts: Vec<usize>,
+}
+
+impl Tree<'_> {
+    /// The next value, `depth` levels down. A stream without a document is `null`.
+    fn value(&mut self, depth: usize) -> Result<Json, DocumentError> {
+        let Some(node) = self.nodes.next() else { return Ok(Json::Null) };
+        self.starts.push(node.start);
+        if depth == MAX_DOCUMENT_DEPTH && !matches!(node.content, Content::Scalar(_)) {
+            let message = format!("nested deeper than {MAX_DOCUMENT_DEPTH} levels");
+            return Err(self.refusal(node.start, message).with_help("flatten the document"));
+        }
+        let end = (self.nodes.len() + 1).saturating_sub(node.size);
+        match node.content {
+            Content::Scalar(json) => Ok(json),
+            Content::Sequence => self.sequence(end, depth + 1),
+            Content::Mapping => self.mapping(end, depth + 1),
+        }
+    }
+
+    /// The items up to where `end` nodes are left.
+    fn sequence(&mut self, end: usize, depth: usize) -> Result<Json, DocumentError> {
+        let mut items = Vec::new();
+        while self.nodes.len() > end {
+            items.push(self.value(depth)?);
+        }
+        Ok(Json::Array(items))
+    }
+
+    /// The members up to where `end` nodes are left.
+    fn mapping(&mut self, end: usize, depth: usize) -> Result<Json, DocumentError> {
+        let mut members = Vec::new();
+        let mut key_starts = Vec::new();
+        while self.nodes.len() > end {
+            if let Some(Node { start, content: Content::Scalar(Json::String(key)), .. }) = self.nodes.next() {
+                key_starts.push(start);
+                members.push((key, self.value(depth)?));
+            }
+        }
+        self.refuse_duplicates(&members, &key_starts)?;
+        Ok(Json::Object(Object::from_unique(members)))
+    }
+
+    fn refuse_duplicates(&self, members: &[(String, Json)], starts: &[usize]) -> Result<(), DocumentError> {
+        let mut keys: Vec<_> = members.iter().map(|(key, _)| key.as_str()).zip(starts.iter().copied()).collect();
+        keys.sort_unstable();
+        let repeated = keys.windows(2).find_map(|pair| match pair {
+            [(first, _), (second, start)] if first == second => Some((*second, *start)),
+            _ => None,
+        });
+        match repeated {
+            Some((key, start)) => {
+                let message = format!("duplicate key `{}`", shown(key));
+                Err(self.refusal(start, message).with_help("keep one of them"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn refusal(&self, start: usize, message: impl Into<String>) -> DocumentError {
+        let (line, column) = line_and_column(self.text.as_bytes(), start);
+        DocumentError::new(Place::Text { line, column }, Cause::InvalidYaml, message)
     }
 }

@@ -1,104 +1,8 @@
 use std::cmp::Ordering;
-use std::fmt;
-use std::str::FromStr;
 
-use thiserror::Error;
-
+use super::profile::{CanonicalError, Profile, finite};
 use super::text::{separate, write_string};
 use super::{Json, Number, Object, python};
-
-/// A way to write a document as bytes to hash: the same document, whoever writes it, gives the same bytes.
-///
-/// On the safe set (integers within ±(2^53−1), ASCII) all but the escaping of [`Profile::PyAscii`] agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Proofmark's own: keys by code point, raw UTF-8, numbers as written.
-    #[default]
-    Vrf,
-    /// RFC 8785: keys by UTF-16 unit, numbers as ECMAScript writes them.
-    Jcs,
-    /// Python's `json.dumps(sort_keys=True, separators=(",", ":"), ensure_ascii=False)` of what it read.
-    PyUtf8,
-    /// The same with Python's default escaping: everything beyond ASCII as `\uxxxx`.
-    PyAscii,
-}
-
-impl Profile {
-    /// Every profile, the default first.
-    pub const ALL: [Self; 4] = [Self::Vrf, Self::Jcs, Self::PyUtf8, Self::PyAscii];
-
-    /// The name users ask for: `vrf`, `jcs`, `py-utf8` or `py-ascii`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Vrf => "vrf",
-            Self::Jcs => "jcs",
-            Self::PyUtf8 => "py-utf8",
-            Self::PyAscii => "py-ascii",
-        }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// No profile has this name.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a profile; choose `vrf`, `jcs`, `py-utf8` or `py-ascii`")]
-pub struct ParseProfileError(String);
-
-impl FromStr for Profile {
-    type Err = ParseProfileError;
-
-    fn from_str(name: &str) -> Result<Self, ParseProfileError> {
-        let found = Self::ALL.into_iter().find(|profile| profile.as_str() == name);
-        found.ok_or_else(|| ParseProfileError(name.to_owned()))
-    }
-}
-
-/// A number the profile has no form for.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CanonicalError {
-    /// The number overflows to infinity when read as a double.
-    #[error("the number `{number}` overflows to infinity under profile `{profile}`; write it as a string")]
-    NotFinite {
-        /// The token, cut at 40 characters.
-        number: String,
-        /// The profile asked for.
-        profile: Profile,
-    },
-    /// The profile stands for another number than this one, or need not keep it.
-    #[error("profile `{profile}` does not keep the number `{number}` exactly; write it as a string")]
-    NotExact {
-        /// The token, cut at 40 characters.
-        number: String,
-        /// The profile asked for.
-        profile: Profile,
-    },
-    /// Python refuses to read integers this long.
-    #[error(
-        "the integer `{number}…` has more than 4300 digits, which profile `{profile}` cannot read; write it as a string"
-    )]
-    IntegerTooLong {
-        /// The token, cut at 40 characters.
-        number: String,
-        /// The profile asked for.
-        profile: Profile,
-    },
-}
-
-impl CanonicalError {
-    /// The name of the refusal, for programs; stable.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFinite { .. } => "number_not_finite",
-            Self::NotExact { .. } => "number_not_exact",
-            Self::IntegerTooLong { .. } => "integer_too_long",
-        }
-    }
-}
 
 /// The canonical bytes of `value`.
 pub(super) fn canonical(value: &Json, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
@@ -198,13 +102,6 @@ impl Writer {
         self.out.push_str(ryu_js::Buffer::new().format_finite(value));
         Ok(())
     }
-}
-
-/// The double `number` stands for.
-pub(super) fn finite(number: &Number, profile: Profile) -> Result<f64, CanonicalError> {
-    number
-        .as_f64()
-        .ok_or_else(|| CanonicalError::NotFinite { number: number.as_str().chars().take(40).collect(), profile })
 }
 
 /// RFC 8785, section 3.2.3. Differs from code point order where U+E000–U+FFFF meets what is beyond U+FFFF.

@@ -2,77 +2,71 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::position::line_and_column;
+use crate::shown;
+
 /// Why a document was refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{kind} (line {line}, column {column})")]
+#[error("{kind} at line {line}, column {column}")]
 pub struct JsonError {
-    /// What is wrong.
     pub kind: JsonErrorKind,
-    /// Where, in bytes from the start.
+    /// Bytes from the start.
     pub offset: usize,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1, in characters.
-    pub column: usize,
+    /// From 1.
+    pub line: u64,
+    /// From 1, in characters.
+    pub column: u64,
 }
 
 impl JsonError {
     pub(super) fn locate(bytes: &[u8], kind: JsonErrorKind, offset: usize) -> Self {
-        let before = bytes.get(..offset).unwrap_or(bytes);
-        let newlines = before.iter().filter(|byte| **byte == b'\n').count();
-        let column =
-            before.iter().rev().take_while(|byte| **byte != b'\n').filter(|byte| **byte & 0xC0 != 0x80).count();
-        Self { kind, offset, line: newlines + 1, column: column + 1 }
+        let (line, column) = line_and_column(bytes, offset);
+        Self { kind, offset, line, column }
     }
 
-    /// The name of the refusal, for programs: that of [`JsonErrorKind::code`].
+    /// [`JsonErrorKind::code`].
     pub fn code(&self) -> &'static str {
         self.kind.code()
+    }
+
+    /// [`JsonErrorKind::help`].
+    pub fn help(&self) -> Option<String> {
+        self.kind.help()
     }
 }
 
 /// What is wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JsonErrorKind {
-    /// More bytes than the limit, in bytes.
+    /// More bytes than this limit.
     TooLarge(usize),
-    /// Nested deeper than the limit.
+    /// Nested deeper than this limit.
     TooDeep(usize),
-    /// Starts with U+FEFF.
     ByteOrderMark,
-    /// Bytes that are not UTF-8.
     InvalidUtf8,
-    /// Ends in the middle of a value.
+    /// The text ends in the middle of a value.
     UnexpectedEnd,
-    /// A character where another was due.
     UnexpectedCharacter {
-        /// The character.
         found: char,
-        /// What was due.
         expected: &'static str,
     },
-    /// A word that is not `true`, `false` or `null`.
+    /// A word other than `true`, `false` and `null`.
     InvalidLiteral(String),
-    /// A comma before a closing bracket.
     TrailingComma,
-    /// More text after the document.
     TrailingData,
-    /// A name twice in one object, compared unescaped.
+    /// Names are compared unescaped.
     DuplicateKey(String),
-    /// A `\u` escape of half a surrogate pair.
     LoneSurrogate,
-    /// A `\` that starts no escape.
     InvalidEscape,
     /// A character below U+0020 inside a string.
     ControlCharacter(u8),
-    /// A number that starts with `0` and goes on.
     LeadingZero,
-    /// A number without a digit where one is due.
+    /// A number without a digit where one is required.
     InvalidNumber,
 }
 
 impl JsonErrorKind {
-    /// The name of the refusal, for programs; stable.
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::TooLarge(_) => "too_large",
@@ -92,38 +86,48 @@ impl JsonErrorKind {
             Self::InvalidNumber => "invalid_number",
         }
     }
+
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::TooLarge(_) => "make the document smaller".to_owned(),
+            Self::TooDeep(_) => "flatten the document".to_owned(),
+            Self::ByteOrderMark => "save it as UTF-8 without a byte order mark".to_owned(),
+            Self::InvalidUtf8 => "save it as UTF-8".to_owned(),
+            Self::UnexpectedEnd => "is it cut off?".to_owned(),
+            Self::UnexpectedCharacter { .. } => return None,
+            Self::InvalidLiteral(_) => "write `true`, `false` or `null`, or put a string in double quotes".to_owned(),
+            Self::TrailingComma | Self::TrailingData => "remove it".to_owned(),
+            Self::DuplicateKey(_) => "keep one of them".to_owned(),
+            Self::LoneSurrogate => "write both halves, or the character itself".to_owned(),
+            Self::InvalidEscape => "write `\\\\` for a backslash".to_owned(),
+            Self::ControlCharacter(byte) => format!("write `\\u{byte:04x}`"),
+            Self::LeadingZero => "remove the zero".to_owned(),
+            Self::InvalidNumber => "write it as in `0.5` or `1e9`".to_owned(),
+        })
+    }
 }
 
 impl fmt::Display for JsonErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge(limit) => write!(f, "the document is larger than {limit} bytes; make it smaller"),
-            Self::TooDeep(limit) => write!(f, "nested deeper than {limit} levels; flatten it"),
-            Self::ByteOrderMark => f.write_str("starts with a byte order mark; save it as UTF-8 without one"),
-            Self::InvalidUtf8 => f.write_str("not UTF-8; save it as UTF-8"),
-            Self::UnexpectedEnd => f.write_str("ends in the middle of a value; is it cut off?"),
+            Self::TooLarge(limit) => write!(f, "the document is larger than {limit} bytes"),
+            Self::TooDeep(limit) => write!(f, "nested deeper than {limit} levels"),
+            Self::ByteOrderMark => f.write_str("the document starts with a byte order mark"),
+            Self::InvalidUtf8 => f.write_str("invalid UTF-8"),
+            Self::UnexpectedEnd => f.write_str("the document ends in the middle of a value"),
             Self::UnexpectedCharacter { found, expected } => {
-                write!(f, "found `{}` where {expected} is due", found.escape_debug())
+                write!(f, "expected {expected}, found `{}`", found.escape_debug())
             }
-            Self::InvalidLiteral(word) => {
-                write!(f, "`{word}` is not a value; write `true`, `false`, `null` or put it in double quotes")
-            }
-            Self::TrailingComma => f.write_str("a comma before the closing bracket; remove it"),
-            Self::TrailingData => f.write_str("more text after the document; remove it"),
-            Self::DuplicateKey(name) => {
-                write!(f, "the key `{}` appears twice in one object; keep one", name.escape_debug())
-            }
-            Self::LoneSurrogate => {
-                f.write_str("half a surrogate pair in a `\\u` escape; write both halves or the character itself")
-            }
-            Self::InvalidEscape => f.write_str("a `\\` that starts no JSON escape; write `\\\\` for a backslash"),
-            Self::ControlCharacter(byte) => {
-                write!(f, "a bare control character in a string; write `\\u{byte:04x}`")
-            }
-            Self::LeadingZero => f.write_str("a number that starts with a needless zero; remove it"),
-            Self::InvalidNumber => {
-                f.write_str("a number without a digit where one is due; write it as in `0.5` or `1e9`")
-            }
+            Self::InvalidLiteral(word) => write!(f, "`{word}` is not a JSON value"),
+            Self::TrailingComma => f.write_str("a comma before the closing bracket"),
+            Self::TrailingData => f.write_str("more text after the document"),
+            Self::DuplicateKey(name) => write!(f, "duplicate key `{}`", shown(name)),
+            Self::LoneSurrogate => f.write_str("half of a surrogate pair in a `\\u` escape"),
+            Self::InvalidEscape => f.write_str("invalid escape in a string"),
+            Self::ControlCharacter(_) => f.write_str("a bare control character in a string"),
+            Self::LeadingZero => f.write_str("a number with a leading zero"),
+            Self::InvalidNumber => f.write_str("a number that lacks a digit"),
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Which numbers a signature under a profile covers: those of which the canonical form says exactly one value.
+//! Which numbers a signature under a profile covers: those whose canonical form has exactly one value.
 
 use super::canonical::number_text;
-use super::{CanonicalError, Json, Number, Object, Profile};
+use super::profile::{CanonicalError, Profile};
+use super::{Json, Number, Object};
+use crate::shown;
 
 /// Checks that the canonical form of `object` under `profile` keeps every number in it.
 ///
@@ -25,16 +27,16 @@ fn check(value: &Json, profile: Profile) -> Result<(), CanonicalError> {
 }
 
 fn check_number(number: &Number, profile: Profile) -> Result<(), CanonicalError> {
-    let kept = number.is_safe()
+    let exact = number.is_safe()
         || match profile {
             Profile::Vrf => false,
             Profile::Jcs | Profile::PyUtf8 | Profile::PyAscii => {
                 Decimal::of(&number_text(number, profile)?) == Decimal::of(number.as_str())
             }
         };
-    match kept {
+    match exact {
         true => Ok(()),
-        false => Err(CanonicalError::NotExact { number: number.as_str().chars().take(40).collect(), profile }),
+        false => Err(CanonicalError::NotExact { number: shown(number.as_str()), profile }),
     }
 }
 
@@ -47,7 +49,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The caller vouches for the grammar of RFC 8259.
+    /// `token` must follow the grammar of RFC 8259.
     fn of(token: &str) -> Self {
         let (negative, token) = match token.strip_prefix('-') {
             Some(rest) => (true, rest),

@@ -3,17 +3,26 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::shown;
+
 /// A JSON number as the text it was written with: `1.50`, `1.5` and `15e-1` stay three different tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Number(Box<str>);
 
 /// The text is not a number of RFC 8259.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a JSON number; write digits as in `-12`, `0.5` or `1e9`")]
+#[error("`{0}` is not a JSON number")]
 pub struct ParseNumberError(String);
 
+impl ParseNumberError {
+    /// What to write instead.
+    pub fn help(&self) -> Option<String> {
+        Some("write digits as in `-12`, `0.5` or `1e9`".to_owned())
+    }
+}
+
 impl Number {
-    /// The token.
+    /// The text as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -47,7 +56,7 @@ impl Number {
         self.0.parse::<f64>().ok().filter(|value| value.is_finite())
     }
 
-    /// The caller vouches for the grammar.
+    /// `token` must follow the grammar of RFC 8259.
     pub(super) fn from_token(token: &str) -> Self {
         Self(token.into())
     }
@@ -71,7 +80,7 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, ParseNumberError> {
         match scan(text.as_bytes()) {
             Ok(length) if length == text.len() => Ok(Self::from_token(text)),
-            _ => Err(ParseNumberError(text.to_owned())),
+            _ => Err(ParseNumberError(shown(text))),
         }
     }
 }
@@ -82,7 +91,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Why no number starts here, and how many bytes in.
+/// Why no number starts here, and after how many bytes.
 pub(super) enum NumberError {
     LeadingZero(usize),
     DigitMissing(usize),

@@ -7,17 +7,16 @@ pub struct Object {
 }
 
 impl Object {
-    /// An object without members.
     pub const fn new() -> Self {
         Self { members: Vec::new() }
     }
 
-    /// The caller vouches that the names are unique.
-    pub(super) fn from_unique(members: Vec<(String, Json)>) -> Self {
+    /// The names must be unique.
+    pub(crate) fn from_unique(members: Vec<(String, Json)>) -> Self {
         Self { members }
     }
 
-    /// The value under `name`; looks through the members one by one.
+    /// The value under `name`. Takes time linear in the number of members.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.iter().find_map(|(key, value)| (key == name).then_some(value))
     }
@@ -37,13 +36,12 @@ impl Object {
         None
     }
 
-    /// Takes `name` out; the order of the others stays.
+    /// Removes `name`; the others keep their order.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
         let at = self.members.iter().position(|(key, _)| key == name)?;
         Some(self.members.remove(at).1)
     }
 
-    /// Whether there is a member `name`.
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -53,12 +51,11 @@ impl Object {
         self.members.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

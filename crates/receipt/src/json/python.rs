@@ -1,8 +1,9 @@
 //! What Python's `json` writes of what it read.
 
-use super::canonical::finite;
+use super::Number;
+use super::profile::{CanonicalError, Profile, finite};
 use super::text::{write_escape, write_unit};
-use super::{CanonicalError, Number, Profile};
+use crate::shown;
 
 /// Python refuses to read longer integers (`sys.get_int_max_str_digits`).
 const MAX_INTEGER_DIGITS: usize = 4300;
@@ -30,7 +31,7 @@ pub(super) fn write_number(out: &mut String, number: &Number, profile: Profile) 
         return Ok(());
     }
     if token.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
-        return Err(CanonicalError::IntegerTooLong { number: token.chars().take(40).collect(), profile });
+        return Err(CanonicalError::IntegerTooLong { number: shown(token), profile });
     }
     out.push_str(if token == "-0" { "0" } else { token });
     Ok(())

@@ -1,15 +1,17 @@
 use super::number::{self, Number, NumberError};
 use super::{DEPTH_CEILING, Json, JsonError, JsonErrorKind as Kind, Limits, Object};
+use crate::shown;
 
-/// Room for this many members before their list grows: few documents have more open at once, and the allocator hands out
-/// lists of this size without work.
-const FIRST_ROOM: usize = 16;
+/// The first capacity of the list of members: few documents have more open at once, and allocations of this size are
+/// cheap.
+const FIRST_CAPACITY: usize = 16;
 
-/// Objects up to this size compare each new name with those before it; larger ones are sorted once, at their end.
+/// Objects up to this size compare each new name with those before it; of larger ones the names are sorted at the end.
 const FEW_MEMBERS: usize = 16;
 
-/// Reads one document. The whole of it is checked for UTF-8 first, so everything after works on characters.
-pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
+/// Reads one document; `starts` gets the byte where each value starts. All of it is checked for UTF-8 first, so that
+/// everything after works on characters.
+pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>) -> Result<Json, JsonError> {
     let locate = |Refusal(kind, offset)| JsonError::locate(bytes, kind, offset);
     if bytes.len() > limits.max_bytes {
         return Err(locate(Refusal(Kind::TooLarge(limits.max_bytes), limits.max_bytes)));
@@ -23,8 +25,9 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Json, JsonError> {
         at: 0,
         depth: 0,
         max_depth: limits.max_depth.min(DEPTH_CEILING),
-        key_offsets: Vec::with_capacity(FIRST_ROOM),
-        pending: Vec::with_capacity(FIRST_ROOM),
+        key_offsets: Vec::with_capacity(FIRST_CAPACITY),
+        pending: Vec::with_capacity(FIRST_CAPACITY),
+        starts,
     };
     reader.document().map_err(locate)
 }
@@ -41,6 +44,7 @@ struct Reader<'a> {
     /// The members of the objects being read, the innermost object's last: an object's own list is made at its end,
     /// in its final size.
     pending: Vec<(String, Json)>,
+    starts: Option<&'a mut Vec<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -55,6 +59,9 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self) -> Result<Json, Refusal> {
+        if let Some(starts) = &mut self.starts {
+            starts.push(self.at);
+        }
         match self.peek() {
             Some(b'"') => self.string().map(Json::String),
             Some(b'{') => self.nested(Self::object),
@@ -194,7 +201,7 @@ impl<'a> Reader<'a> {
             cut if self.at == self.text.len() && ["null", "true", "false"].iter().any(|word| word.starts_with(cut)) => {
                 Err(Refusal(Kind::UnexpectedEnd, self.at))
             }
-            word => Err(Refusal(Kind::InvalidLiteral(word.chars().take(40).collect()), start)),
+            word => Err(Refusal(Kind::InvalidLiteral(shown(word)), start)),
         }
     }
 

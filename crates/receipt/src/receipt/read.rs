@@ -1,15 +1,17 @@
-use super::{Fields, Hashes, ReceiptError, Task};
+use super::{Fields, Hashes, Task};
+use crate::error::ReceiptError;
 use crate::json::{Json, Number};
 use crate::members::Members;
 use crate::results::{Detail, Results};
+use crate::shown;
 use crate::signature::Signature;
 
-/// Checks every rule of VRF 1.0 but the signature.
+/// Checks every rule of VRF 1.0 except the signature.
 pub(super) fn fields(document: &Json) -> Result<Fields, ReceiptError> {
     let top = Members::top(document)?;
     let version = top.string("vrf_version")?;
     if version != "1.0" {
-        return Err(ReceiptError::UnsupportedVersion(version.chars().take(40).collect()));
+        return Err(ReceiptError::UnsupportedVersion(shown(version)));
     }
     let verdict = top.string("verdict")?.parse();
     let receipt_id = top.string("receipt_id")?.parse();
@@ -35,10 +37,10 @@ fn tier(number: &Number) -> Result<u8, ReceiptError> {
         Some(3) => Ok(3),
         _ if !number.is_integer() => Err(ReceiptError::WrongType {
             field: "tier".to_owned(),
-            expected: "integer",
+            expected: "an integer",
             found: "number with a fraction or exponent",
         }),
-        _ => Err(ReceiptError::TierOutOfRange(number.as_str().chars().take(40).collect())),
+        _ => Err(ReceiptError::TierOutOfRange(shown(number.as_str()))),
     }
 }
 
@@ -89,8 +91,10 @@ fn add_up(results: &Results) -> Result<(), ReceiptError> {
     if sum != Some(total) {
         return Err(ReceiptError::TotalMismatch { total, passed, failed, errors });
     }
-    let shown = results.shown();
-    for (status, shown, counted) in [("pass", shown.0, passed), ("fail", shown.1, failed), ("error", shown.2, errors)] {
+    let listed = results.count_details();
+    for (status, shown, counted) in
+        [("pass", listed.0, passed), ("fail", listed.1, failed), ("error", listed.2, errors)]
+    {
         if shown > counted {
             return Err(ReceiptError::DetailsMismatch { status, shown, counted });
         }

@@ -16,10 +16,10 @@ fn wycheproof() {
         let group = group.as_object().unwrap();
         let key = text(group.get("publicKey").and_then(Json::as_object).unwrap(), "pk");
         for case in array(group, "tests").iter().map(|case| case.as_object().unwrap()) {
-            let due = text(case, "result") == "valid";
+            let expected = text(case, "result") == "valid";
             let found = verifies(key, &bytes(text(case, "msg")), text(case, "sig"));
-            assert_eq!(found, due, "{case:?}");
-            *(if due { &mut valid } else { &mut invalid }) += 1;
+            assert_eq!(found, expected, "{case:?}");
+            *(if expected { &mut valid } else { &mut invalid }) += 1;
         }
     }
     println!("wycheproof: {valid} valid, {invalid} invalid");
@@ -32,10 +32,10 @@ fn cctv() {
     let (mut valid, mut invalid) = (0, 0);
     for case in vectors.as_array().unwrap().iter().map(|case| case.as_object().unwrap()) {
         let flags = case.get("flags").and_then(Json::as_array).unwrap_or_default();
-        let due = !flags.iter().any(|flag| NOT_STRICT.contains(&flag.as_str().unwrap()));
+        let expected = !flags.iter().any(|flag| NOT_STRICT.contains(&flag.as_str().unwrap()));
         let found = verifies(text(case, "key"), text(case, "msg").as_bytes(), text(case, "sig"));
-        assert_eq!(found, due, "{case:?}");
-        *(if due { &mut valid } else { &mut invalid }) += 1;
+        assert_eq!(found, expected, "{case:?}");
+        *(if expected { &mut valid } else { &mut invalid }) += 1;
     }
     println!("cctv: {valid} valid, {invalid} invalid");
     assert_eq!((valid, invalid), (43, 871));
@@ -49,9 +49,9 @@ fn speccheck() {
         .map(|case| verifies(text(case, "pub_key"), &bytes(text(case, "message")), text(case, "signature")))
         .collect();
     // Only number 3, of mixed order and without a cofactor, verifies strictly (Chalkias et al., 2020, table 5).
-    let due: Vec<bool> = (0..12).map(|number| number == 3).collect();
+    let expected: Vec<bool> = (0..12).map(|number| number == 3).collect();
     println!("speccheck: {} cases", found.len());
-    assert_eq!(found, due);
+    assert_eq!(found, expected);
 }
 
 /// A signature of another length than 64 bytes never reaches the verifier: reading the receipt refuses it.

@@ -116,7 +116,7 @@ fn draft() -> Draft {
 fn one_byte_changes(text: &str) -> Vec<(usize, String)> {
     let places = text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric());
     let places: Vec<usize> = places.map(|(place, _)| place).collect();
-    // A stride that is no divisor of the fields' lengths meets all of them.
+    // A stride that does not divide the fields' lengths meets all of them.
     let chosen = places.iter().step_by(23).enumerate();
     chosen
         .map(|(number, place)| {

@@ -6,7 +6,7 @@ use proofmark_receipt::{
     Task, Timestamp, Verdict,
 };
 
-/// The seeds of the issuer and of somebody else.
+/// The seeds of the issuer and of a stranger.
 const SEEDS: [[u8; 32]; 2] = [[7; 32], [8; 32]];
 
 /// What stands in for some value of a receipt, as JSON.

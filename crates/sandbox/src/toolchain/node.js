@@ -1,4 +1,4 @@
-// Runs one case of a submission behind the walls: reads its job from descriptor
+// Runs one case of a submission in the sandbox: reads its job from descriptor
 // 3 and writes one line a case to descriptor 4: the value it got, or how it
 // failed. It knows nothing of expected values. The block keeps its
 // names from the submission's.

@@ -1,4 +1,4 @@
-# Runs cases of a submission behind the walls. As a zygote (descriptor 3 is the
+# Runs the cases of a submission in the sandbox. As a zygote (descriptor 3 is the
 # control socket) it forks one leaf a case; started with "once" it is the leaf.
 # A leaf reads its job from one pipe and writes one line a case to another: the
 # value it got, or how it failed. It knows nothing of expected values.

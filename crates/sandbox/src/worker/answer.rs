@@ -63,8 +63,8 @@ fn hex_text(hex: &[u8]) -> Option<String> {
 }
 
 pub(super) fn nonzero(code: i32, stderr: &[u8]) -> End {
-    let said = String::from_utf8_lossy(stderr);
-    match said.lines().rev().find(|line| !line.trim().is_empty()) {
+    let stderr = String::from_utf8_lossy(stderr);
+    match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
         Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned() },
         None => End::Exit(code),
     }

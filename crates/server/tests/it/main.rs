@@ -10,6 +10,7 @@ mod described;
 mod findings;
 mod mcp;
 mod pages;
+mod policies;
 mod receipts;
 mod requests;
 mod reviews;

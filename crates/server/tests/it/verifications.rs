@@ -86,7 +86,7 @@ fn a_full_queue_says_when_to_come_back_and_other_tenants_still_get_in() {
     let (one, first) = new_key("a", "agent", "one.x");
     let (two, second) = new_key("b", "agent", "two.x");
     let file = keys(&[&first, &second]);
-    let server = Server::with(home.path(), Options { keys: Some(file), jobs: 1, rate: 100_000 });
+    let server = Server::with(home.path(), Options { keys: Some(file), jobs: 1, rate: 100_000, ..Options::default() });
     let ask = |key: &str| server.send(&format!("{AS_JOB}\r\nauthorization: Bearer {key}"), &suite(ENDLESS));
     let refused = (0..300).map(|_| ask(&one)).find(|(status, _)| *status != 202).unwrap();
     assert_eq!((refused.0, code(&json(&refused.1)).as_str()), (429, "queue_full"));

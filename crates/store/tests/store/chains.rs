@@ -1,20 +1,24 @@
-use proofmark_receipt::{ChainTip, verify_chain};
-use proofmark_store::{NewReceipt, Store, StoreError};
+use std::time::Duration;
 
-use crate::samples::{Local, as_child, child, draft, folder, id, linked, sign, single};
+use proofmark_receipt::{ChainTip, SignError, verify_chain};
+use proofmark_store::{NewReceipt, Store, StoreError};
+use rusqlite::Connection;
+
+use crate::samples::{Local, as_child, chained, child, draft, folder, id, linked, sign, single};
 
 #[test]
 fn a_chain_continues_from_its_stored_tip() {
     let (_folder, path) = folder();
     for number in 0..5 {
         let store = Store::open(&path).unwrap();
-        let tip = store.local().tip("main").unwrap();
-        let new = linked(id(0, number), "main", tip.as_ref());
-        store.local().submit(new.clone()).wait().unwrap();
-        assert_eq!(store.local().tip("main").unwrap(), new.receipt.tip());
+        let written = store.local().submit(chained(id(0, number), "main")).wait().unwrap();
+        let receipt = written.receipt.unwrap();
+        assert_eq!(receipt.receipt_id(), id(0, number));
+        assert_eq!(store.local().tip("main").unwrap(), receipt.tip());
+        assert_eq!(store.local().receipt(&id(0, number)).unwrap().unwrap().receipt, receipt);
     }
     let store = Store::open_existing(&path).unwrap();
-    store.local().submit(linked(id(1, 0), "a second", None)).wait().unwrap();
+    store.local().submit(chained(id(1, 0), "a second")).wait().unwrap();
     store.local().submit(single(id(2, 0))).wait().unwrap();
     let chain = store.local().chain("main").unwrap();
     assert_eq!(chain.len(), 5);
@@ -25,56 +29,66 @@ fn a_chain_continues_from_its_stored_tip() {
 }
 
 #[test]
-fn what_does_not_follow_the_tip_is_refused_alone() {
+fn a_receipt_that_is_not_linked_to_the_tip_is_refused_alone() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let first = linked(id(0, 0), "main", None);
-    let tip = first.receipt.tip().unwrap();
-    let swapped = ChainTip { hash: single(id(0, 99)).receipt.hash(), ..tip.clone() };
+    let first = store.local().submit(chained(id(0, 0), "main")).wait().unwrap().receipt.unwrap();
+    let tip = first.tip().unwrap();
+    let swapped = ChainTip { hash: sign(draft(id(0, 99))).hash(), ..tip.clone() };
     let renamed = ChainTip { receipt_id: id(0, 99), ..tip.clone() };
     let ahead = ChainTip { position: 1, ..tip.clone() };
-    let unlinked = NewReceipt { chain: Some("main".to_owned()), ..single(id(0, 5)) };
     let mut half = draft(id(0, 6));
     half.metadata.insert("chain_position", 1_u64);
     half.metadata.insert("previous_receipt", tip.receipt_id.to_string());
-    let half = NewReceipt { chain: Some("main".to_owned()), ..NewReceipt::of(sign(half)) };
-
-    let follows = linked(id(0, 7), "main", Some(&tip));
-    store.local().submit(first).wait().unwrap();
     let wrong = [
-        linked(id(0, 1), "main", None),
-        linked(id(0, 2), "main", Some(&swapped)),
-        linked(id(0, 3), "main", Some(&renamed)),
-        linked(id(0, 4), "main", Some(&ahead)),
-        unlinked,
-        half,
+        linked(id(0, 1), None),
+        linked(id(0, 2), Some(&swapped)),
+        linked(id(0, 3), Some(&renamed)),
+        linked(id(0, 4), Some(&ahead)),
+        sign(draft(id(0, 5))),
+        sign(half),
     ];
-    let pending: Vec<_> = wrong.into_iter().chain([follows]).map(|new| store.local().submit(new)).collect();
-    let mut answers: Vec<_> = pending.into_iter().map(|one| one.wait()).collect();
-    assert_eq!(answers.pop(), Some(Ok(())));
-    let moved = StoreError::ChainMoved { chain: "main".to_owned(), next: 1 };
-    assert_eq!(answers, vec![Err(moved); 6]);
+    let wrong = wrong.map(|receipt| store.local().submit(NewReceipt::chained("main", move |_| Ok(receipt))));
+    let follows = store.local().submit(chained(id(0, 7), "main"));
+    let answers = wrong.map(|one| one.wait().map(drop));
+    assert_eq!(answers, [(); 6].map(|()| Err(StoreError::NotLinked("main".to_owned()))));
+    follows.wait().unwrap();
     assert_eq!(store.local().chain("main").unwrap().len(), 2);
 
-    let early = store.local().submit(linked(id(0, 8), "new", Some(&tip))).wait();
-    assert_eq!(early, Err(StoreError::ChainMoved { chain: "new".to_owned(), next: 0 }));
+    let early = linked(id(0, 8), Some(&tip));
+    let early = store.local().submit(NewReceipt::chained("new", move |_| Ok(early))).wait();
+    assert_eq!(early.map(drop), Err(StoreError::NotLinked("new".to_owned())));
     assert_eq!(store.local().chains().unwrap(), [("main".to_owned(), 2)]);
+}
+
+#[test]
+fn a_receipt_that_cannot_be_signed_fails_alone() {
+    let (_folder, path) = folder();
+    let store = Store::open(&path).unwrap();
+    let unsafe_number = || SignError::UnsafeNumber("metadata.n".to_owned());
+    // One group: the writer waits for a lock while all of this is submitted.
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let before = store.local().submit(chained(id(0, 0), "main"));
+    let unsigned = store.local().submit(NewReceipt::chained("main", move |_| Err(unsafe_number())));
+    let panicked = store.local().submit(NewReceipt::chained("main", |_| panic!("a bug of the caller")));
+    let after = store.local().submit(chained(id(0, 2), "main"));
+    other.execute_batch("COMMIT").unwrap();
+    before.wait().unwrap();
+    assert_eq!(panicked.wait().map(drop), Err(StoreError::NotLinked("main".to_owned())));
+    assert_eq!(unsigned.wait().map(drop), Err(StoreError::Sign(unsafe_number())));
+    assert_eq!(after.wait().unwrap().receipt.unwrap().tip().unwrap().position, 1);
+    verify_chain(&store.local().chain("main").unwrap(), None).unwrap();
 }
 
 #[test]
 fn a_group_links_within_itself() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let mut tip = None;
-    let mut pending = Vec::new();
-    for number in 0..600 {
-        let new = linked(id(0, number), "main", tip.as_ref());
-        tip = new.receipt.tip();
-        pending.push(store.local().submit(new));
-    }
-    pending.into_iter().for_each(|one| one.wait().unwrap());
-    verify_chain(&store.local().chain("main").unwrap(), None).unwrap();
-    assert_eq!(store.local().tip("main").unwrap(), tip);
+    let pending: Vec<_> = (0..600).map(|number| store.local().submit(chained(id(0, number), "main"))).collect();
+    let receipts: Vec<_> = pending.into_iter().map(|one| one.wait().unwrap().receipt.unwrap()).collect();
+    assert_eq!(store.local().chain("main").unwrap(), receipts, "in the order they were submitted");
+    verify_chain(&receipts, None).unwrap();
 }
 
 #[test]
@@ -82,27 +96,27 @@ fn names_have_limits() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
     for (number, name) in ["", "a\nb", "\0", &"n".repeat(401)].into_iter().enumerate() {
-        let refused = store.local().submit(linked(id(0, number as u32), name, None)).wait();
+        let refused = store.local().submit(chained(id(0, number as u32), name)).wait();
         assert!(matches!(refused, Err(StoreError::ChainName(_))), "{name:?}");
     }
-    store.local().submit(linked(id(1, 0), &"ü".repeat(200), None)).wait().unwrap();
+    store.local().submit(chained(id(1, 0), &"ü".repeat(200))).wait().unwrap();
 }
 
 #[test]
-fn two_processes_extend_one_chain() {
+fn three_processes_extend_one_chain_and_none_is_refused() {
     let (_folder, path) = folder();
-    let children = ["1", "2"].map(|family| child("chains::child_extends", &path, family));
+    let children = ["1", "2", "3"].map(|family| child("chains::child_extends", &path, family));
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
     let store = Store::open_existing(&path).unwrap();
     let chain = store.local().chain("main").unwrap();
-    assert_eq!(chain.len(), 2 * usize::try_from(EACH).unwrap());
+    assert_eq!(chain.len(), 3 * usize::try_from(EACH).unwrap());
     verify_chain(&chain, None).unwrap();
 }
 
-const EACH: u32 = 40;
+const EACH: u32 = 60;
 
 /// Not a test by itself: one of the processes above.
 #[test]
@@ -110,15 +124,13 @@ fn child_extends() {
     let Some((store, family)) = as_child() else {
         return;
     };
-    for number in 0..EACH {
-        loop {
-            let tip = store.local().tip("main").unwrap();
-            let new = linked(id(family.parse().unwrap(), number), "main", tip.as_ref());
-            match store.local().submit(new).wait() {
-                Ok(()) => break,
-                Err(StoreError::ChainMoved { .. }) => {}
-                Err(error) => panic!("{error}"),
-            }
-        }
+    let family = family.parse().unwrap();
+    // Some alone and some in groups.
+    for number in 0..EACH / 2 {
+        store.local().submit(chained(id(family, number), "main")).wait().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
     }
+    let pending: Vec<_> =
+        (EACH / 2..EACH).map(|number| store.local().submit(chained(id(family, number), "main"))).collect();
+    pending.into_iter().for_each(|one| drop(one.wait().unwrap()));
 }

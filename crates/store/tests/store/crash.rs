@@ -1,10 +1,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 
-use proofmark_receipt::ReceiptId;
+use proofmark_receipt::{ReceiptId, verify_chain};
 use proofmark_store::{Filter, MAX_PAGE, Store};
 
-use crate::samples::{Local, as_child, child, folder, id, single};
+use crate::samples::{Local, as_child, chained, child, folder, id};
 
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
@@ -25,8 +25,11 @@ fn what_was_acknowledged_survives_a_kill() {
         for id in &acknowledged {
             assert!(store.local().receipt(id).unwrap().is_some(), "{id} was acknowledged");
         }
-        let kept = all_ids(&store);
-        assert_eq!(kept.iter().collect::<BTreeSet<_>>().len(), kept.len());
+        let stored = all_ids(&store);
+        assert_eq!(stored.iter().collect::<BTreeSet<_>>().len(), stored.len());
+        let chain = store.local().chain("main").unwrap();
+        assert_eq!(chain.len(), stored.len());
+        verify_chain(&chain, None).unwrap();
     }
 }
 
@@ -40,19 +43,19 @@ fn child_submits() {
     let mut under_way = VecDeque::new();
     for number in 0.. {
         let id = id(family, number);
-        under_way.push_back((id, store.local().submit(single(id))));
+        under_way.push_back((id, store.local().submit(chained(id, "main"))));
         if under_way.len() == 20 {
             let (id, pending) = under_way.pop_front().unwrap();
             pending.wait().unwrap();
             // In one piece, so that only the kill can cut it.
-            let line = format!("\nkept {id}.\n");
+            let line = format!("\nstored {id}.\n");
             std::io::stdout().write_all(line.as_bytes()).unwrap();
         }
     }
 }
 
 fn acknowledgement(line: &str) -> Option<ReceiptId> {
-    line.strip_prefix("kept ")?.strip_suffix('.')?.parse().ok()
+    line.strip_prefix("stored ")?.strip_suffix('.')?.parse().ok()
 }
 
 fn all_ids(store: &Store) -> Vec<ReceiptId> {
@@ -60,7 +63,7 @@ fn all_ids(store: &Store) -> Vec<ReceiptId> {
     let mut filter = Filter { limit: MAX_PAGE, ..Filter::default() };
     loop {
         let page = store.all_tenants_receipts(&filter).unwrap();
-        ids.extend(page.receipts.iter().map(|kept| kept.receipt.receipt_id()));
+        ids.extend(page.receipts.iter().map(|stored| stored.receipt.receipt_id()));
         filter.after = page.next;
         if filter.after.is_none() {
             return ids;

@@ -1,11 +1,14 @@
-//! The store, through its public face and through what it leaves on disk.
+//! The store, through its public functions and through what it leaves on disk.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod broken;
 mod chains;
 mod crash;
-mod kept;
+mod decisions;
+mod jobs;
 mod reviews;
 mod samples;
+mod stored;
 mod tenants;
+mod together;
 mod upgrade;

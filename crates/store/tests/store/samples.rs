@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use proofmark_receipt::{
     ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Verdict,
 };
-use proofmark_store::{NewReceipt, Store, Tenant, TenantStore};
+use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Store, Tenant, TenantStore};
 use tempfile::TempDir;
 
 /// Tells a test that is run as a child which store to use.
@@ -57,20 +57,53 @@ pub(crate) fn sign(draft: Draft) -> Receipt {
 }
 
 pub(crate) fn single(id: ReceiptId) -> NewReceipt {
-    NewReceipt::of(sign(draft(id)))
+    NewReceipt::single(sign(draft(id)))
 }
 
-pub(crate) fn linked(id: ReceiptId, chain: &str, tip: Option<&ChainTip>) -> NewReceipt {
+/// A receipt that is linked to the tip of this chain when it is stored.
+pub(crate) fn chained(id: ReceiptId, chain: &str) -> NewReceipt {
+    NewReceipt::chained(chain, move |tip| Ok(linked(id, tip)))
+}
+
+/// A receipt that is linked to this tip.
+pub(crate) fn linked(id: ReceiptId, tip: Option<&ChainTip>) -> Receipt {
     let mut draft = draft(id);
     draft.link(tip);
-    NewReceipt { chain: Some(chain.to_owned()), ..NewReceipt::of(sign(draft)) }
+    sign(draft)
+}
+
+/// The id of the decision with this number.
+pub(crate) fn decision_id(number: u64) -> String {
+    format!("6f1c1c62-7d1a-4d4e-9c1a-{number:012}")
+}
+
+/// The nth decision on the action `action`, with this number.
+pub(crate) fn decision(number: u64, action: &str, nth: u64, allowed: bool) -> NewDecision {
+    let id = decision_id(number);
+    NewDecision {
+        decision_id: id.parse().unwrap(),
+        decided_at: 1,
+        outcome: if allowed { "allow" } else { "replan_required" }.to_owned(),
+        allowed,
+        fingerprint: action.to_owned(),
+        nth,
+        about: DecisionIndex { subject: action.to_owned(), ..DecisionIndex::default() },
+        sign: Box::new(move |tip| {
+            let mut metadata = Object::new();
+            ChainTip::write_link(tip, &mut metadata);
+            let mut document = Object::new();
+            document.insert("decision_id", id);
+            document.insert("metadata", metadata);
+            Ok(document)
+        }),
+    }
 }
 
 /// A store with these many single receipts, closed again.
 pub(crate) fn closed_store(path: &std::path::Path, receipts: u32) {
     let store = Store::open(path).unwrap();
     let pending: Vec<_> = (0..receipts).map(|number| store.local().submit(single(id(0, number)))).collect();
-    pending.into_iter().for_each(|one| one.wait().unwrap());
+    pending.into_iter().for_each(|one| drop(one.wait().unwrap()));
 }
 
 /// Runs the test `name` of this binary as a process of its own, with the store at `path`.

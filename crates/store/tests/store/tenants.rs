@@ -1,8 +1,8 @@
 use proofmark_receipt::{Receipt, ReceiptId, SigningKey, Trust};
-use proofmark_store::{Bundle, Filter, NewReceipt, Spend, Store, StoreError, Tenant, TenantStore};
+use proofmark_store::{Filter, NewReceipt, Spend, Spends, Store, StoreError, Tenant, TenantStore};
 use rusqlite::Connection;
 
-use crate::samples::{Local, draft, folder, id, linked, sign, single};
+use crate::samples::{Local, chained, draft, folder, id, sign, single};
 
 fn of<'a>(store: &'a Store, name: &str) -> TenantStore<'a> {
     store.of(&name.parse::<Tenant>().unwrap())
@@ -16,12 +16,11 @@ fn forged(id: ReceiptId) -> Receipt {
 }
 
 fn brought(receipt: Receipt, trust: Trust) -> NewReceipt {
-    NewReceipt { trust: Some(trust), ..NewReceipt::of(receipt) }
+    NewReceipt::received(receipt, trust)
 }
 
 fn spend(store: &TenantStore<'_>, receipt: &Receipt) -> Result<(), StoreError> {
-    let spends = vec![Spend::of(receipt)];
-    store.submit_bundle(Bundle { spends, spent_by: "d".to_owned(), at: 1, ..Bundle::default() }).wait()
+    store.submit(Spends { documents: vec![Spend::of(receipt)], by: "d".to_owned() }).wait().map(drop)
 }
 
 #[test]
@@ -43,7 +42,7 @@ fn nobody_takes_an_id_from_another() {
     let other = SigningKey::from_seed([66; 32]).signer().to_string();
     assert_eq!(a.receipt_by(&id(0, 2), &other).unwrap().unwrap().receipt, forged(id(0, 2)));
     let again = a.submit(brought(forged(id(0, 2)), Trust::Trusted)).wait();
-    assert_eq!(again, Err(StoreError::Duplicate(id(0, 2))));
+    assert_eq!(again.map(drop), Err(StoreError::Duplicate(id(0, 2))));
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn a_document_is_spent_by_its_content_and_for_its_tenant() {
 
     // What the command line keeps counts for all, and once.
     let shared = sign(draft(id(0, 2)));
-    ours.submit(NewReceipt::of(shared.clone())).wait().unwrap();
+    ours.submit(NewReceipt::single(shared.clone())).wait().unwrap();
     a.submit(brought(shared.clone(), Trust::Trusted)).wait().unwrap();
     spend(&a, &shared).unwrap();
     assert_eq!(spend(&b, &shared), Err(StoreError::Spent(id(0, 2))));
@@ -79,13 +78,11 @@ fn a_document_is_spent_by_its_content_and_for_its_tenant() {
 fn chains_of_one_name_are_each_tenants_own() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    store.local().submit(linked(id(0, 1), "run/acme/deploy", None)).wait().unwrap();
-    let tip = store.local().tip("run/acme/deploy").unwrap();
+    store.local().submit(chained(id(0, 1), "run/acme/deploy")).wait().unwrap();
     let acme = of(&store, "acme");
     assert_eq!(acme.tip("run/acme/deploy").unwrap(), None);
-    let stolen = acme.submit(linked(id(0, 2), "run/acme/deploy", tip.as_ref())).wait();
-    assert!(matches!(stolen, Err(StoreError::ChainMoved { next: 0, .. })));
-    acme.submit(linked(id(0, 2), "run/acme/deploy", None)).wait().unwrap();
+    let written = acme.submit(chained(id(0, 2), "run/acme/deploy")).wait().unwrap();
+    assert_eq!(written.receipt.unwrap().tip().unwrap().position, 0);
     assert_eq!(store.local().chain("run/acme/deploy").unwrap().len(), 1);
     let of_chain = |chain: &str| Filter { chain: Some(chain.to_owned()), ..Filter::default() };
     assert_eq!(acme.list(&of_chain("run/acme/deploy")).unwrap().receipts.len(), 1);
@@ -96,7 +93,7 @@ fn a_receipt_that_cannot_be_read_stops_nothing_but_itself() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
     let a = of(&store, "a");
-    (1..=3).for_each(|number| a.submit(single(id(0, number))).wait().unwrap());
+    (1..=3).for_each(|number| a.submit(single(id(0, number))).wait().map(drop).unwrap());
     let other = Connection::open(&path).unwrap();
     other.execute("UPDATE receipts SET document = '{}' WHERE sequence = 2", []).unwrap();
     let page = a.list(&Filter::default()).unwrap();
@@ -120,27 +117,28 @@ fn a_receipt_that_was_brought_is_not_a_jobs() {
     assert_eq!(a.job_receipt(&id(0, 1)).unwrap(), None);
     assert_eq!(a.job_receipt(&id(0, 2)).unwrap(), None, "a judgment of a step came of no job");
     let request = Some("{}".to_owned());
-    a.submit_bundle(Bundle { receipt: Some(single(id(0, 1))), request, ..Bundle::default() }).wait().unwrap();
+    a.submit(NewReceipt { request, ..single(id(0, 1)) }).wait().unwrap();
     assert_eq!(a.job_receipt(&id(0, 1)).unwrap().unwrap().receipt, sign(draft(id(0, 1))));
     assert_eq!(of(&store, "b").job_receipt(&id(0, 1)).unwrap(), None);
 }
 
 #[test]
-fn the_latest_time_never_goes_back() {
+fn time_never_goes_back() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let at = |at| store.local().submit_bundle(Bundle { at, ..Bundle::default() }).wait().unwrap();
     assert_eq!(store.latest_time().unwrap(), 0);
-    at(5_000);
-    at(3_000);
-    assert_eq!(store.latest_time().unwrap(), 5_000);
+    let at = store.local().submit(single(id(0, 1))).wait().unwrap().at;
+    assert_eq!(store.latest_time().unwrap(), at);
+    assert!(store.now().unwrap() >= at);
     drop(store);
+    // As if another host, or this one before its clock was set back, had written an hour ahead.
+    let ahead = at + 3_600_000;
+    Connection::open(&path).unwrap().execute("UPDATE clock SET latest = ?1", [ahead]).unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.latest_time().unwrap(), 5_000);
-    assert_eq!([store.time(9_000).unwrap(), store.time(4_000).unwrap()], [9_000, 5_000]);
-    // A clock that was set back goes on from what was recorded.
-    store.local().submit_bundle(Bundle { at: 500_000, ..Bundle::default() }).wait().unwrap();
-    let first = store.time(0).unwrap();
+    assert!(store.local().submit(single(id(0, 2))).wait().unwrap().at >= ahead);
+    // Time continues from what was recorded.
+    let first = store.now().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
-    assert!(first >= 500_000 && store.time(0).unwrap() >= first + 20);
+    assert!(first >= ahead && store.now().unwrap() >= first + 20);
+    assert!(store.local().submit(single(id(0, 3))).wait().unwrap().at >= first + 20);
 }

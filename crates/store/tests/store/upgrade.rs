@@ -1,12 +1,15 @@
 use std::path::Path;
 
-use proofmark_receipt::{Receipt, Sha256Digest, SigningKey};
-use proofmark_store::{CountFilter, DecisionsWanted, Filter, JobState, Spend, Store, StoreError, Tenant};
+use proofmark_receipt::{Receipt, Sha256Digest, SigningKey, verify_chain};
+use proofmark_store::{
+    ActionHistory, CountFilter, DecisionsWanted, Filter, JobState, Spend, Store, StoreError, Tenant,
+};
 use rusqlite::{Connection, params};
 
-use crate::samples::{Local, draft, folder, id, sign};
+use crate::samples::{Local, chained, decision, draft, folder, id, sign};
 
 const VERSION_4: &str = include_str!("version4.sql");
+const VERSION_7: &str = include_str!("version7.sql");
 
 /// A store of an older version, whose tenants are in its names.
 struct Old(Connection);
@@ -101,12 +104,11 @@ fn rows_of_an_older_store_get_their_tenants() {
     assert!(shop.step_run("", "r1", "build").unwrap().is_some());
     assert!(ours.step_run("local", "acme", "build").unwrap().is_some());
     assert_eq!(ours.step_runs(Some("acme/shop/r1")).unwrap(), []);
-    let lease = proofmark_store::Lease { owner: "o".to_owned(), until: 9 };
-    let taken = store.take_over_jobs(&lease, 5, 9).unwrap();
-    assert_eq!((&taken[0].tenant, taken[0].job.chain.as_str()), (&tenant("acme.shop"), "verifications"));
+    let taken = store.take_over_jobs("o", 9).unwrap();
+    assert_eq!((&taken[0].tenant, taken[0].chain.as_str()), (&tenant("acme.shop"), "verifications"));
     assert_eq!(taken[0].state, JobState::Waiting);
     let signer = SigningKey::from_seed([7; 32]).signer().to_string();
-    assert_eq!(ours.tally(&CountFilter { signer: Some(&signer), ..CountFilter::default() }).unwrap().error, 2);
+    assert_eq!(ours.verdict_counts(&CountFilter { signer: Some(&signer), ..CountFilter::default() }).unwrap().error, 2);
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn what_an_older_store_spent_stays_spent() {
     let other = other.sign(&forged).unwrap();
     assert!(!store.of(&tenant("a")).is_spent(&Spend::of(&other)).unwrap(), "another document under a spent id");
     let spent = store.of(&tenant("a")).receipt(&id(0, 2)).unwrap().unwrap();
-    let again = store.of(&tenant("a")).redeem(&spent, "again", 6);
+    let again = store.of(&tenant("a")).redeem(&spent, "again");
     assert_eq!(again, Err(StoreError::Spent(id(0, 2))));
 }
 
@@ -151,4 +153,32 @@ fn a_decision_no_reader_reads_stops_no_other() {
     assert_eq!(decisions.iter().map(|one| one.allowed).collect::<Vec<_>>(), [true]);
     assert_eq!(store.local().decisions(&wanted).unwrap().decisions, []);
     assert_eq!(store.latest_time().unwrap(), 77);
+}
+
+#[test]
+fn a_store_of_version_7_counts_its_decisions_by_action() {
+    let (_folder, path) = folder();
+    Connection::open(&path).unwrap().execute_batch(VERSION_7).unwrap();
+    let store = Store::open(&path).unwrap();
+    let (local, other) = (store.local(), store.of(&tenant("a")));
+    let history = |decided, denied| ActionHistory { decided, denied };
+    // Denied twice, allowed, denied.
+    assert_eq!(local.action_history("f").unwrap(), history(4, 1));
+    assert_eq!(local.action_history("g").unwrap(), history(1, 1));
+    assert_eq!(other.action_history("f").unwrap(), history(2, 2));
+    let wanted = DecisionsWanted { limit: 10, ..DecisionsWanted::default() };
+    assert_eq!(store.all_tenants_decisions(&wanted).unwrap().decisions.len(), 7);
+
+    // Chains, decisions and jobs go on.
+    local.submit(chained(id(0, 1), "main")).wait().unwrap();
+    let chain = local.chain("main").unwrap();
+    assert_eq!(chain.len(), 3);
+    verify_chain(&chain, None).unwrap();
+    let refused = local.submit(decision(50, "f", 4, false)).wait().map(drop);
+    assert!(matches!(refused, Err(StoreError::DecidedMeanwhile(_))), "{refused:?}");
+    local.submit(decision(51, "f", 5, false)).wait().unwrap();
+    assert_eq!(store.all_tenants_last_decision().unwrap().unwrap().position, 7);
+    assert_eq!(store.take_over_jobs("o", 9).unwrap().len(), 1);
+    assert!(local.step_run("local", "r", "s").unwrap().is_some());
+    assert!(other.answer("k").unwrap().is_some());
 }

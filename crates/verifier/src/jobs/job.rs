@@ -5,15 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use proofmark_checks::{Checks, Request};
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest};
-use proofmark_store::{NewJob, Tenant};
+use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest};
+use proofmark_store::{StoredJob, Tenant};
 
-use super::room::lock;
 use super::{JobState, JobView, Work};
 use crate::clock;
+use crate::sync::lock;
 
-/// How long a worker may take to let go of a job that was called off; the sandbox gives up on a process sooner.
-const LET_GO: Duration = Duration::from_secs(60);
+/// How long a worker may take to return a cancelled job; the sandbox gives up on a process sooner.
+const RETURN_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) struct Job {
     pub(super) id: ReceiptId,
@@ -23,18 +23,18 @@ pub(super) struct Job {
     pub(super) lane: Lane,
     /// How long its request is, in bytes.
     pub(super) bytes: usize,
-    /// Set when nobody wants its outcome any more; what it would be is dropped then.
+    /// Set when its outcome is no longer wanted; it is dropped then.
     pub(super) cancelled: Arc<AtomicBool>,
     /// Whether it is a row of the store. Set while `row` is held.
-    pub(super) kept: AtomicBool,
-    /// Held by whoever keeps or ends the job, from before it is written until all know.
+    pub(super) stored: AtomicBool,
+    /// Held by the thread that stores or ends the job, from before that is written until every follower knows.
     pub(super) row: Mutex<Row>,
     content: Mutex<Option<Arc<Content>>>,
     progress: Mutex<Progress>,
-    let_go: Condvar,
+    returned: Condvar,
 }
 
-/// What is known of a job while it waits.
+/// What is in memory of a job while it waits.
 pub(super) struct Task {
     pub(super) tenant: Tenant,
     pub(super) chain: String,
@@ -42,7 +42,7 @@ pub(super) struct Task {
     pub(super) replayable: Option<(String, Sha256Digest)>,
 }
 
-/// What a job is to run. While a job that was kept waits, its row alone has this.
+/// What a job is to run. While a stored job waits, only its row has this.
 pub(super) struct Content {
     pub(super) request: Request,
     pub(super) text: String,
@@ -66,7 +66,7 @@ impl Lane {
 
 #[derive(Default)]
 pub(super) struct Row {
-    /// Whether this process has nothing more to do with it.
+    /// Whether the job has ended for this process.
     pub(super) over: bool,
 }
 
@@ -77,35 +77,57 @@ struct Progress {
     receipt: Option<Arc<Receipt>>,
     /// Whether a worker has it.
     running: bool,
-    /// Whether another process has it, so that the store must be asked.
-    gone: bool,
+    /// Whether it is left to its row, which must be asked for its state.
+    handed_over: bool,
     listeners: Vec<Listener>,
 }
 
-/// Who is told about a job, for as long as somebody listens.
+/// A function that is called with each state of a job, for as long as its [`super::Following`] lives.
 pub(super) struct Listener {
-    tell: Box<dyn Fn(&JobView) + Send + Sync>,
+    notify: Box<dyn Fn(&JobView) + Send + Sync>,
     alive: Weak<()>,
 }
 
 impl Listener {
-    pub(super) fn new(tell: Box<dyn Fn(&JobView) + Send + Sync>, alive: &Arc<()>) -> Self {
-        Self { tell, alive: Arc::downgrade(alive) }
+    pub(super) fn new(notify: Box<dyn Fn(&JobView) + Send + Sync>, alive: &Arc<()>) -> Self {
+        Self { notify, alive: Arc::downgrade(alive) }
     }
 
     pub(super) fn is_alive(&self) -> bool {
         self.alive.strong_count() > 0
     }
 
-    pub(super) fn tell(&self, view: &JobView) {
+    pub(super) fn notify(&self, view: &JobView) {
         if self.is_alive() {
-            (self.tell)(view);
+            (self.notify)(view);
         }
     }
 }
 
+/// A job that a worker has run.
+pub(super) struct Done {
+    pub(super) job: Arc<Job>,
+    /// What was run.
+    pub(super) content: Arc<Content>,
+    /// Its draft, or why there is none.
+    pub(super) outcome: Result<Draft, String>,
+}
+
+/// A follower of a job that another process has.
+pub(super) struct RemoteFollower {
+    pub(super) tenant: Tenant,
+    pub(super) seen: JobView,
+    pub(super) listener: Listener,
+}
+
+impl RemoteFollower {
+    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
+        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
+    }
+}
+
 impl Job {
-    /// A job that somebody asks for.
+    /// A job that a client submits.
     pub(super) fn new(id: ReceiptId, work: Work, total: usize) -> Self {
         let Work { tenant, request, text, chain, supersedes, replayable, durable: _ } = work;
         let (lane, bytes) = (Lane::of(&request), text.len());
@@ -114,12 +136,12 @@ impl Job {
         Self { content: Mutex::new(content), ..Self::waiting(id, task, lane, bytes, total) }
     }
 
-    /// A job of the store, which has its content.
-    pub(super) fn of_row(tenant: Tenant, row: NewJob, lane: Lane, total: usize) -> Self {
-        let NewJob { job_id, request, chain, supersedes, created_at, .. } = row;
+    /// A stored job, whose row has its content.
+    pub(super) fn of_row(row: StoredJob, lane: Lane, total: usize) -> Self {
+        let StoredJob { tenant, job_id, request, chain, supersedes, created_at, .. } = row;
         let task = Task { tenant, chain, supersedes, replayable: None };
         let job = Self { created_at, ..Self::waiting(job_id, task, lane, request.len(), total) };
-        job.kept.store(true, Ordering::Relaxed);
+        job.stored.store(true, Ordering::Relaxed);
         job
     }
 
@@ -130,7 +152,7 @@ impl Job {
             total,
             receipt: None,
             running: false,
-            gone: false,
+            handed_over: false,
             listeners: Vec::new(),
         };
         Self {
@@ -140,11 +162,11 @@ impl Job {
             lane,
             bytes,
             cancelled: Arc::default(),
-            kept: AtomicBool::new(false),
+            stored: AtomicBool::new(false),
             row: Mutex::default(),
             content: Mutex::default(),
             progress: Mutex::new(progress),
-            let_go: Condvar::new(),
+            returned: Condvar::new(),
         }
     }
 
@@ -153,58 +175,58 @@ impl Job {
         lock(&self.content).clone()
     }
 
-    /// It is a row of the store from now on, which has its content.
-    pub(super) fn is_on_disk(&self) {
-        self.kept.store(true, Ordering::Relaxed);
+    /// Notes that it is a row of the store, which has its content.
+    pub(super) fn set_stored(&self) {
+        self.stored.store(true, Ordering::Relaxed);
         *lock(&self.content) = None;
     }
 
     pub(super) fn view(&self) -> JobView {
-        self.seen(&lock(&self.progress))
+        self.view_of(&lock(&self.progress))
     }
 
-    pub(super) fn is_kept(&self) -> bool {
-        self.kept.load(Ordering::Relaxed)
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.load(Ordering::Relaxed)
     }
 
-    pub(super) fn is_called_off(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Nobody wants its outcome any more.
-    pub(super) fn call_off(&self) {
+    /// Its outcome is no longer wanted: the worker that has it stops soon.
+    pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// A worker has it.
-    pub(super) fn taken(&self) {
+    /// A worker takes it.
+    pub(super) fn set_running(&self) {
         let mut progress = lock(&self.progress);
         progress.running = true;
         progress.state = JobState::Running;
-        self.tell(&mut progress);
+        self.notify(&mut progress);
     }
 
-    /// So many checks have run.
+    /// This many checks have run.
     pub(super) fn ran(&self, done: usize) {
         let mut progress = lock(&self.progress);
         progress.done = done.min(progress.total);
-        self.tell(&mut progress);
+        self.notify(&mut progress);
     }
 
-    /// The worker has it no more, and nothing of it runs.
-    pub(super) fn returned(&self) {
+    /// The worker returns it, and nothing of it runs.
+    pub(super) fn set_returned(&self) {
         lock(&self.progress).running = false;
-        self.let_go.notify_all();
+        self.returned.notify_all();
     }
 
     /// Waits until no worker has it.
     pub(super) fn wait_returned(&self) {
         let progress = lock(&self.progress);
-        let waited = self.let_go.wait_timeout_while(progress, LET_GO, |progress| progress.running);
+        let waited = self.returned.wait_timeout_while(progress, RETURN_TIMEOUT, |progress| progress.running);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Tells everyone how it ended; what is to be seen of it from now on.
+    /// Notifies every listener how it ended; its last view.
     pub(super) fn end(&self, state: JobState, receipt: Option<Arc<Receipt>>) -> JobView {
         let mut progress = lock(&self.progress);
         progress.state = state;
@@ -213,18 +235,18 @@ impl Job {
             progress.done = progress.total;
             progress.receipt = Some(receipt);
         }
-        self.tell(&mut progress);
+        self.notify(&mut progress);
         progress.listeners.clear();
-        self.seen(&progress)
+        self.view_of(&progress)
     }
 
-    /// Adds a listener, which is told at once; gives it back when the store must be asked.
+    /// Adds a listener, and notifies it at once; returns it when the job's row must be asked instead.
     pub(super) fn listen(&self, listener: Listener) -> Option<Listener> {
         let mut progress = lock(&self.progress);
-        if progress.gone {
+        if progress.handed_over {
             return Some(listener);
         }
-        listener.tell(&self.seen(&progress));
+        listener.notify(&self.view_of(&progress));
         if !progress.state.is_end() {
             progress.listeners.retain(Listener::is_alive);
             progress.listeners.push(listener);
@@ -232,22 +254,22 @@ impl Job {
         None
     }
 
-    /// Another process has it from now on; who is to be told then.
-    pub(super) fn give_away(&self) -> Vec<Listener> {
+    /// Leaves the job to its row; its listeners.
+    pub(super) fn hand_over(&self) -> Vec<Listener> {
         let mut progress = lock(&self.progress);
-        progress.gone = true;
+        progress.handed_over = true;
         std::mem::take(&mut progress.listeners)
     }
 
-    fn tell(&self, progress: &mut Progress) {
+    fn notify(&self, progress: &mut Progress) {
         if !progress.listeners.is_empty() {
-            let view = self.seen(progress);
+            let view = self.view_of(progress);
             progress.listeners.retain(Listener::is_alive);
-            progress.listeners.iter().for_each(|listener| listener.tell(&view));
+            progress.listeners.iter().for_each(|listener| listener.notify(&view));
         }
     }
 
-    fn seen(&self, progress: &Progress) -> JobView {
+    fn view_of(&self, progress: &Progress) -> JobView {
         JobView {
             id: self.id,
             state: progress.state.clone(),

@@ -1,4 +1,4 @@
-//! The one thread that keeps leases, takes over what others left, and asks after what others have.
+//! The one thread that renews leases, takes over jobs whose process died, and polls jobs that other processes have.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,44 +6,29 @@ use std::time::{Duration, Instant};
 
 use proofmark_checks::{Format, Request};
 use proofmark_receipt::ReceiptId;
-use proofmark_store::{Bundle, JobEnd, JobState as Kept, StoreError, StoredJob, Tenant};
+use proofmark_store::{JobEnd, JobState as StoredState, LEASE_MS, StoreError, StoredJob, Tenant};
 
-use super::job::{Job, Lane, Listener};
-use super::room::{Room, checks, lock};
-use super::{JobView, MAX_WAITING, REMEMBERED_MS};
-use crate::clock;
-
-/// How long a lease holds, in milliseconds.
-pub(super) const LEASE_MS: i64 = 10_000;
+use super::job::{Job, Lane, RemoteFollower};
+use super::scheduler::{Scheduler, checks};
+use super::{MAX_WAITING, REMEMBERED_MS};
+use crate::sync::lock;
 
 /// How often leases are renewed.
 const RENEW_EVERY: Duration = Duration::from_secs(3);
+const _: () = assert!(RENEW_EVERY.as_millis() as i64 * 3 < LEASE_MS, "a lease outlasts two renewals that fail");
 
-/// How often what is old is forgotten.
+/// How often old answers and jobs are deleted.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// Somebody who follows a job that another process has.
-pub(super) struct Afar {
-    tenant: Tenant,
-    seen: JobView,
-    listener: Listener,
-}
-
-impl Afar {
-    pub(super) fn new(tenant: &Tenant, seen: &JobView, listener: Listener) -> Self {
-        Self { tenant: tenant.clone(), seen: seen.clone(), listener }
-    }
-}
-
-impl Room {
-    /// Goes on until everything has stopped. What the store fails at is tried again at the next turn: until then leases
-    /// run out at worst, and who has lost one cannot end the job.
-    pub(super) fn tend_all(&self) {
+impl Scheduler {
+    /// Runs until everything has stopped. What fails in the store is tried again at the next turn: until then leases expire at
+    /// worst, and a process that has lost one cannot end the job.
+    pub(super) fn run_leases(&self) {
         let mut pruned: Option<Instant> = None;
         loop {
             self.renew();
             self.take_over();
-            self.ask_after();
+            self.poll_remote();
             if pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY) {
                 self.prune();
                 pruned = Some(Instant::now());
@@ -55,17 +40,17 @@ impl Room {
     }
 
     fn renew(&self) {
-        let Ok(now) = self.now() else { return };
-        let Ok(ours) = self.store.renew_leases(&self.lease(now), now) else { return };
+        let Ok(ours) = self.store.renew_leases(&self.owner) else { return };
         let ours: HashSet<(Tenant, ReceiptId)> = ours.into_iter().collect();
         let is_ours = |job: &Job| ours.contains(&(job.work.tenant.clone(), job.id));
-        for job in self.all_live().iter().filter(|job| job.is_kept() && !is_ours(job)) {
-            // It may have been kept after the leases were renewed.
+        for job in self.all_live().iter().filter(|job| job.is_stored() && !is_ours(job)) {
+            // It may have been stored after the leases were renewed.
             if let Ok(None) = self.waiting_row(&job.work.tenant, &job.id) {
-                job.call_off();
+                // Before its row is locked, which the thread that issues may hold: the job is not ours to finish.
+                job.cancel();
                 let mut row = lock(&job.row);
                 if !row.over {
-                    self.give_away(job, &mut row);
+                    self.hand_over(job, &mut row);
                 }
             }
         }
@@ -75,72 +60,69 @@ impl Room {
     }
 
     fn take_over(&self) {
-        let room = MAX_WAITING.saturating_sub(self.queue.waiting());
-        if room == 0 || self.queue.is_closed() {
+        let free = MAX_WAITING.saturating_sub(self.queue.waiting());
+        if free == 0 || self.queue.is_closed() {
             return;
         }
-        let Ok(now) = self.now() else { return };
-        let Ok(taken) = self.store.take_over_jobs(&self.lease(now), now, room) else { return };
-        taken.iter().for_each(|kept| self.take_up(&kept.tenant, &kept.job.job_id));
+        let Ok(taken) = self.store.take_over_jobs(&self.owner, free) else { return };
+        taken.iter().for_each(|job| self.take_up(&job.tenant, &job.job_id));
     }
 
-    /// Runs a job of the store that nobody else runs. Its request is read here to see whether it can run, and again when
-    /// it does: in between it is on disk.
+    /// Queues a stored job that no other process runs. Its request is read here to see whether it can run, and again when it
+    /// does: in between it takes no memory.
     fn take_up(&self, tenant: &Tenant, id: &ReceiptId) {
         if self.is_live(id) {
             return;
         }
-        // The row of a job that has just ended is not ours any more; where the store fails the row stays ours, and is tried again.
+        // The row of a job that has just ended is not ours any more. Where the store fails the row stays ours, and is tried again.
         let Ok(Some(row)) = self.waiting_row(tenant, id) else { return };
-        let request = Request::read(row.job.request.as_bytes(), Format::Json, None);
+        let request = Request::read(row.request.as_bytes(), Format::Json, None);
         let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
         match planned {
             Ok((total, lane)) => {
-                let job = Arc::new(Job::of_row(tenant.clone(), row.job, lane, total));
+                let job = Arc::new(Job::of_row(row, lane, total));
                 lock(&self.jobs).insert(job.id, Arc::clone(&job));
                 if self.queue.push_accepted(&job).is_err() {
                     lock(&self.jobs).remove(&job.id);
                 }
             }
             Err(error) => {
-                let state = Kept::Failed(error.to_string());
-                let job = Some(JobEnd { job_id: *id, owner: self.owner.clone(), state });
-                let bundle = Bundle { job, at: clock::now().unix_millis(), ..Bundle::default() };
-                // It stays ours where this fails, and is tried again.
-                let _again = self.store.of(tenant).submit_bundle(bundle).wait();
+                let state = StoredState::Failed(error.to_string());
+                let end = JobEnd { job_id: *id, owner: self.owner.clone(), state };
+                // Where this fails the row stays ours, and is tried again.
+                let _again = self.store.of(tenant).submit(end).wait();
             }
         }
     }
 
-    /// Tells those who follow a job from afar what has changed.
-    fn ask_after(&self) {
-        let asked: Vec<Afar> = std::mem::take(&mut *lock(&self.afar));
+    /// Notifies the followers of jobs that other processes have of what has changed. The list is taken out of its lock first:
+    /// listeners are called, and the store is read, without it.
+    fn poll_remote(&self) {
+        let followers: Vec<RemoteFollower> = std::mem::take(&mut *lock(&self.remote));
         let mut left = Vec::new();
-        for mut one in asked.into_iter().filter(|one| one.listener.is_alive()) {
-            // It may have come back to us.
-            if let Some(job) = self.live(&one.tenant, &one.seen.id) {
-                match job.listen(one.listener) {
+        for mut follower in followers.into_iter().filter(|follower| follower.listener.is_alive()) {
+            // This process may have taken the job over.
+            if let Some(job) = self.live(&follower.tenant, &follower.seen.id) {
+                match job.listen(follower.listener) {
                     None => continue,
-                    Some(listener) => one.listener = listener,
+                    Some(listener) => follower.listener = listener,
                 }
             }
-            if let Ok(Some(view)) = self.ended(&one.tenant, &one.seen.id)
-                && view != one.seen
+            if let Ok(Some(view)) = self.ended(&follower.tenant, &follower.seen.id)
+                && view != follower.seen
             {
-                one.listener.tell(&view);
-                one.seen = view;
+                follower.listener.notify(&view);
+                follower.seen = view;
             }
-            if !one.seen.state.is_end() {
-                left.push(one);
+            if !follower.seen.state.is_end() {
+                left.push(follower);
             }
         }
-        lock(&self.afar).append(&mut left);
+        lock(&self.remote).append(&mut left);
     }
 
     fn prune(&self) {
-        let Ok(now) = self.now() else { return };
-        let before = now.saturating_sub(REMEMBERED_MS);
-        while self.store.prune(before).is_ok_and(|pruned| pruned > 0) {}
+        while self.store.prune(REMEMBERED_MS).is_ok_and(|pruned| pruned > 0) {}
     }
 
     fn is_live(&self, id: &ReceiptId) -> bool {
@@ -149,7 +131,8 @@ impl Room {
 
     /// The row of a job that waits under a lease of ours.
     fn waiting_row(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<StoredJob>, StoreError> {
-        let ours = |kept: &StoredJob| kept.state == Kept::Waiting && kept.job.lease.owner == self.owner;
+        let is_owned = |job: &StoredJob| job.lease.as_ref().is_some_and(|lease| lease.owner == self.owner);
+        let ours = |job: &StoredJob| job.state == StoredState::Waiting && is_owned(job);
         Ok(self.store.of(tenant).job(id)?.filter(ours))
     }
 }

@@ -1,4 +1,4 @@
-//! What waits for a worker: for each lane a queue of each tenant, which take turns.
+//! Jobs that wait for a worker: for each lane a queue of each tenant; tenants take turns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,8 +7,8 @@ use std::time::Duration;
 use proofmark_store::Tenant;
 
 use super::job::{Job, Lane};
-use super::room::lock;
 use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE};
+use crate::sync::lock;
 
 #[derive(Default)]
 pub(super) struct Queue {
@@ -18,17 +18,17 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    runs: Turns,
-    quick: Turns,
+    runs: TenantQueues,
+    quick: TenantQueues,
     waiting: Load,
     of_tenant: HashMap<Tenant, Load>,
     running: usize,
     closed: bool,
 }
 
-/// What waits in one lane.
+/// The jobs that wait in one lane.
 #[derive(Default)]
-struct Turns {
+struct TenantQueues {
     /// The tenants with something waiting; the first is next.
     order: VecDeque<Tenant>,
     queues: HashMap<Tenant, VecDeque<Arc<Job>>>,
@@ -42,7 +42,7 @@ struct Load {
     bytes: usize,
 }
 
-/// Why a job is not taken.
+/// Why a job is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Full,
@@ -76,15 +76,15 @@ impl Queue {
             }
             if let Some(job) = state.pop(lane) {
                 state.running += 1;
-                // Before anyone can look for it here in vain.
-                job.taken();
+                // While this lock is held, so that a job is always found either here or running.
+                job.set_running();
                 return Some(job);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// A worker is done with what it was given.
+    /// A worker has returned a job.
     pub(super) fn returned(&self) {
         lock(&self.state).running -= 1;
         self.changed.notify_all();
@@ -106,7 +106,7 @@ impl Queue {
         lock(&self.state).closed
     }
 
-    /// Hands out and takes in nothing more; what was waiting.
+    /// Hands out and takes in nothing more; the jobs that waited.
     pub(super) fn close(&self) -> Vec<Arc<Job>> {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -130,14 +130,14 @@ impl Queue {
         state.waiting = state.waiting.with(job);
         let of_one = state.of_tenant.entry(job.work.tenant.clone()).or_default();
         *of_one = of_one.with(job);
-        // Workers wait on the same condition as who waits for them to end.
+        // Workers wait on the same condition as `wait_idle`, so one of them must not be woken alone.
         self.changed.notify_all();
         Ok(())
     }
 }
 
 impl State {
-    fn lane(&mut self, lane: Lane) -> &mut Turns {
+    fn lane(&mut self, lane: Lane) -> &mut TenantQueues {
         match lane {
             Lane::Runs => &mut self.runs,
             Lane::Quick => &mut self.quick,
@@ -150,7 +150,7 @@ impl State {
         Some(job)
     }
 
-    /// A job waits no more.
+    /// A job no longer waits.
     fn forget(&mut self, job: &Job) {
         self.waiting = self.waiting.without(job);
         if let Some(of_one) = self.of_tenant.get_mut(&job.work.tenant) {
@@ -162,7 +162,7 @@ impl State {
     }
 }
 
-impl Turns {
+impl TenantQueues {
     fn append(&mut self, job: &Arc<Job>) {
         let tenant = &job.work.tenant;
         if !self.queues.contains_key(tenant) {

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use proofmark_boundary::{ActionPolicy, History, Moment, Outcome, Request, decide};
+use proofmark_evidence::Evidence;
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, Object, Timestamp};
-use proofmark_verifier::boundary::{ActionPolicy, History, Moment, Outcome, Request, decide};
-use proofmark_verifier::evidence::Evidence;
 
 use super::recorded::Call;
 

@@ -51,11 +51,11 @@ enum Holds {
 /// Subschemas that apply to the same place, and how often.
 type Counts = BTreeMap<usize, u64>;
 
-/// Why a schema is not followed.
+/// Why the cost of a schema cannot be bounded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Endless {
+pub(super) enum CostError {
     /// It leads back to itself without going deeper into the document.
-    Circle,
+    Cycle,
     /// It visits the same place too often.
     TooMany,
 }
@@ -77,7 +77,7 @@ struct Below {
 
 impl Cost {
     /// Counts what a schema applies to one place.
-    pub(super) fn of(schema: &Value) -> Result<Cost, Endless> {
+    pub(super) fn of(schema: &Value) -> Result<Cost, CostError> {
         let mut places = Places::default();
         places.collect(schema, String::new());
         let edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
@@ -144,7 +144,7 @@ struct Closing<'a> {
 
 impl Closing<'_> {
     /// Closes a node after those it leads to; a list of its own stands in for the stack, which a schema could overflow.
-    fn close(&mut self, start: usize) -> Result<(), Endless> {
+    fn close(&mut self, start: usize) -> Result<(), CostError> {
         let mut path = vec![start];
         while let Some(&node) = path.last() {
             if self.done.get(node).is_none_or(Option::is_some) {
@@ -161,15 +161,15 @@ impl Closing<'_> {
                 continue;
             }
             // What waits for others and is met again waits for itself.
-            if std::mem::replace(self.open.get_mut(node).ok_or(Endless::Circle)?, true) {
-                return Err(Endless::Circle);
+            if std::mem::replace(self.open.get_mut(node).ok_or(CostError::Cycle)?, true) {
+                return Err(CostError::Cycle);
             }
             path.extend(waiting);
         }
         Ok(())
     }
 
-    fn counts(&mut self, node: usize, edges: &[usize]) -> Result<Counts, Endless> {
+    fn counts(&mut self, node: usize, edges: &[usize]) -> Result<Counts, CostError> {
         let mut counts = Counts::from([(node, 1)]);
         for to in edges {
             for (other, count) in self.done.get(*to).into_iter().flatten().flatten() {
@@ -178,7 +178,7 @@ impl Closing<'_> {
         }
         self.pairs += counts.len();
         let visits = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
-        if self.pairs > MAX_PAIRS || visits > MAX_VISITS { Err(Endless::TooMany) } else { Ok(counts) }
+        if self.pairs > MAX_PAIRS || visits > MAX_VISITS { Err(CostError::TooMany) } else { Ok(counts) }
     }
 }
 

@@ -3,41 +3,43 @@
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
-use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey, Verdict};
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, Verdict};
 use proofmark_sandbox::{Host, Watch, Worker};
-use proofmark_store::{Answer, Bundle, JobState as Kept, Lease, NewJob, Store, StoreError, Tenant};
+use proofmark_store::{Answer, JobState as StoredState, NewJob, Store, StoreError, Tenant, Write};
 
-use super::job::{Content, Job, Lane, Listener, Row};
-use super::leases::{Afar, LEASE_MS};
+use super::job::{Content, Done, Job, Lane, Listener, RemoteFollower, Row};
 use super::queue::Queue;
-use super::sealing::Done;
 use super::{Cancelled, JobState, JobView, SubmitError};
-use crate::clock;
+use crate::issue::Issuer;
 use crate::run;
+use crate::sync::lock;
 
-/// How many jobs that ended without a trace in the store are remembered for those who ask what came of them.
+/// How many jobs that ended and are not in the store are remembered, so that clients can ask how they ended.
 const MAX_ENDED: usize = 1024;
 
 /// The idempotency keys of what is in memory, by tenant and key.
 pub(super) type Keys = HashMap<(Tenant, String), (Sha256Digest, ReceiptId)>;
 
-pub(super) struct Room {
+/// The jobs of this process. [`super`] explains their states and the order of the locks.
+pub(super) struct Scheduler {
     host: Host,
     pub(super) caps: Caps,
-    pub(super) key: SigningKey,
+    pub(super) issuer: Issuer,
     pub(super) store: Arc<Store>,
-    /// Our name on leases.
+    /// This process's name on leases.
     pub(super) owner: String,
     pub(super) queue: Queue,
-    /// Those that wait, run or are being sealed. Locked after `keys`, never before it.
+    /// Jobs that wait, run or are being issued.
     pub(super) jobs: Mutex<HashMap<ReceiptId, Arc<Job>>>,
     pub(super) keys: Mutex<Keys>,
     ended: Mutex<VecDeque<(Tenant, JobView)>>,
-    pub(super) afar: Mutex<Vec<Afar>>,
+    /// Followers of jobs that another process has.
+    pub(super) remote: Mutex<Vec<RemoteFollower>>,
     pub(super) stopped: Signal,
 }
 
@@ -54,26 +56,26 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Waits for it, for at most this long; whether it has happened.
+    /// Waits until it happens, at most this long; whether it has happened.
     pub(super) fn wait(&self, patience: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(lock(&self.happened), patience, |happened| !*happened);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-impl Room {
-    pub(super) fn new(host: Host, key: SigningKey, store: Arc<Store>, owner: String) -> Self {
+impl Scheduler {
+    pub(super) fn new(host: Host, issuer: Issuer, store: Arc<Store>, owner: String) -> Self {
         Self {
             host,
             caps: Caps::default(),
-            key,
+            issuer,
             store,
             owner,
             queue: Queue::default(),
             jobs: Mutex::default(),
             keys: Mutex::default(),
             ended: Mutex::default(),
-            afar: Mutex::default(),
+            remote: Mutex::default(),
             stopped: Signal::default(),
         }
     }
@@ -84,10 +86,10 @@ impl Room {
         while let Some(job) = self.queue.next(lane) {
             match self.content(&job) {
                 Some(content) => self.run(&mut worker, &job, content, judged),
-                // A row that is still ours is taken up again, or says why it cannot run.
-                None => self.let_go(&job),
+                // Its row is still ours, so the leases' thread runs it again, or finds out why it cannot run.
+                None => self.release(&job),
             }
-            job.returned();
+            job.set_returned();
             self.queue.returned();
         }
     }
@@ -96,34 +98,34 @@ impl Room {
         let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker, job, &content.request)));
         let outcome = run.unwrap_or_else(|_| {
             *worker = self.host.worker();
-            Err("judge the submission: the verifier broke; report it with the request".to_owned())
+            Err("judge the submission: the verifier panicked; report it with the request".to_owned())
         });
-        // Only when sealing broke nobody takes it.
-        if !job.is_called_off() && judged.send(Done { job: Arc::clone(job), content, outcome }).is_err() {
-            self.let_go(job);
+        // The receiver is gone only if the thread that issues has panicked.
+        if !job.is_cancelled() && judged.send(Done { job: Arc::clone(job), content, outcome }).is_err() {
+            self.release(job);
         }
     }
 
     /// What the job is to run, from memory or from its row.
     fn content(&self, job: &Job) -> Option<Arc<Content>> {
         job.content().or_else(|| {
-            let text = self.store.of(&job.work.tenant).job(&job.id).ok()??.job.request;
+            let text = self.store.of(&job.work.tenant).job(&job.id).ok()??.request;
             let request = Request::read(text.as_bytes(), Format::Json, None).ok()?;
             Some(Arc::new(Content { request, text }))
         })
     }
 
-    fn verify(&self, worker: &mut Worker, job: &Job, request: &Request) -> Result<run::Judged, String> {
+    fn verify(&self, worker: &mut Worker, job: &Job, request: &Request) -> Result<Draft, String> {
         let watch = Watch { cancelled: &job.cancelled, ran: &|done| job.ran(done) };
-        let judged = run::verify(worker, &self.caps, request, job.id, &watch);
-        let mut judged = judged.map_err(|error| error.to_string())?;
-        // What says nothing about the work takes no receipt's place.
+        let draft = run::verify(worker, &self.caps, request, job.id, &watch);
+        let mut draft = draft.map_err(|error| error.to_string())?;
+        // A receipt that says nothing about the work does not take another's place.
         if let Some(older) = &job.work.supersedes
-            && judged.draft.verdict != Verdict::Error
+            && draft.verdict != Verdict::Error
         {
-            judged.draft.metadata.insert("supersedes", older.to_string());
+            draft.metadata.insert("supersedes", older.to_string());
         }
-        Ok(judged)
+        Ok(draft)
     }
 
     /// The tenant's job, if it is in memory and has not ended.
@@ -135,7 +137,7 @@ impl Room {
         lock(&self.jobs).values().cloned().collect()
     }
 
-    /// What came of the tenant's job, or where another process has it.
+    /// How the tenant's job ended, or its state where another process has it.
     pub(super) fn ended(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Option<JobView>, StoreError> {
         let remembered = lock(&self.ended).iter().find(|(of, view)| of == tenant && view.id == *id).cloned();
         match remembered {
@@ -151,21 +153,21 @@ impl Room {
             Some(JobView { id: *id, state, done, total, created_at, receipt })
         };
         if let Some(row) = &row {
-            let total = usize::try_from(row.job.checks).unwrap_or(usize::MAX);
+            let total = usize::try_from(row.checks).unwrap_or(usize::MAX);
             let state = match &row.state {
-                Kept::Waiting => Some(JobState::Waiting),
-                Kept::Failed(why) => Some(JobState::Failed(why.clone())),
-                Kept::Cancelled => Some(JobState::Cancelled),
-                Kept::Done => None,
+                StoredState::Waiting => Some(JobState::Waiting),
+                StoredState::Failed(why) => Some(JobState::Failed(why.clone())),
+                StoredState::Cancelled => Some(JobState::Cancelled),
+                StoredState::Done => None,
             };
             if let Some(state) = state {
-                return Ok(view(state, 0, total, row.job.created_at, None));
+                return Ok(view(state, 0, total, row.created_at, None));
             }
         }
-        let Some(kept) = store.job_receipt(id)? else { return Ok(None) };
-        let total = usize::try_from(kept.receipt.results().total).unwrap_or(usize::MAX);
-        let created_at = row.map_or_else(|| kept.receipt.verified_at().unix_millis(), |row| row.job.created_at);
-        Ok(view(JobState::Done, total, total, created_at, Some(Arc::new(kept.receipt))))
+        let Some(stored) = store.job_receipt(id)? else { return Ok(None) };
+        let total = usize::try_from(stored.receipt.results().total).unwrap_or(usize::MAX);
+        let created_at = row.map_or_else(|| stored.receipt.verified_at().unix_millis(), |row| row.created_at);
+        Ok(view(JobState::Done, total, total, created_at, Some(Arc::new(stored.receipt))))
     }
 
     /// The job that a request with this key repeats.
@@ -176,7 +178,7 @@ impl Room {
         key: &str,
         request: &Sha256Digest,
     ) -> Result<Option<ReceiptId>, SubmitError> {
-        let reused = || SubmitError::KeyReused(key.chars().take(80).collect());
+        let reused = || SubmitError::KeyReused(shown(key));
         if let Some((before, id)) = keys.get(&(tenant.clone(), key.to_owned())) {
             return (before == request).then_some(Some(*id)).ok_or_else(reused);
         }
@@ -186,37 +188,27 @@ impl Room {
     }
 
     /// Makes the job a row of the store, unless it is one or has ended.
-    pub(super) fn keep(&self, job: &Job) -> Result<(), StoreError> {
+    pub(super) fn persist(&self, job: &Job) -> Result<(), StoreError> {
         let row = lock(&job.row);
-        let Some(content) = job.content().filter(|_| !row.over && !job.is_kept()) else { return Ok(()) };
-        let now = self.now()?;
+        let Some(content) = job.content().filter(|_| !row.over && !job.is_stored()) else { return Ok(()) };
         let new = NewJob {
             job_id: job.id,
             request: content.text.clone(),
             checks: job.view().total as u64,
             chain: job.work.chain.clone(),
             supersedes: job.work.supersedes,
-            lease: self.lease(now),
+            owner: self.owner.clone(),
             created_at: job.created_at,
         };
-        let bundle = Bundle { new_job: Some(new), answer: answer(job), at: now, ..Bundle::default() };
-        self.store.of(&job.work.tenant).submit_bundle(bundle).wait()?;
-        job.is_on_disk();
+        let writes = std::iter::once(new.into()).chain(answer(job).map(Write::from)).collect();
+        self.store.of(&job.work.tenant).submit_all(writes).wait()?;
+        job.set_stored();
         Ok(())
-    }
-
-    /// The time by which leases run out, in milliseconds after 1970-01-01T00:00:00Z.
-    pub(super) fn now(&self) -> Result<i64, StoreError> {
-        Ok(clock::now_in(&self.store)?.unix_millis())
-    }
-
-    pub(super) fn lease(&self, now: i64) -> Lease {
-        Lease { owner: self.owner.clone(), until: now.saturating_add(LEASE_MS) }
     }
 
     pub(super) fn cancel(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
         let Some(job) = self.live(tenant, id) else { return self.cancel_stored(tenant, id) };
-        job.call_off();
+        job.cancel();
         self.queue.remove(&job);
         job.wait_returned();
         let mut row = lock(&job.row);
@@ -227,15 +219,15 @@ impl Room {
                 state => Ok(Cancelled::Over(state)),
             };
         }
-        if job.is_kept() {
-            match self.store.of(tenant).cancel_job(id, clock::now().unix_millis()) {
+        if job.is_stored() {
+            match self.store.of(tenant).cancel_job(id) {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.give_away(&job, &mut row);
-                    return self.what_became(tenant, id);
+                    self.hand_over(&job, &mut row);
+                    return self.over(tenant, id);
                 }
                 Err(error) => {
-                    self.give_away(&job, &mut row);
+                    self.hand_over(&job, &mut row);
                     return Err(error);
                 }
             }
@@ -245,21 +237,22 @@ impl Room {
     }
 
     fn cancel_stored(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
-        match self.store.of(tenant).cancel_job(id, clock::now().unix_millis())? {
+        match self.store.of(tenant).cancel_job(id)? {
             true => Ok(Cancelled::Now),
-            false => self.what_became(tenant, id),
+            false => self.over(tenant, id),
         }
     }
 
-    fn what_became(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
+    /// The answer to cancelling a job that has ended, or that the tenant does not have.
+    fn over(&self, tenant: &Tenant, id: &ReceiptId) -> Result<Cancelled, StoreError> {
         Ok(self.ended(tenant, id)?.map_or(Cancelled::Unknown, |view| Cancelled::Over(view.state)))
     }
 
-    /// Ends a job in memory; what is to be written of it has been.
+    /// Ends a job in memory; its end is in the store, where it belongs there.
     pub(super) fn end(&self, job: &Job, row: &mut Row, state: JobState, receipt: Option<Arc<Receipt>>) {
         row.over = true;
         let view = job.end(state, receipt);
-        if !job.is_kept() && view.state != JobState::Done {
+        if !job.is_stored() && view.state != JobState::Done {
             let mut ended = lock(&self.ended);
             ended.push_back((job.work.tenant.clone(), view));
             if ended.len() > MAX_ENDED {
@@ -269,9 +262,9 @@ impl Room {
         self.forget(job);
     }
 
-    /// Ends a job that is no row of the store, unless it has ended.
+    /// Ends a job that is not stored, unless it has ended.
     pub(super) fn fail(&self, job: &Job, why: &str) {
-        job.call_off();
+        job.cancel();
         self.queue.remove(job);
         let mut row = lock(&job.row);
         if !row.over {
@@ -279,34 +272,36 @@ impl Room {
         }
     }
 
-    /// Has nothing more to do with a kept job: its row says what is to become of it.
-    pub(super) fn give_away(&self, job: &Job, row: &mut Row) {
+    /// Leaves a stored job to its row: this process, or another, runs it again, or has ended it. Its followers follow the row
+    /// from now on.
+    pub(super) fn hand_over(&self, job: &Job, row: &mut Row) {
         row.over = true;
-        job.call_off();
+        job.cancel();
         self.queue.remove(job);
-        let listeners = job.give_away();
+        let listeners = job.hand_over();
         self.forget(job);
         let view = job.view();
-        lock(&self.afar).extend(listeners.into_iter().map(|listener| Afar::new(&job.work.tenant, &view, listener)));
+        let followers = listeners.into_iter().map(|listener| RemoteFollower::new(&job.work.tenant, &view, listener));
+        lock(&self.remote).extend(followers);
     }
 
-    /// Lets go of a job because everything stops.
-    pub(super) fn let_go(&self, job: &Job) {
+    /// Gives up a job that this process cannot finish: a stored one to its row, another one fails.
+    pub(super) fn release(&self, job: &Job) {
         let mut row = lock(&job.row);
         if row.over {
             return;
         }
-        match job.is_kept() {
-            true => self.give_away(job, &mut row),
+        match job.is_stored() {
+            true => self.hand_over(job, &mut row),
             false => self.end(job, &mut row, JobState::Failed(SubmitError::Stopping.to_string()), None),
         }
     }
 
-    /// Tells the listener where the job is, and goes on doing so while another process has it.
-    pub(super) fn listen_from_afar(&self, tenant: &Tenant, view: &JobView, listener: Listener) {
-        listener.tell(view);
+    /// Notifies the listener of the job's state, and of each change while another process has the job.
+    pub(super) fn follow_remote(&self, tenant: &Tenant, view: &JobView, listener: Listener) {
+        listener.notify(view);
         if !view.state.is_end() {
-            lock(&self.afar).push(Afar::new(tenant, view, listener));
+            lock(&self.remote).push(RemoteFollower::new(tenant, view, listener));
         }
     }
 
@@ -318,7 +313,7 @@ impl Room {
     }
 }
 
-/// What is kept so that a repetition of the request is known.
+/// What is stored so that a repetition of the request is recognised.
 pub(super) fn answer(job: &Job) -> Option<Answer> {
     let (key, request) = job.work.replayable.clone()?;
     Some(Answer { key, request, document: job.id.to_string() })
@@ -334,9 +329,4 @@ pub(super) fn checks(request: &Request, caps: &Caps) -> Result<usize, RequestErr
         Checks::Constraints { constraints, .. } => constraints.len(),
         Checks::Suite(_) | Checks::Command(_) => plan.submission.map_or(0, |job| job.cases.len()),
     })
-}
-
-/// The content is whole whatever became of who held it.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,15 @@
+//! Decisions whose execution is expected to be reported, and has not been: what a sweep has to look at.
+
+use crate::scope::Scope;
+
+/// The report of the decision's execution is expected by `expires_at`, in milliseconds after 1970-01-01T00:00:00Z.
+pub(crate) fn put(scope: &Scope<'_>, decision_id: &str, expires_at: i64) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO awaited (tenant, decision_id, expires_at) VALUES (?1, ?2, ?3)";
+    scope.connection.prepare_cached(sql)?.execute((scope.tenant.as_str(), decision_id, expires_at)).map(drop)
+}
+
+/// Nothing more is expected of this decision of the tenant. What another tenant reports changes nothing.
+pub(crate) fn remove(scope: &Scope<'_>, decision_id: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM awaited WHERE tenant = ?1 AND decision_id = ?2";
+    scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), decision_id]).map(drop)
+}

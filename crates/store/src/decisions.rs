@@ -1,0 +1,342 @@
+//! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
+
+use proofmark_receipt::{ChainTip, Json, Link, Object, ReceiptId, Sha256Digest, SignError};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+
+use crate::awaited;
+use crate::column;
+use crate::error::StoreError;
+use crate::page::{self, Cursor, MAX_PAGE};
+use crate::reviews;
+use crate::scope::Scope;
+use crate::signing;
+use crate::tenant::Tenant;
+
+/// The chain of decisions, where messages name it.
+const CHAIN: &str = "decisions";
+
+/// Links a decision receipt to the tip of the chain of decisions (`None`: it is the first) and signs it. It runs in the
+/// store's writer, inside the transaction that stores the decision, so it does nothing else.
+pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<Object, SignError> + Send>;
+
+/// A decision to store.
+pub struct NewDecision {
+    pub decision_id: ReceiptId,
+    /// In milliseconds after 1970-01-01T00:00:00Z.
+    pub decided_at: i64,
+    /// The outcome that its receipt states.
+    pub outcome: String,
+    /// Whether the action may execute.
+    pub allowed: bool,
+    /// What identifies the action, apart from how it is presented.
+    pub fingerprint: String,
+    /// Which decision on this action it is, counted from 1: one more than [`ActionHistory::decided`] was when the decision
+    /// was made. Refused with [`StoreError::DecidedMeanwhile`] if another one has this number.
+    pub nth: u64,
+    pub about: DecisionIndex,
+    pub sign: SignDecision,
+}
+
+/// A stored decision and what it is looked up by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub decision_id: String,
+    /// In milliseconds after 1970-01-01T00:00:00Z.
+    pub decided_at: i64,
+    /// The outcome that its receipt states.
+    pub outcome: String,
+    /// Whether the action may execute.
+    pub allowed: bool,
+    /// What identifies the action, apart from how it is presented.
+    pub fingerprint: String,
+    /// Its position in the chain of decisions; the first is 0.
+    pub position: u64,
+    /// The decision receipt, as JSON.
+    pub document: String,
+    /// SHA-256 of the decision receipt in canonical form, which the next one links to; none in rows of older versions.
+    pub hash: Option<Sha256Digest>,
+    pub about: DecisionIndex,
+}
+
+/// For whom a decision was made, and on what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecisionIndex {
+    /// The agent that asked.
+    pub agent: Option<String>,
+    /// The class of the action.
+    pub class: Option<String>,
+    /// `disposition.mode` of the receipt.
+    pub mode: String,
+    /// In milliseconds after 1970-01-01T00:00:00Z.
+    pub expires_at: i64,
+    /// What a report of its execution names it by, where one is expected.
+    pub candidate: Option<String>,
+    /// The action, as JSON.
+    pub action: Option<String>,
+    /// Whether it waits for a review.
+    pub review: bool,
+    /// How many approvals it waits for.
+    pub wanted: u64,
+    /// What identifies the action together with the environment and the agent it was asked for.
+    pub subject: String,
+    /// The facts it was decided on, as JSON, where a reviewer has to see them. Those of older decisions on the same subject
+    /// are dropped when it is stored.
+    pub facts: Option<String>,
+}
+
+/// What was decided on an action so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ActionHistory {
+    /// How often it was decided on.
+    pub decided: u64,
+    /// How often it was denied since it was last allowed.
+    pub denied: u64,
+}
+
+/// Which decisions to list. What is `None` does not narrow the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecisionsWanted {
+    pub outcome: Option<String>,
+    /// The class of the action.
+    pub class: Option<String>,
+    /// The agent that asked.
+    pub agent: Option<String>,
+    /// Only those that wait for a review: of each subject the newest, unless it has enough reviews.
+    pub to_review: bool,
+    /// Only those made at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
+    pub since: Option<i64>,
+    /// Only those made before this time.
+    pub until: Option<i64>,
+    /// How many at most: 1 to [`MAX_PAGE`]; a value outside is replaced by the nearest of these.
+    pub limit: usize,
+    /// Only those after this place.
+    pub after: Option<Cursor>,
+}
+
+/// Some decisions, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decisions {
+    pub decisions: Vec<Decision>,
+    /// Where the next page begins; none when this is the last.
+    pub next: Option<Cursor>,
+}
+
+/// A decision on its way into the database.
+pub(crate) struct DecisionWrite {
+    decision_id: ReceiptId,
+    decided_at: i64,
+    outcome: String,
+    allowed: bool,
+    fingerprint: String,
+    nth: u64,
+    about: DecisionIndex,
+    receipt: Receipt,
+}
+
+enum Receipt {
+    Unlinked(SignDecision),
+    Signed {
+        document: String,
+        hash: Sha256Digest,
+        position: u64,
+    },
+    /// It was refused.
+    None,
+}
+
+impl DecisionWrite {
+    pub(crate) fn new(new: NewDecision) -> Self {
+        let NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign } = new;
+        let receipt = Receipt::Unlinked(sign);
+        Self { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, receipt }
+    }
+
+    pub(crate) fn time(&self) -> i64 {
+        self.decided_at
+    }
+
+    /// Links the receipt to the tip that the chain has in this transaction, and signs it.
+    pub(crate) fn link(&mut self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        match std::mem::replace(&mut self.receipt, Receipt::None) {
+            Receipt::Unlinked(sign) => {
+                let tip = last_decision(scope.connection)?;
+                match link(self.decision_id, tip.as_ref(), sign) {
+                    Ok(signed) => self.receipt = signed,
+                    Err(refused) => return Ok(Some(refused)),
+                }
+            }
+            other => self.receipt = other,
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        let id = self.decision_id.to_string();
+        if scope.connection.prepare_cached("SELECT 1 FROM decisions WHERE decision_id = ?1")?.exists([&id])? {
+            return Ok(Some(StoreError::DecisionStored(id)));
+        }
+        let decided = history(scope.connection, scope.tenant, &self.fingerprint)?.decided;
+        Ok((self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)))
+    }
+
+    pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+        let Receipt::Signed { document, hash, position } = &self.receipt else { return Ok(()) };
+        let id = self.decision_id.to_string();
+        let about = &self.about;
+        let sql = format!(
+            "INSERT INTO decisions ({DECISION}, nth)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+        );
+        scope.connection.prepare_cached(&sql)?.execute(params![
+            id,
+            self.decided_at,
+            self.outcome,
+            self.fingerprint,
+            position.cast_signed(),
+            document,
+            scope.tenant.as_str(),
+            about.agent,
+            about.class,
+            about.mode,
+            about.expires_at,
+            about.candidate,
+            about.action,
+            about.review,
+            self.allowed,
+            hash.as_bytes(),
+            about.subject,
+            about.wanted.cast_signed(),
+            self.nth.cast_signed(),
+        ])?;
+        put_facts(scope, &id, about)?;
+        // The runtime will report what became of the action.
+        match about.candidate.is_some() && self.allowed {
+            true => awaited::put(scope, &id, about.expires_at),
+            false => Ok(()),
+        }
+    }
+}
+
+fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
+    let object = signing::call(CHAIN, || sign(tip))?;
+    if !(Link { id, document: &object }).follows(tip) {
+        return Err(StoreError::NotLinked(CHAIN.to_owned()));
+    }
+    let position = tip.map_or(0, |tip| tip.position.saturating_add(1));
+    let json = Json::Object(object);
+    let hash = Sha256Digest::of(&json.canonical_vrf());
+    Ok(Receipt::Signed { document: json.to_text(), hash, position })
+}
+
+fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM asked WHERE decision_id IN
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2)";
+    scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
+    if let Some(facts) = &about.facts {
+        let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
+        scope.connection.prepare_cached(sql)?.execute([decision_id, facts])?;
+    }
+    Ok(())
+}
+
+/// What was decided on the tenant's action with this fingerprint. Both numbers are read off the ends of indexes.
+pub(crate) fn history(connection: &Connection, tenant: &Tenant, fingerprint: &str) -> rusqlite::Result<ActionHistory> {
+    let sql = "SELECT coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
+                      coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)";
+    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| {
+        let (decided, last_allowed) = (column::count(row, 0)?, column::count(row, 1)?);
+        Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
+    })
+}
+
+pub(crate) fn decision(connection: &Connection, tenant: &Tenant, id: &str) -> rusqlite::Result<Option<Decision>> {
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1 AND tenant = ?2");
+    connection.prepare_cached(&sql)?.query_row([id, tenant.as_str()], read_decision).optional()
+}
+
+pub(crate) fn any_decision(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Tenant, Decision)>> {
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE decision_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([id], read_any_decision).optional()
+}
+
+/// The end of the chain of decisions. The document of the last one need not be readable.
+pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<ChainTip>> {
+    let sql = "SELECT decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
+    let tip = |row: &Row<'_>| {
+        let id = row.get_ref(0)?.as_str()?;
+        let receipt_id = id.parse().map_err(|error| column::changed(0, Type::Text, error))?;
+        Ok(ChainTip { receipt_id, hash: Sha256Digest::from_bytes(row.get(1)?), position: column::count(row, 2)? })
+    };
+    connection.prepare_cached(sql)?.query_row([], tip).optional()
+}
+
+pub(crate) fn decisions(
+    connection: &Connection,
+    tenant: Option<&Tenant>,
+    wanted: &DecisionsWanted,
+) -> rusqlite::Result<Decisions> {
+    let limit = wanted.limit.clamp(1, MAX_PAGE);
+    let mut conditions = vec!["1"];
+    let mut values: Vec<Value> = Vec::new();
+    let mut narrow = |condition: &'static str, value: Option<Value>| {
+        if let Some(value) = value {
+            conditions.push(condition);
+            values.push(value);
+        }
+    };
+    let text = |text: &Option<String>| text.clone().map(Value::Text);
+    narrow("tenant = ?", tenant.map(|tenant| Value::Text(tenant.as_str().to_owned())));
+    narrow("outcome = ?", text(&wanted.outcome));
+    narrow("class = ?", text(&wanted.class));
+    narrow("agent = ?", text(&wanted.agent));
+    narrow("decided_at >= ?", wanted.since.map(Value::Integer));
+    narrow("decided_at < ?", wanted.until.map(Value::Integer));
+    narrow("sequence < ?", wanted.after.map(|after| Value::Integer(after.0)));
+    if wanted.to_review {
+        conditions.push(reviews::WAITS);
+    }
+    values.push(Value::Integer(page::one_more(limit)?));
+    let conditions = conditions.join(" AND ");
+    let sql = format!("SELECT {DECISION}, sequence FROM decisions WHERE {conditions} ORDER BY sequence DESC LIMIT ?");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows =
+        statement.query_map(params_from_iter(values), |row| Ok((row.get(DECISION_COLUMNS)?, read_decision(row)?)))?;
+    let (decisions, next) = page::cut(rows.collect::<rusqlite::Result<_>>()?, limit);
+    Ok(Decisions { decisions, next })
+}
+
+pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
+                                   class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
+/// How many columns [`DECISION`] has.
+const DECISION_COLUMNS: usize = 18;
+
+/// A row that begins with [`DECISION`], and its tenant.
+pub(crate) fn read_any_decision(row: &Row<'_>) -> rusqlite::Result<(Tenant, Decision)> {
+    Ok((Tenant::stored(row.get_ref(6)?.as_str()?), read_decision(row)?))
+}
+
+fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+    Ok(Decision {
+        decision_id: row.get(0)?,
+        decided_at: row.get(1)?,
+        outcome: row.get(2)?,
+        fingerprint: row.get(3)?,
+        position: column::count(row, 4)?,
+        document: row.get(5)?,
+        allowed: row.get(14)?,
+        hash: row.get::<_, Option<[u8; 32]>>(15)?.map(Sha256Digest::from_bytes),
+        about: DecisionIndex {
+            agent: row.get(7)?,
+            class: row.get(8)?,
+            mode: row.get(9)?,
+            expires_at: row.get(10)?,
+            candidate: row.get(11)?,
+            action: row.get(12)?,
+            review: row.get(13)?,
+            wanted: column::count(row, 17)?,
+            subject: row.get(16)?,
+            facts: None,
+        },
+    })
+}

@@ -1,0 +1,214 @@
+//! Issues receipts and decisions: each is linked to its chain, signed, and stored together with what it brings about.
+//!
+//! Everything that is signed and stored here goes through [`Issuer`]: receipts of `verify`, of jobs and of accepted steps,
+//! and the decisions of a [`crate::Decider`]. A receipt that continues a chain is handed to the store as a function that
+//! links and signs it; the store calls it with the tip that the chain has at that moment, inside the transaction that stores
+//! the receipt. So there is nothing to try again when another process extends the chain first.
+
+use std::sync::{Arc, mpsc};
+
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
+use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
+
+use crate::accept::STEP_CHAINS;
+use crate::clock;
+
+/// Why a receipt was not issued. Nothing of it is stored then.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The receipt has a value that cannot be signed.
+    #[error("sign the receipt: {0}")]
+    Sign(SignError),
+    /// The store refused it, or failed.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The store has no chain of this name.
+    #[error("sign the head of the chain `{}`: the store has no such chain", shown(.0))]
+    NoChain(String),
+    /// The name is reserved for the chains of steps.
+    #[error(
+        "continue the chain `{}`: chains whose names begin with `{STEP_CHAINS}` are of workflow steps", shown(.0)
+    )]
+    Reserved(String),
+}
+
+impl IssueError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.help(),
+            Self::NoChain(_) => Some("name a chain that has receipts".to_owned()),
+            Self::Reserved(_) => Some("choose another name".to_owned()),
+            Self::Sign(_) => None,
+        }
+    }
+}
+
+impl From<SignError> for IssueError {
+    fn from(error: SignError) -> Self {
+        Self::Sign(error)
+    }
+}
+
+impl From<StoreError> for IssueError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Sign(error) => Self::Sign(error),
+            error => Self::Store(error),
+        }
+    }
+}
+
+/// Issues receipts with one key into one store.
+#[derive(Clone)]
+pub struct Issuer {
+    /// None issues unsigned claims.
+    key: Option<Arc<SigningKey>>,
+    /// None stores nothing.
+    store: Option<Arc<Store>>,
+}
+
+/// Where a receipt goes, and what is stored with it or not at all.
+pub(crate) struct Destination<'a> {
+    pub(crate) tenant: &'a Tenant,
+    /// The tenant's chain that it continues.
+    pub(crate) chain: Option<String>,
+    /// The request that it answers, as JSON.
+    pub(crate) request: Option<String>,
+    /// The receipt that it takes the place of.
+    pub(crate) supersedes: Option<ReceiptId>,
+    pub(crate) with: Vec<Write>,
+}
+
+/// A receipt that may not be on disk yet.
+#[must_use = "a receipt is issued only after `wait` returns it"]
+pub(crate) enum Issuing {
+    Signed(Box<Receipt>),
+    Submitted(Pending),
+}
+
+impl Issuer {
+    /// An issuer that signs with `key` (none: unsigned claims) and stores receipts in `store` (none: nowhere).
+    #[must_use]
+    pub fn new(key: Option<SigningKey>, store: Option<Store>) -> Self {
+        Self { key: key.map(Arc::new), store: store.map(Arc::new) }
+    }
+
+    /// An issuer that signs with `key` and stores receipts in `store`.
+    #[must_use]
+    pub fn with(key: Arc<SigningKey>, store: Arc<Store>) -> Self {
+        Self { key: Some(key), store: Some(store) }
+    }
+
+    /// The store that receipts go to.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        self.store.as_deref()
+    }
+
+    /// Hands a receipt over to be issued. Receipts are issued in the order in which they are handed over, and those that wait
+    /// share a commit.
+    ///
+    /// # Errors
+    /// [`IssueError::Sign`] for a receipt that is on no chain; one on a chain is signed in its turn.
+    pub(crate) fn issue(&self, mut draft: Draft, to: Destination<'_>) -> Result<Issuing, IssueError> {
+        let Some(store) = &self.store else {
+            if to.chain.is_some() {
+                draft.link(None);
+            }
+            return Ok(Issuing::Signed(Box::new(sign(draft, self.key.as_deref())?)));
+        };
+        let receipt = match to.chain {
+            None => NewReceipt::single(sign(draft, self.key.as_deref())?),
+            Some(chain) => {
+                let key = self.key.clone();
+                NewReceipt::chained(chain, move |tip| {
+                    draft.link(tip);
+                    sign(draft, key.as_deref())
+                })
+            }
+        };
+        let receipt = NewReceipt { request: to.request, supersedes: to.supersedes, ..receipt };
+        let writes = std::iter::once(receipt.into()).chain(to.with).collect();
+        Ok(Issuing::Submitted(store.of(to.tenant).submit_all(writes)))
+    }
+}
+
+impl Issuing {
+    /// Waits until the receipt is on disk.
+    ///
+    /// # Errors
+    /// When it cannot be signed, or the store refuses it.
+    pub(crate) fn wait(self) -> Result<Receipt, IssueError> {
+        match self {
+            Self::Signed(receipt) => Ok(*receipt),
+            Self::Submitted(pending) => Ok(pending.receipt()?),
+        }
+    }
+}
+
+fn sign(draft: Draft, key: Option<&SigningKey>) -> Result<Receipt, SignError> {
+    match key {
+        Some(key) => draft.sign(key),
+        None => draft.unsigned(),
+    }
+}
+
+/// What the store looks a decision up by.
+pub(crate) struct DecisionRow {
+    pub(crate) decided_at: i64,
+    pub(crate) outcome: String,
+    pub(crate) allowed: bool,
+    pub(crate) fingerprint: String,
+    pub(crate) nth: u64,
+    pub(crate) about: DecisionIndex,
+}
+
+/// Issues a decision, whose receipt is neither linked nor signed yet, together with `with`; its receipt when it is on disk.
+///
+/// # Errors
+/// When it cannot be signed, or the store refuses one of these.
+pub(crate) fn issue_decision(
+    receipt: DecisionReceipt,
+    row: DecisionRow,
+    with: Vec<Write>,
+    (key, store): (&Arc<SigningKey>, &TenantStore<'_>),
+) -> Result<DecisionReceipt, StoreError> {
+    let (signed, of_writer) = mpsc::sync_channel(1);
+    let (key, decision_id) = (Arc::clone(key), receipt.decision_id());
+    let sign = move |tip: Option<&ChainTip>| {
+        let receipt = receipt.link(tip).sign(&key)?;
+        let document = receipt.document().clone();
+        // The channel has room for it.
+        drop(signed.try_send(receipt));
+        Ok(document)
+    };
+    let DecisionRow { decided_at, outcome, allowed, fingerprint, nth, about } = row;
+    let new = NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign: Box::new(sign) };
+    store.submit_all(std::iter::once(new.into()).chain(with).collect()).wait()?;
+    of_writer.try_recv().map_err(|_| StoreError::NotLinked("decisions".to_owned()))
+}
+
+/// Signs where a tenant's chain of this name ends now. The head of any tenant's but the command line's names the tenant,
+/// with a slash, before the chain.
+///
+/// # Errors
+/// When there is no such chain, or the store cannot be read.
+pub fn chain_head(store: &TenantStore<'_>, chain: &str, key: &SigningKey) -> Result<ChainHead, IssueError> {
+    let tip = store.tip(chain)?.ok_or_else(|| IssueError::NoChain(chain.to_owned()))?;
+    let tenant = store.tenant();
+    let named = if *tenant == Tenant::LOCAL { chain.to_owned() } else { format!("{tenant}/{chain}") };
+    Ok(ChainHead::sign(&named, &tip, &clock::now(), key)?)
+}
+
+/// Signs where the chain of the stored decisions ends now.
+///
+/// # Errors
+/// When there are no decisions, or the store cannot be read.
+pub fn decisions_head(store: &Store, key: &SigningKey) -> Result<ChainHead, IssueError> {
+    const NAME: &str = "decisions";
+    let tip = store.all_tenants_last_decision()?.ok_or_else(|| IssueError::NoChain(NAME.to_owned()))?;
+    Ok(ChainHead::sign(NAME, &tip, &clock::now(), key)?)
+}

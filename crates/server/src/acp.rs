@@ -49,7 +49,7 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 }
 
 fn request_of_job(job: Json) -> Result<Json, Problem> {
-    acp::evaluation_request(&job).map_err(|error| Problem::bad(error.code(), format!("read the job: {error}")))
+    acp::evaluation_request(&job).map_err(|error| Problem::unreadable("read the job", &error))
 }
 
 /// A receipt that does not count is not sent as a payment's receipt either.

@@ -53,7 +53,8 @@ impl AttemptBodyError {
             Self::Step(_) => {
                 Some(format!("the id of a step has 1 to {MAX_STEP} bytes, without `/` and control characters"))
             }
-            Self::Fields(_) | Self::Workflow(_) | Self::Receipt { .. } => None,
+            Self::Fields(error) | Self::Workflow(error) => error.help(),
+            Self::Receipt { error, .. } => error.help(),
         }
     }
 }

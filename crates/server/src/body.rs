@@ -73,7 +73,7 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &
 
 pub(crate) fn json(bytes: &[u8]) -> Result<Json, Problem> {
     Json::parse_with(bytes, Limits { max_bytes: MAX_BODY, max_depth: MAX_DEPTH })
-        .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")))
+        .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")).maybe_help(error.help()))
 }
 
 /// The same answer, with which `held` is dropped: once it is written, or its client is gone.

@@ -125,8 +125,7 @@ struct FindingEntry {
 
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
 pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Reply, Problem> {
-    let request = Request::read(&context.json()?)
-        .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let request = Request::read(&context.json()?).map_err(|error| Problem::unreadable("read the request", &error))?;
     let asked = Asked {
         request: &request,
         tenant: &context.caller.tenant,
@@ -180,8 +179,7 @@ pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 /// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
 pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
-    let review =
-        ReviewBody::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the review: {error}")))?;
+    let review = ReviewBody::read(&body).map_err(|error| Problem::unreadable("read the review", &error))?;
     let (stored, approval) = context.decider.review(&NewReview {
         tenant: &context.caller.tenant,
         decision_id: context.variable("id"),

@@ -69,7 +69,9 @@ impl KeysError {
         match self {
             Self::Id(_) => Some(format!("an id has 1 to {MAX_ID} bytes without control characters")),
             Self::Empty => Some("make a key with `proofmark api-key`".to_owned()),
-            Self::Document(_) | Self::Tenant { .. } | Self::Randomness(_) => None,
+            Self::Document(error) => error.help(),
+            Self::Tenant { error, .. } => error.help(),
+            Self::Randomness(_) => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::SignError;
+use proofmark_receipt::document::DocumentError;
 use proofmark_verifier::{
     AcceptError, DecideError, IssueError, ReviewError, StoreError, SubmitError, UseError, WorthError,
 };
@@ -88,7 +89,7 @@ impl Problem {
     }
 
     /// What to do about it, where an error says so.
-    fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
+    pub(crate) fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
         Self { help: help.map(Into::into), ..self }
     }
 
@@ -109,6 +110,11 @@ impl Problem {
     pub(crate) fn method_not_allowed() -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "method not allowed on this path")
             .help("see /openapi.json")
+    }
+
+    /// A document that cannot be read; `what` completes "failed to …".
+    pub(crate) fn unreadable(what: &str, error: &DocumentError) -> Self {
+        Self::bad(error.code(), format!("{what}: {error}")).maybe_help(error.help())
     }
 
     /// There is no such `what` for this tenant.
@@ -133,11 +139,6 @@ impl Problem {
         Self::unavailable("too_slow", "the answer took too long, and the request may still be carried out")
             .help("check what happened before you send the request again")
             .retry_after(1)
-    }
-
-    /// The server stops, or took too long: nothing was done.
-    fn stopped(error: &dyn std::error::Error) -> Self {
-        Self::unavailable("stopping", error.to_string())
     }
 
     pub(crate) fn not_stored(cause: &str) -> Self {
@@ -194,35 +195,42 @@ impl Problem {
 
 impl From<DecideError> for Problem {
     fn from(error: DecideError) -> Self {
-        match error {
-            DecideError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", error.to_string()),
-            DecideError::Raced => Self::unavailable("raced", error.to_string()).retry_after(1),
-            DecideError::Store(error) => error.into(),
-            DecideError::Stopped => Self::stopped(&error),
-            DecideError::Sign(SignError::TooLarge(_)) => Self::unprocessable("too_large", error.to_string()),
-            DecideError::NoPolicy => Self::conflict("no_policy", error.to_string()),
-            error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
-        }
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
+            DecideError::Store(error) => return error.into(),
+            DecideError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", message),
+            DecideError::Raced => Self::unavailable("raced", message).retry_after(1),
+            DecideError::Stopped => Self::unavailable("stopping", message),
+            DecideError::Sign(SignError::TooLarge(_)) => Self::unprocessable("too_large", message),
+            DecideError::NoPolicy => Self::conflict("no_policy", message),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", message),
+        };
+        problem.maybe_help(help)
     }
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Reviewed(_) => Self::conflict("already_reviewed", error.to_string()),
-            StoreError::AllowedSince(..) => Self::conflict("nothing_to_review", error.to_string()),
-            StoreError::Superseded(_) => Self::conflict("already_superseded", error.to_string()),
-            StoreError::NoReceipt(_) => Self::not_found("receipt"),
-            StoreError::Spent(_) => Self::conflict("already_redeemed", error.to_string()),
-            error => Self::unavailable("store_unavailable", "the store cannot be used at present")
-                .help("the operator of the server finds the cause in its log, under the request id")
-                .cause(error),
-        }
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
+            StoreError::Reviewed(_) => Self::conflict("already_reviewed", message),
+            StoreError::AllowedSince(..) => Self::conflict("nothing_to_review", message),
+            StoreError::Superseded(_) => Self::conflict("already_superseded", message),
+            StoreError::NoReceipt(_) => return Self::not_found("receipt"),
+            StoreError::Spent(_) => Self::conflict("already_redeemed", message),
+            error => {
+                return Self::unavailable("store_unavailable", "the store cannot be used at present")
+                    .help("the operator of the server finds the cause in its log, under the request id")
+                    .cause(error);
+            }
+        };
+        problem.maybe_help(help)
     }
 }
 
 impl From<UseError> for Problem {
     fn from(error: UseError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
         let why = match error {
             UseError::Store(error) => return error.into(),
             UseError::Worth(why) => why,
@@ -238,34 +246,37 @@ impl From<UseError> for Problem {
             | WorthError::OtherWork { .. }
             | WorthError::Verdict(_) => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Self::new(status, why.code(), UseError::Worth(why).to_string())
+        Self::new(status, why.code(), message).maybe_help(help)
     }
 }
 
 impl From<IssueError> for Problem {
     fn from(error: IssueError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
         match error {
             IssueError::Store(error) => error.into(),
-            error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_sealed", error.to_string()),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_sealed", message).maybe_help(help),
         }
     }
 }
 
 impl From<ReviewError> for Problem {
     fn from(error: ReviewError) -> Self {
-        match error {
-            ReviewError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
-            ReviewError::Allowed(_) => Self::conflict("nothing_to_review", error.to_string()),
-            ReviewError::Enough(_) => Self::conflict("enough_approvals", error.to_string()),
-            ReviewError::Denied { .. } => Self::conflict("denied", error.to_string()),
-            ReviewError::NoFacts(_) => Self::conflict("no_facts", error.to_string()),
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
+            ReviewError::Decide(error) => return error.into(),
+            ReviewError::Store(error) => return error.into(),
+            ReviewError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", message),
+            ReviewError::Allowed(_) => Self::conflict("nothing_to_review", message),
+            ReviewError::Enough(_) => Self::conflict("enough_approvals", message),
+            ReviewError::Denied { .. } => Self::conflict("denied", message),
+            ReviewError::NoFacts(_) => Self::conflict("no_facts", message),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
-                Self::unprocessable("cannot_count", error.to_string())
+                Self::unprocessable("cannot_count", message)
             }
-            ReviewError::Decide(error) => error.into(),
-            ReviewError::Store(error) => error.into(),
-            error => Self::unprocessable("invalid_review", error.to_string()),
-        }
+            _ => Self::unprocessable("invalid_review", message),
+        };
+        problem.maybe_help(help)
     }
 }
 
@@ -277,42 +288,44 @@ impl From<AttemptBodyError> for Problem {
 
 impl From<ReceiptBodyError> for Problem {
     fn from(error: ReceiptBodyError) -> Self {
-        Self::bad(error.code(), error.to_string())
+        Self::bad(error.code(), error.to_string()).maybe_help(error.help())
     }
 }
 
 impl From<SubmitError> for Problem {
     fn from(error: SubmitError) -> Self {
-        match error {
-            SubmitError::Busy => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", error.to_string()).retry_after(2)
-            }
-            SubmitError::Stopping => Self::stopped(&error),
-            SubmitError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", error.to_string()),
-            SubmitError::Request(error) => Self::unprocessable(error.code(), error.to_string()),
-            SubmitError::Store(error) => error.into(),
-            error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_submitted", error.to_string()),
-        }
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
+            SubmitError::Store(error) => return error.into(),
+            SubmitError::Busy => Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", message).retry_after(2),
+            SubmitError::Stopping => Self::unavailable("stopping", message),
+            SubmitError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", message),
+            SubmitError::Request(error) => Self::unprocessable(error.code(), message),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_submitted", message),
+        };
+        problem.maybe_help(help)
     }
 }
 
 impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
-        match error {
-            AcceptError::Refused { .. } => Self::conflict("attempt_refused", error.to_string()),
-            AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
-            AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
+        let (message, help) = (error.to_string(), error.help());
+        let problem = match error {
             AcceptError::Store(StoreError::RunMoved { .. }) => {
-                Self::conflict("attempt_raced", "another attempt at this step was judged meanwhile")
-                    .help("get the step, and try again")
+                return Self::conflict("attempt_raced", "another attempt at this step was judged meanwhile")
+                    .help("get the step, and try again");
             }
-            AcceptError::Store(error) => error.into(),
-            AcceptError::Stopped(_) => Self::stopped(&error),
+            AcceptError::Store(error) => return error.into(),
+            AcceptError::Refused { .. } => Self::conflict("attempt_refused", message),
+            AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
+            AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", message),
+            AcceptError::Stopped(_) => Self::unavailable("stopping", message),
             AcceptError::State { .. } | AcceptError::Sign(_) | AcceptError::Randomness(_) => {
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_judged", error.to_string())
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_judged", message)
             }
-            error => Self::unprocessable("not_judged", error.to_string()),
-        }
+            _ => Self::unprocessable("not_judged", message),
+        };
+        problem.maybe_help(help)
     }
 }
 

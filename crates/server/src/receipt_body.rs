@@ -29,6 +29,14 @@ impl ReceiptBodyError {
             Self::Trust(_) => "invalid_signer",
         }
     }
+
+    /// What to do about it.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Self::Fields(error) => error.help(),
+            Self::Trust(error) => error.help(),
+        }
+    }
 }
 
 /// What a caller who redeems a receipt may accept beside a `pass` by a trusted signer; `untrusted` stands for any signer.

@@ -47,8 +47,7 @@ pub(crate) struct EventsAccepted {
 /// `POST /v4/runtime/boundaries/preflight`.
 pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
-    let request =
-        Request::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
     let candidate = candidate(&body);
     let asked = Asked {
         request: &request,

@@ -157,7 +157,7 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
         }
         Source::Document(document) => (Request::from_json(&document), document.to_text()),
     };
-    let request = request.map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let request = request.map_err(|error| Problem::unreadable("read the request", &error))?;
     let work = Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,

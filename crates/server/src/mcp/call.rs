@@ -1,11 +1,12 @@
 //! The tools: arguments are read here, the work is done elsewhere, and the answer is a document.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::Tenant;
+use proofmark_verifier::{AcceptError, DecideError, StoreError, Tenant};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, Resource,
 };
@@ -13,10 +14,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use super::{DECIDE, Handler, hold, resource};
-use crate::attempt_body::AttemptBody;
+use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
 use crate::problem::Problem;
-use crate::receipt_body::ReceiptBody;
+use crate::receipt_body::{ReceiptBody, ReceiptBodyError};
 use crate::services::Services;
 use crate::stop::MAX_ANSWER_TIME;
 use crate::submit::{self, Source, Submission};
@@ -32,11 +33,27 @@ struct Answer {
 /// Why a tool has no answer, completing "failed to …", and what to do.
 struct Failure(String);
 
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure(error.to_string())
+impl Failure {
+    fn new(message: impl Display, help: Option<impl Display>) -> Self {
+        match help {
+            None => Self(message.to_string()),
+            Some(help) => Self(format!("{message}; {help}")),
+        }
     }
 }
+
+/// The errors of tools, whose message and help an answer has in one text.
+macro_rules! failures {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::new(&error, error.help())
+            }
+        }
+    )*};
+}
+
+failures! { AcceptError AttemptBodyError DecideError ReceiptBodyError StoreError }
 
 /// Calls a tool. What is wrong with its arguments is an answer that the model can read.
 pub(super) async fn call(
@@ -81,7 +98,7 @@ async fn in_thread(
     tokio::select! {
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
         answered = tokio::time::timeout(MAX_ANSWER_TIME, work) => match answered {
-            Ok(answered) => answered.unwrap_or_else(|error| Err(error.into())),
+            Ok(answered) => answered.unwrap_or_else(|error| Err(Failure(format!("finish ({error})")))),
             Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().text()))),
         },
     }
@@ -175,7 +192,8 @@ fn answer(
         }
         DECIDE => {
             let request = proofmark_boundary::Request::read(arguments);
-            let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
+            let request =
+                request.map_err(|error| Failure::new(format_args!("read the request: {error}"), error.help()))?;
             Ok(Answer { text: services.decide(tenant, &request, stop)?, stored: None })
         }
         "verify_receipt" => {
@@ -183,7 +201,8 @@ fn answer(
             Ok(Answer { text: services.check(&body).to_json("receipt").to_text(), stored: None })
         }
         _ => {
-            let id = id(arguments).map_err(|error| Failure(format!("read the arguments: {error}")))?;
+            let id = id(arguments)
+                .map_err(|error| Failure::new(format_args!("read the arguments: {error}"), error.help()))?;
             let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
             let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
             let none = || Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)));

@@ -29,8 +29,9 @@ pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<
     let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut memory).await?;
     let mut call = None;
     if !bytes.is_empty() {
-        let Message { json, arguments } = Message::read(&bytes)
-            .map_err(|error| Problem::bad(error.code(), format!("the body is not a message: {error}")))?;
+        let Message { json, arguments } = Message::read(&bytes).map_err(|error| {
+            Problem::bad(error.code(), format!("read the message: {error}")).maybe_help(error.help())
+        })?;
         if is_greeting(&json) && !parts.headers.contains_key(SESSION) {
             parts.extensions.insert(Arc::new(state.limits.sessions.take(&caller.tenant, 1)?));
         }

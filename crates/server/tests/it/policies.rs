@@ -13,8 +13,8 @@ const LOOSE: &str = "name: everyone\nclasses:\n  mutating: {maxAttempts: 3}\n";
 fn a_workflow_that_does_not_follow_the_servers_policy_is_rejected() {
     for (policy, expected) in [(STRICT, 422), (LOOSE, 200)] {
         let home = TempDir::new().unwrap();
-        let server =
-            Server::with(home.path(), Options { workflow_policy: Some(policy.to_owned()), ..Options::default() });
+        let options = Options { workflow_policy: Some(policy), ..Options::default() };
+        let server = Server::with(home.path(), options);
         let (status, answer) = server.post("/v1/steps/r1/implement/attempts", "", &step(RESPONSE));
         assert_eq!(status, expected, "{answer:?}");
         if status == 422 {

@@ -73,7 +73,7 @@ fn two_approvals_are_of_two_callers() {
     let newer = office.ask(&action("pay"));
     let (status, same) = office.review(&newer, 0, APPROVE);
     assert_eq!((status, code(&same).as_str()), (422, "cannot_count"), "{same:?}");
-    assert!(text(&same, "detail").contains("let another person approve"), "{same:?}");
+    assert!(text(&same, "help").contains("let another person approve"), "{same:?}");
     assert_eq!(office.review(&asked, 1, APPROVE).0, 200);
     assert!(office.waiting().is_empty(), "what approvals settled waits no more");
     let (status, enough) = office.review(&newer, 2, APPROVE);
@@ -90,7 +90,7 @@ fn a_review_that_cannot_count_is_refused_with_the_way_out() {
     let asked = office.ask(&action("drop"));
     let (status, refused) = office.review(&asked, 0, APPROVE);
     assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
-    assert!(text(&refused, "detail").contains("`proofmark approve` and a key of the role"), "{refused:?}");
+    assert!(text(&refused, "help").contains("`proofmark approve` and a key of the role"), "{refused:?}");
     assert_eq!(office.waiting().len(), 1, "nothing is kept of it");
     // The entry of the third key holds the role.
     assert_eq!(office.review(&asked, 2, APPROVE).0, 200);

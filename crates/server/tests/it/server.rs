@@ -18,10 +18,10 @@ use crate::client::{Client, POLICY};
 pub(crate) struct Options {
     /// The text of a file of API keys.
     pub(crate) keys: Option<String>,
+    /// The text of a workflow policy.
+    pub(crate) workflow_policy: Option<&'static str>,
     pub(crate) jobs: usize,
     pub(crate) rate: u32,
-    /// The text of a workflow policy.
-    pub(crate) workflow_policy: Option<String>,
 }
 
 /// A server that is stopped when it is dropped, and then has closed its store.
@@ -60,7 +60,7 @@ impl Server {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keys: None, jobs: 2, rate: 1_000, workflow_policy: None }
+        Self { keys: None, workflow_policy: None, jobs: 2, rate: 1_000 }
     }
 }
 
@@ -96,8 +96,8 @@ pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
     languages.dedup();
     let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), options.jobs).unwrap();
     let keys = options.keys.as_ref().map(|keys| ApiKeys::read(&Json::parse(keys.as_bytes()).unwrap()).unwrap());
-    let workflow_policy = options.workflow_policy.as_ref().map(|policy| {
-        let policy = document::parse(policy.as_bytes(), Format::Yaml).unwrap();
+    let workflow_policy = options.workflow_policy.map(|text| {
+        let policy = document::parse(text.as_bytes(), Format::Yaml).unwrap();
         proofmark_contract::WorkflowPolicy::read(&policy).unwrap()
     });
     let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications, languages);

@@ -77,13 +77,14 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
             true => Met::Yes,
             false => no("the pattern matches nowhere in the output"),
         },
-        Rule::Contains(part) => {
-            budget.charge_bytes(subject.text.len())?;
-            match subject.text.contains(part.as_str()) {
-                true => Met::Yes,
-                false => no("the output does not contain the text"),
-            }
-        }
+        Rule::Contains(part) => match contains(subject, part)? {
+            true => Met::Yes,
+            false => no("the output does not contain the text"),
+        },
+        Rule::NotContains(part) => match contains(subject, part)? {
+            true => no("the output contains the text"),
+            false => Met::Yes,
+        },
         Rule::Schema(schema) => in_tree(subject, |tree, _| match schema.violations(tree, budget) {
             Ok(violations) if violations.is_empty() => Ok(Met::Yes),
             Ok(violations) => Ok(no(violations.join("\n"))),
@@ -115,6 +116,11 @@ fn in_tree(
         (_, Err(error)) => Ok(Met::Missing(format!("the output is not JSON: {error}"))),
         (None, Ok(_)) => Ok(Met::Missing("the output holds a number past every double".to_owned())),
     }
+}
+
+fn contains(subject: &Subject<'_>, part: &str) -> Result<bool, TooMuch> {
+    subject.budget.charge_bytes(subject.text.len())?;
+    Ok(subject.text.contains(part))
 }
 
 fn exists(path: &Path, tree: &serde_json::Value, budget: &Budget<'_>) -> Result<Met, TooMuch> {

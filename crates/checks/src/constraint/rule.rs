@@ -24,6 +24,7 @@ pub(super) enum Rule {
     Count(Unit, Op, u64),
     Regex(Pattern),
     Contains(String),
+    NotContains(String),
     Schema(Box<Schema>),
     Predicate(Predicate),
 }
@@ -125,7 +126,7 @@ fn values(json: &Json) -> u64 {
 }
 
 const FORMS: &str = "write `json_parse`, `yaml_parse`, `json_path:$.name exists`, `json_path:$.age >= 18`, \
-    `length <= 1000`, `lines <= 20`, `words >= 3`, `regex:^ok$`, `contains:text`, `json_schema` or `cel:size(text) > 0`";
+    `length <= 1000`, `lines <= 20`, `words >= 3`, `regex:^ok$`, `contains:text`, `not_contains:text`, `json_schema` or `cel:size(text) > 0`";
 
 impl Rule {
     /// Reads a constraint other than `json_schema`, which has its schema beside it.
@@ -138,7 +139,10 @@ impl Rule {
             "json_path" => path(rest.trim()),
             "regex" => regex(rest),
             "contains" if !rest.is_empty() => Ok(Rule::Contains(rest.to_owned())),
-            "contains" => Err(ConstraintError::new("`contains:` names no text", "write the text after it")),
+            "not_contains" if !rest.is_empty() => Ok(Rule::NotContains(rest.to_owned())),
+            "contains" | "not_contains" => {
+                Err(ConstraintError::new(format!("`{head}:` names no text"), "write the text after it"))
+            }
             "cel" | "expr" => predicate(rest.trim()),
             _ => count(text).unwrap_or_else(|| {
                 Err(ConstraintError::new(format!("unknown constraint `{}`", shown(head.trim())), FORMS))

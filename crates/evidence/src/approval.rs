@@ -171,6 +171,7 @@ pub fn judged<'e>(
 ) -> Vec<(&'e ReceiptFact, Option<Refusal>)> {
     let of_action = |fact: &&ReceiptFact| fact.approval.is_some();
     let mut judged: Vec<_> = evidence.documents().iter().filter(of_action).map(|fact| (fact, None)).collect();
+    // The oldest first, so that an approval that comes later cannot take one away that counted.
     judged.sort_by_key(|(fact, _)| (fact.verified_at.unix_millis(), fact.content));
     let mut counting: Vec<&ReceiptFact> = Vec::new();
     for (fact, refusal) in &mut judged {

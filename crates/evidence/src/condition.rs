@@ -136,6 +136,7 @@ impl Condition {
     pub fn truth(&self, facts: &Value, budget: &Budget<'_>) -> Truth {
         match &self.predicate {
             Ok(predicate) => predicate.truth_within(facts, budget),
+            // Unknown accepts and allows nothing, so an invalid condition fails closed.
             Err(_) => Truth::Unknown(Vec::new()),
         }
     }

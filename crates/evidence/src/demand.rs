@@ -112,6 +112,7 @@ impl ReceiptDemand {
             ReceiptKind::Verification => fact.comparison.is_some_and(|comparison| comparison >= self.comparison),
             ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => true,
         };
+        // The order is that of `Refusal`: a document about other bytes is the least interesting one to report.
         refuse(other(wanted.output, &fact.output), Refusal::OtherOutput)?;
         refuse(!fact.valid, Refusal::NotValid)?;
         refuse(fact.kind != Some(self.kind), Refusal::OtherKind)?;

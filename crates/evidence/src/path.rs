@@ -57,6 +57,7 @@ impl Path {
             Way::Query(Err(_)) => return Ok(Vec::new()),
             Way::Query(Ok(query)) => query,
         };
+        // A strict query reports an absent member, which is just no value here; a limit must not look like that.
         let is_limit = |fact: &Missing| matches!(fact.why, Why::Failed(failure) if failure.is_limit());
         match query.values(document, budget) {
             Ok(found) => Ok(found),

@@ -239,6 +239,7 @@ impl Evidence {
     #[must_use]
     pub fn new(mut documents: Vec<ReceiptFact>) -> Self {
         documents.sort_by(|left, right| {
+            // By content first, so that the order of presentation does not matter; then the one that counts most.
             let key = |fact: &ReceiptFact| (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer);
             key(left).cmp(&key(right))
         });

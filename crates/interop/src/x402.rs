@@ -106,6 +106,7 @@ pub fn decode(value: &str) -> Result<Carried, HeaderError> {
     if let Ok(id) = value.parse() {
         return Ok(Carried::Id(id));
     }
+    // The decoder accepts one spelling only, so that two headers of one receipt cannot differ.
     let bytes = Base64::decode_vec(value).map_err(|_| HeaderError::NotBase64)?;
     let text = String::from_utf8(bytes).map_err(|_| HeaderError::NotText)?;
     let receipt = Box::new(Receipt::parse(text.as_bytes())?);

@@ -56,6 +56,7 @@ impl<'s> Budget<'s> {
     /// # Errors
     /// The [`Failure`] that ended the budget; every later charge has the same one.
     pub fn charge(&self, steps: u64) -> Result<(), Failure> {
+        // This runs for every node that is evaluated: one addition and one comparison, and everything else in `look`.
         let taken = self.taken.get().saturating_add(steps);
         self.taken.set(taken);
         if taken < self.look_at.get() { Ok(()) } else { self.look(taken) }
@@ -85,10 +86,12 @@ impl<'s> Budget<'s> {
                 self.end(Failure::Stopped);
             }
         }
+        // A check also falls on the first step past the limit, so exceeding it is noticed at the same step everywhere.
         let next = taken.saturating_add(STEPS_BETWEEN_LOOKS).min(self.limit.saturating_add(1));
         self.look_at.set(next);
         match self.failure.get() {
             Some(failure) => {
+                // An ended budget counts no further, so the count says which step ended it, and every charge ends up here.
                 self.taken.set(taken.min(self.limit.saturating_add(1)));
                 self.look_at.set(0);
                 Err(failure)

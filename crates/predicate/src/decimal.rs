@@ -46,6 +46,7 @@ impl Decimal {
         if coefficient == 0 {
             return Ok(Self::ZERO);
         }
+        // Without trailing zeros equal numbers have equal fields, so equality and hashes can be derived.
         let (mut coefficient, mut exponent) = (coefficient, exponent);
         while coefficient % 10 == 0 {
             coefficient /= 10;
@@ -73,6 +74,7 @@ impl Decimal {
         if other.is_zero() {
             return Ok(self);
         }
+        // Numbers too far apart to share an exponent have a sum of more than 34 digits.
         let exponent = self.exponent.min(other.exponent);
         let sum = self
             .scaled_to(exponent)
@@ -111,6 +113,7 @@ impl Decimal {
         let mut quotient = a / b;
         let mut rest = a % b;
         let mut exponent = self.exponent - other.exponent;
+        // Long division: `rest` is below 10^34, so `rest * 10` fits.
         while rest != 0 && quotient < 10u128.pow(MAX_DECIMAL_DIGITS - 1) {
             quotient = quotient * 10 + rest * 10 / b;
             rest = rest * 10 % b;
@@ -252,6 +255,7 @@ fn parse_exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::Malformed);
     }
+    // Small enough that adding the length of a fraction cannot overflow.
     let size = digits.parse::<i64>().unwrap_or(i64::MAX).min(1 << 40);
     Ok(if text.starts_with('-') { -size } else { size })
 }

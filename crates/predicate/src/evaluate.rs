@@ -107,6 +107,7 @@ impl<'a> Machine<'a> {
     }
 
     fn unless_exhausted<T>(&self, node: &'a Node, result: Flow<T>) -> Flow<T> {
+        // `&&` and `||` can hide an operand that a limit cut off, and macros an element: their result may be wrong then.
         match self.steps.failure() {
             Some(failure) => Err(self.failed(node, failure)),
             None => result,
@@ -152,10 +153,12 @@ impl<'a> Machine<'a> {
             let before = self.decided.len();
             match (self.decide(item), &mut missing) {
                 (Ok(truth), _) if truth == stop => {
+                    // This operand decides alone: the clauses of those before it go.
                     self.decided.drain(first..before);
                     return Ok(stop);
                 }
                 (Ok(_), None) => {}
+                // The unknown operands decide, so the clauses of this one go.
                 (Ok(_), Some(_)) => self.decided.truncate(before),
                 (Err(more), None) => {
                     self.decided.drain(first..before);
@@ -269,6 +272,7 @@ impl<'a> Machine<'a> {
 
     fn binary(&mut self, node: &'a Node, operator: Operator, operands: &'a [Node; 2]) -> Flow<Operand<'a>> {
         let [left_node, right_node] = operands;
+        // Both sides are evaluated even if the left one is unknown, so that an answer names all missing facts at once.
         let left = self.eval(left_node);
         let right = self.eval(right_node);
         let (left, right) = both(left, right)?;
@@ -299,6 +303,7 @@ impl<'a> Machine<'a> {
         for [key_node, value_node] in entries {
             let operand = self.eval(key_node)?;
             let key = match &*operand {
+                // CEL has no such keys. Looking up `1.0` finds the key `1`.
                 Value::Decimal(_) => None,
                 other => Key::from_value(other),
             };

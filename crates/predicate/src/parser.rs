@@ -223,6 +223,7 @@ impl Parser {
         if self.at_operator("(") {
             return self.function(&name, span);
         }
+        // The innermost variable of a name hides the others, and facts.
         let kind = match self.scope.iter().rposition(|variable| *variable == name) {
             Some(slot) => Kind::Local(slot),
             None => match TypeName::denoted_by(&name) {

@@ -71,11 +71,13 @@ impl Query {
         if rest.is_empty() {
             return Ok(Self { text: text.to_owned(), strict, general: None });
         }
+        // Their patterns would be compiled by the library without limits on their size.
         if ["match", "search"].iter().any(|name| text.contains(name)) {
             return Err(Fault::PathFunction);
         }
         let plain = strict.iter().position(|step| matches!(step, Step::Wildcard));
         strict.truncate(plain.unwrap_or(strict.len()));
+        // Counting marks in the text instead of parsing it overestimates the cost, which is safe.
         let count = |mark: &str| text.matches(mark).count();
         let nested = count("..") + count("?") + count("$").saturating_sub(1);
         let repeated = 1u64.checked_shl(u32::try_from(count(",")).unwrap_or(64));
@@ -113,6 +115,7 @@ impl Query {
 
 impl General {
     fn select(&self, root: &Value, steps: &mut Steps<'_>) -> Result<Vec<Value>, Failure> {
+        // The library that walks the tree cannot be interrupted, so the worst case of the walk is charged before it starts.
         let before = steps.taken();
         let tree = to_json(root, 0, steps)?;
         let nodes = steps.taken() - before;

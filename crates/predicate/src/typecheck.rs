@@ -124,6 +124,7 @@ impl<'s> Checker<'s> {
         let [condition, then, otherwise] = parts;
         self.expect(condition, &[Class::Bool], "`?`")?;
         let (then, otherwise) = (self.infer(then)?, self.infer(otherwise)?);
+        // Branches of two types are allowed: the condition may know which one applies.
         Ok(if then.class() == otherwise.class() { then } else { Type::Any })
     }
 

@@ -42,6 +42,7 @@ impl Calls {
         if made.name.is_empty() {
             return Err(record.malformed("this call names no tool"));
         }
+        // An id may be used again after its result. Before that, the result could be of either call.
         if let Some(id) = made.id
             && self.open.insert(id.to_owned(), index).is_some()
         {

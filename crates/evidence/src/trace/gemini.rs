@@ -93,6 +93,7 @@ impl Session {
     fn response(&mut self, record: &Record, position: usize, response: &Object) -> Result<(), TraceError> {
         let continues =
             ["willContinue", "will_continue"].iter().any(|name| response.get(name) == Some(&Json::Bool(true)));
+        // A call that goes on sends several responses; the last one is its result.
         if continues {
             return Ok(());
         }

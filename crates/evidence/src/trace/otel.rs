@@ -30,6 +30,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
         }
     }
     refuse_twins(&spans)?;
+    // Exporters write spans when they end, and conditions ask for the order in which calls began.
     spans.sort_by_key(|span| span.start);
     let mut calls = Calls::default();
     let moments = Moments::of(&spans);

@@ -44,6 +44,7 @@ impl Mark {
 pub(super) fn status(mark: Mark, result: Option<&Json>) -> CallStatus {
     match (mark, result.is_some_and(reads_like_an_error)) {
         (Mark::Error, true | false) | (Mark::Unknown, true) => CallStatus::Failed,
+        // The mark and the text disagree, or the mark says nothing: such a call must count neither as done nor as undone.
         (Mark::Clear, true) | (Mark::Unreadable, true | false) => CallStatus::Doubtful,
         (Mark::Clear | Mark::Unknown, false) => CallStatus::Succeeded,
     }

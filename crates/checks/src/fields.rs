@@ -26,12 +26,12 @@ pub(crate) fn reveal(field: Option<Field<'_>>) -> Result<Reveal, DocumentError> 
 pub(crate) fn test_name(field: &Field<'_>, names: &mut HashSet<String>) -> Result<String, DocumentError> {
     let name = filled(field)?;
     if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters; shorten it");
-        return Err(field.error(Cause::InvalidValue, message));
+        let message = format!("a name has at most {MAX_NAME_CHARS} characters, and no control characters");
+        return Err(field.error(Cause::InvalidValue, message).with_help("shorten it"));
     }
     if !names.insert(name.clone()) {
-        let message = format!("another test is named `{}`; give each a name of its own", shown(&name));
-        return Err(field.error(Cause::DuplicateName, message));
+        let message = format!("another test is named `{}`", shown(&name));
+        return Err(field.error(Cause::DuplicateName, message).with_help("give each a name of its own"));
     }
     Ok(name)
 }
@@ -40,7 +40,9 @@ pub(crate) fn test_name(field: &Field<'_>, names: &mut HashSet<String>) -> Resul
 pub(crate) fn filled(field: &Field<'_>) -> Result<String, DocumentError> {
     let text = field.text()?;
     if text.trim().is_empty() {
-        return Err(field.error(Cause::InvalidValue, "the text is empty; write something, or leave the field out"));
+        return Err(field
+            .error(Cause::InvalidValue, "the text is empty")
+            .with_help("write something, or leave the field out"));
     }
     Ok(text.to_owned())
 }

@@ -38,9 +38,9 @@ impl Request {
 
 fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestError> {
     if suite.tests.len() > caps.tests {
-        let message =
-            format!("{} tests are more than the {} this host allows; split the suite", suite.tests.len(), caps.tests);
-        return Err(RequestError::new(Place::Field("verification.tests".to_owned()), Code::TooMany, message));
+        let message = format!("{} tests are more than the {} this host allows", suite.tests.len(), caps.tests);
+        let place = Place::Field("verification.tests".to_owned());
+        return Err(RequestError::new(place, Code::TooMany, message).with_help("split the suite"));
     }
     let source = output.to_owned();
     let program = match &suite.mode {
@@ -62,8 +62,8 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     };
     if let Some(index) = command.readable.iter().position(|path| !allowed(path)) {
         let place = Place::Field(format!("verification.readable[{index}]"));
-        let message = "this host does not let commands read the path; leave it out, or allow it with `--readable`";
-        return Err(RequestError::new(place, Code::Unsupported, message));
+        let error = RequestError::new(place, Code::Unsupported, "this host does not let commands read the path");
+        return Err(error.with_help("leave it out, or allow it with `--readable`"));
     }
     if command.unusable.is_some() {
         return Ok(Plan::default());

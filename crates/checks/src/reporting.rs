@@ -64,7 +64,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
     if let Some((_, form)) = ON_STDOUT.iter().find(|(word, _)| *word == text) {
         return Ok(Report::Stdout(*form));
     }
-    files::check(text).map_err(|why| field.error(Cause::InvalidValue, why))?;
+    files::check(text).map_err(|why| field.error(Cause::InvalidValue, why).with_help(files::PATH_HELP))?;
     Ok(Report::File(text.to_owned()))
 }
 

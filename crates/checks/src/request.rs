@@ -78,8 +78,7 @@ impl Request {
     ///
     /// [`RequestError`] with the place, and what to write instead.
     pub fn read(bytes: &[u8], format: Format, submission: Option<&str>) -> Result<Request, RequestError> {
-        let file = |_: &str| Err("a file cannot be named here; write its content instead".to_owned());
-        Request::read_with(bytes, format, &Outside { submission, file: &file })
+        Request::read_with(bytes, format, &Outside { submission, file: &refuse_file })
     }
 
     /// Reads a request that may name files.
@@ -91,11 +90,20 @@ impl Request {
         Request::from_document(&document::parse(bytes, format)?, outside)
     }
 
-    /// Reads a request from its document, which may name files.
+    /// Reads a request that was parsed before, and names no files.
     ///
     /// # Errors
     ///
-    /// [`RequestError`], which names the place and the mend.
+    /// [`RequestError`] with the place, and what to write instead.
+    pub fn from_json(document: &Json) -> Result<Request, RequestError> {
+        Request::from_document(document, &Outside { submission: None, file: &refuse_file })
+    }
+
+    /// Reads a request that was parsed before, and may name files.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] with the place, and what to write instead.
     pub fn from_document(document: &Json, outside: &Outside<'_>) -> Result<Request, RequestError> {
         let root = Field::root(document).fields()?;
         root.only(&["task", "task_id", "task_type", "tier", "specification", "output", "verification"])?;
@@ -117,8 +125,9 @@ impl Request {
             }
         };
         if DetailBudget::beside(task.as_ref(), names(&checks)).is_none() {
-            let message = "the names of the tests, with the task, are more than a receipt can hold; shorten them, or split the suite";
-            return Err(verification.error(Code::TooLarge, message));
+            let message = "the names of the tests, with the task, are more than a receipt can hold";
+            let error = verification.error(Code::TooLarge, message);
+            return Err(error.with_help("shorten them, or split the suite"));
         }
         tier(&root, &checks)?;
         let salt = salt::read(&block, checks.reveal())?;
@@ -158,6 +167,10 @@ impl SuiteHashes {
     }
 }
 
+fn refuse_file(_: &str) -> Result<String, String> {
+    Err("a file cannot be named here; write its content instead".to_owned())
+}
+
 enum Kind {
     Suite,
     Command,
@@ -176,7 +189,9 @@ fn kind(block: &Fields<'_>) -> Result<Kind, RequestError> {
         "test_suite" if command => Ok(Kind::Command),
         "test_suite" => Ok(Kind::Suite),
         "schema_check" | "constraint_check" => Ok(Kind::Constraints),
-        other => Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported; {KINDS}", shown(other)))),
+        other => {
+            Err(kind.error(Code::Unsupported, format!("the kind `{}` is not supported", shown(other))).with_help(KINDS))
+        }
     }
 }
 
@@ -232,12 +247,9 @@ fn tier(root: &Fields<'_>, checks: &Checks) -> Result<(), RequestError> {
     if number.as_u64() == Some(u64::from(checks.tier())) {
         return Ok(());
     }
-    let message = format!(
-        "`{}` is not the tier of these checks; write {}, or leave the field out",
-        shown(number.as_str()),
-        checks.tier()
-    );
-    Err(field.error(Code::InvalidValue, message))
+    let message = format!("`{}` is not the tier of these checks", shown(number.as_str()));
+    let help = format!("write {}, or leave the field out", checks.tier());
+    Err(field.error(Code::InvalidValue, message).with_help(help))
 }
 
 fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, RequestError> {
@@ -250,13 +262,13 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
         (Some(content), None) => content.text()?,
         (None, Some(submission)) => submission,
         (Some(content), Some(_)) => {
-            let message = "the submission is given here and as a file; leave one of the two out";
-            return Err(content.error(Code::ConflictingFields, message));
+            let error = content.error(Code::ConflictingFields, "the submission is given here and as a file");
+            return Err(error.with_help("leave one of the two out"));
         }
         (None, None) => {
             let place = Place::Field("output.content".to_owned());
-            let message = "the field is missing; write the submission here, or give it as a file with `--submission`";
-            return Err(RequestError::new(place, Code::MissingField, message));
+            let error = RequestError::new(place, Code::MissingField, "missing field");
+            return Err(error.with_help("write the submission here, or give it as a file with `--submission`"));
         }
     };
     if text.len() > MAX_REQUEST_BYTES {

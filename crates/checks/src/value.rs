@@ -62,7 +62,7 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ValueError {
     /// The value is of a type that cannot be compared.
-    #[error("a value of the type `{0}` cannot be compared; answer with built-in types")]
+    #[error("a value of the type `{0}` cannot be compared")]
     Unsupported(String),
     /// The wire text is not JSON, or exceeds [`MAX_VALUE_BYTES`] or [`MAX_VALUE_DEPTH`].
     #[error("the answer cannot be read: {0}")]
@@ -70,6 +70,16 @@ pub enum ValueError {
     /// The wire text is JSON, but says no value.
     #[error("the answer cannot be read: {0}")]
     Malformed(&'static str),
+}
+
+impl ValueError {
+    /// What to answer instead.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            ValueError::Unsupported(_) => Some("answer with built-in types"),
+            ValueError::Syntax(_) | ValueError::Malformed(_) => None,
+        }
+    }
 }
 
 impl Value {
@@ -283,7 +293,8 @@ mod tests {
     fn an_unsupported_type_is_named_wherever_it_stands() {
         let error = Value::decode(br#"[{"t":[{"x":"Decimal"}]}]"#).unwrap_err();
         assert_eq!(error, ValueError::Unsupported("Decimal".to_owned()));
-        assert_eq!(error.to_string(), "a value of the type `Decimal` cannot be compared; answer with built-in types");
+        assert_eq!(error.to_string(), "a value of the type `Decimal` cannot be compared");
+        assert_eq!(error.help(), Some("answer with built-in types"));
     }
 
     #[test]

@@ -251,7 +251,8 @@ fn a_constraint_that_cannot_be_used_is_the_requests_error() {
         let error = refused(&constraint(text));
         assert_eq!(error.place().to_string(), "`verification.checks[0].constraint`", "{text}");
         assert_eq!(error.code(), "invalid_value", "{text}");
-        assert!(error.message().contains(words), "{error} lacks {words}");
+        let text = format!("{}; {}", error.message(), error.help().unwrap_or_default());
+        assert!(text.contains(words), "{text} lacks {words}");
     }
 }
 
@@ -272,7 +273,8 @@ fn a_schema_that_cannot_be_used_is_the_requests_error() {
     for (schema, words) in table {
         let error = refused(&one(json!({"constraint": "json_schema", "schema": schema})));
         assert_eq!(error.place().to_string(), "`verification.checks[0].schema`", "{schema}");
-        assert!(error.message().contains(words), "{error} lacks {words}");
+        let text = format!("{}; {}", error.message(), error.help().unwrap_or_default());
+        assert!(text.contains(words), "{text} lacks {words}");
     }
 }
 
@@ -320,7 +322,10 @@ fn a_block_that_does_not_fit_together_is_refused_at_its_place() {
     }
     let tier = json!({"output": {"content": ""}, "tier": 0, "verification": one(json!({"constraint": "json_parse"}))});
     let error = Request::read(tier.to_string().as_bytes(), Format::Json, None).unwrap_err();
-    assert!(error.place().to_string() == "`tier`" && error.message().contains("write 1"), "{error}");
+    assert!(
+        error.place().to_string() == "`tier`" && error.help().is_some_and(|help| help.starts_with("write 1")),
+        "{error}"
+    );
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_reporter_that_cannot_be_read_is_refused() {
     for words in table {
         let error = command(words, json!({})).unwrap_err();
         assert_eq!(error.code(), "invalid_value", "{words:?}");
-        assert!(error.to_string().contains("`report`"), "{error}");
+        assert!(error.help().is_some_and(|help| help.contains("`report`")), "{error}");
     }
 }
 

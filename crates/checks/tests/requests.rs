@@ -354,7 +354,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             test("", &format!(r#"{OK}, "timeout_ms": 0"#)),
             "invalid_value",
             "`verification.tests[0].timeout_ms`",
-            "above 0",
+            "from 1",
         ),
         (
             test("", &format!(r#"{OK}, "timeout_ms": 1.5"#)),
@@ -410,7 +410,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (test(r#""reveal": "some","#, OK), "invalid_value", "`verification.reveal`", "`all`, `failures`, `none`"),
         (test(r#""runtime": "","#, OK), "invalid_value", "`verification.runtime`", "empty"),
         (test(r#""limits": {"memory": 1},"#, OK), "unknown_field", "`verification.limits.memory`", "`memory_mb`?"),
-        (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "above 0"),
+        (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "from 1"),
         (test(r#""limits": 5,"#, OK), "wrong_type", "`verification.limits`", "object"),
         (
             call(r#""name": "a", "input": {"x": 1}, "expected_output": 1"#),

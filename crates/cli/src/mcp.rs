@@ -43,7 +43,8 @@ impl Mcp {
         if let Some(Command::Config(command)) = self.command {
             return command.run();
         }
-        serve_stdio(self.service.workbench(config)?)?;
+        let _log = self.service.log()?;
+        serve_stdio(self.service.services(config)?)?;
         Ok(Exit::Yes)
     }
 }

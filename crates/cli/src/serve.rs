@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_server::{ApiKeys, ReviewerEntry, Role, Settings, Workbench, new_key, serve};
+use proofmark_server::{ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log};
 use proofmark_verifier::{Decider, Host, Language, Verifications, allow_many_files};
 
 use crate::config::Config;
@@ -46,12 +46,13 @@ impl Serve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
-        let bench = self.service.workbench(config)?;
+        let services = self.service.services(config)?;
+        let _log = self.service.log()?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));
         }
-        serve(Settings { listen: self.listen, bench, keys, rate: self.rate }, |address| {
+        serve(Settings { listen: self.listen, services, keys, rate: self.rate }, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             out::note(format_args!("serving on http://{address}{warning}"));
         })?;
@@ -80,10 +81,28 @@ pub(crate) struct ServiceOptions {
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     store: StoreAt,
+    /// Write the log, on standard error, as text or as JSON
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    log_format: LogFormatName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormatName {
+    Text,
+    Json,
 }
 
 impl ServiceOptions {
-    pub(crate) fn workbench(&self, config: &Config) -> anyhow::Result<Workbench> {
+    /// Begins to log; the log is complete when this is dropped.
+    pub(crate) fn log(&self) -> anyhow::Result<Log> {
+        let format = match self.log_format {
+            LogFormatName::Text => LogFormat::Text,
+            LogFormatName::Json => LogFormat::Json,
+        };
+        start_log(format).context("start the log")
+    }
+
+    pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
         let policy = self.action_policy.as_deref().map(document::action_policy).transpose()?;
         let workflow_policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let key = self.signing.key(config)?;
@@ -95,8 +114,8 @@ impl ServiceOptions {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        let workbench = Workbench::new(Decider::new(policy, key, store, trusted), verifications, languages);
-        Ok(workbench.with_workflow_policy(workflow_policy))
+        let services = Services::new(Decider::new(policy, key, store, trusted), verifications, languages);
+        Ok(services.with_workflow_policy(workflow_policy))
     }
 }
 

@@ -88,6 +88,7 @@ pub struct Approvals<'e> {
 impl Binds {
     /// Environment and agent, the default of a policy.
     pub const WHOLE: Self = Self { environment: true, agent: true };
+    /// All combinations.
     pub const ALL: [Self; 4] = [
         Self::WHOLE,
         Self { environment: true, agent: false },
@@ -104,7 +105,10 @@ impl Binds {
         }
         match bound.contains(&"action") {
             true => Ok(Self { environment: bound.contains(&"environment"), agent: bound.contains(&"agent") }),
-            false => Err(field.error(Cause::MissingField, "an approval is always of one action; list `action`")),
+            false => {
+                let error = field.error(Cause::MissingField, "an approval is always of one action");
+                Err(error.with_help("list `action`"))
+            }
         }
     }
 
@@ -199,10 +203,12 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
 
 fn read_role(field: &Field<'_>) -> Result<String, DocumentError> {
     match field.text()? {
-        role if role.trim().is_empty() => Err(field.error(Cause::Empty, "the text is empty; write something")),
+        role if role.trim().is_empty() => {
+            Err(field.error(Cause::Empty, "the role is empty").with_help("say whose approval it takes"))
+        }
         role if role.len() > MAX_ROLE_BYTES => {
-            let message = format!("the text is longer than {MAX_ROLE_BYTES} bytes; shorten it");
-            Err(field.error(Cause::TooLarge, message))
+            let message = format!("the role is longer than {MAX_ROLE_BYTES} bytes");
+            Err(field.error(Cause::TooLarge, message).with_help("shorten it"))
         }
         role => Ok(role.to_owned()),
     }
@@ -211,7 +217,10 @@ fn read_role(field: &Field<'_>) -> Result<String, DocumentError> {
 fn read_count(field: &Field<'_>) -> Result<usize, DocumentError> {
     match field.positive()? {
         count @ 1..=MAX_APPROVALS => Ok(count as usize),
-        _ => Err(field.error(Cause::TooMany, format!("write a count from 1 to {MAX_APPROVALS}"))),
+        _ => {
+            let error = field.error(Cause::TooMany, "too many approvals");
+            Err(error.with_help(format!("write a count from 1 to {MAX_APPROVALS}")))
+        }
     }
 }
 

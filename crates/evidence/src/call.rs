@@ -36,6 +36,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
+    /// All statuses.
     pub const ALL: [Self; 5] = [Self::Succeeded, Self::Failed, Self::Doubtful, Self::Blocked, Self::Pending];
 
     /// The word: `succeeded`, `failed`, `doubtful`, `blocked` or `pending`.

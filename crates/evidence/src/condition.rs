@@ -71,15 +71,26 @@ impl Condition {
     /// # Errors
     /// [`ConditionError`] when it cannot be compiled, or its value is of another type.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
-        let help = "the expression cannot come to true or false; compare it with something";
-        Self::compiled(field, schema, TypeName::Bool, help)
+        Self::compiled(
+            field,
+            schema,
+            (TypeName::Bool, "the expression is never true or false"),
+            "compare it with something",
+        )
     }
 
-    fn compiled(field: &Field<'_>, schema: &Schema, expected: TypeName, help: &str) -> Result<Self, ConditionError> {
+    fn compiled(
+        field: &Field<'_>,
+        schema: &Schema,
+        (expected, otherwise): (TypeName, &str),
+        help: &str,
+    ) -> Result<Self, ConditionError> {
         let source = field.text()?;
         match Predicate::compile_as(source, schema, expected) {
             Ok(predicate) => Ok(Self::of(source, Ok(predicate))),
-            Err(CompileError { fault: Fault::Result { .. }, .. }) => Err(field.error(Cause::InvalidValue, help).into()),
+            Err(CompileError { fault: Fault::Result { .. }, .. }) => {
+                Err(field.error(Cause::InvalidValue, otherwise).with_help(help).into())
+            }
             Err(error) => Err(ConditionError::Predicate { at: field.at.clone(), error: Box::new(error) }),
         }
     }
@@ -145,8 +156,9 @@ impl TextExpression {
     /// # Errors
     /// [`ConditionError`] when it cannot be compiled, or its value is not a text.
     pub fn read(field: &Field<'_>, schema: &Schema) -> Result<Self, ConditionError> {
-        let help = "the expression cannot come to a digest; write it as in `sha256(action.args.patch)`";
-        Condition::compiled(field, schema, TypeName::String, help).map(Self)
+        let help = "write it as in `sha256(action.args.patch)`";
+        Condition::compiled(field, schema, (TypeName::String, "the value of the expression is never a digest"), help)
+            .map(Self)
     }
 
     /// The text as it was written.

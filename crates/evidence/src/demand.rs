@@ -149,13 +149,15 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
     if let Some(any) = &any
         && !any.boolean()?
     {
-        return Err(any.error(Cause::InvalidValue, "write `true`, or name a `suite` or a `specification` instead"));
+        return Err(any
+            .error(Cause::InvalidValue, "`any_suite` is `false`")
+            .with_help("write `true`, or name a `suite` or a `specification` instead"));
     }
     match (suite, specification, any) {
         (Some(suite), None, None) if kind == ReceiptKind::Verification => Ok(Accepts::Suite(read_suite(&suite)?)),
         (Some(suite), None, None) => {
-            let message = "only a verification has a suite; write the digest of the contract as `specification`";
-            Err(suite.error(Cause::ConflictingFields, message))
+            let error = suite.error(Cause::ConflictingFields, "only a verification has a suite");
+            Err(error.with_help("write the digest of the contract as `specification`"))
         }
         (None, Some(_), None) => Ok(Accepts::Specification),
         (None, None, Some(_)) => Ok(Accepts::AnySuite),
@@ -166,8 +168,8 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
              the agent that asks may choose the tests",
         )),
         (Some(field), Some(_), _) | (Some(field), None, Some(_)) | (None, Some(field), Some(_)) => {
-            let message = "write one of `suite`, `specification` and `any_suite`";
-            Err(field.error(Cause::ConflictingFields, message))
+            let error = field.error(Cause::ConflictingFields, "the rule says twice what it accepts");
+            Err(error.with_help("write one of `suite`, `specification` and `any_suite`"))
         }
     }
 }
@@ -175,11 +177,9 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
 fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
     let text = field.text()?;
     text.parse().map_err(|_| {
-        let message = format!(
-            "`{}` is not a digest, and no file is read here; write what `proofmark verify --suite-digest FILE` prints",
-            shown(text)
-        );
-        field.error(Cause::InvalidValue, message)
+        let error =
+            field.error(Cause::InvalidValue, format!("`{}` is not a digest, and files are not read here", shown(text)));
+        error.with_help("write what `proofmark verify --suite-digest FILE` prints")
     })
 }
 
@@ -187,8 +187,8 @@ fn read_suite(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
 fn read_digest(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
     let text = field.text()?;
     text.parse().map_err(|_| {
-        let message = format!("`{}` is not a digest; write `sha256:` and 64 lower-case hex digits", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let error = field.error(Cause::InvalidValue, format!("`{}` is not a digest", shown(text)));
+        error.with_help("write `sha256:` and 64 lower-case hex digits")
     })
 }
 
@@ -201,14 +201,17 @@ fn read_tiers(field: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
     let tier = |field: &Field<'_>| {
         let number = field.json.as_number().ok_or_else(|| field.wrong_type("a tier from 0 to 3"))?;
         let tier = number.as_u64().and_then(|tier| u8::try_from(tier).ok()).filter(|tier| *tier <= MAX_TIER);
-        tier.ok_or_else(|| field.error(Cause::InvalidValue, "a tier is 0, 1, 2 or 3"))
+        tier.ok_or_else(|| field.error(Cause::InvalidValue, "invalid tier").with_help("write 0, 1, 2 or 3"))
     };
     let tiers: Vec<u8> = match field.json.as_array() {
         Some(_) => field.items()?.iter().map(tier).collect::<Result<_, _>>()?,
         None => vec![tier(field)?],
     };
     match tiers.is_empty() {
-        true => Err(field.error(Cause::Empty, "the list has no tiers; write one from 0 to 3, or leave the field out")),
+        true => {
+            let error = field.error(Cause::Empty, "the list has no tiers");
+            Err(error.with_help("write one from 0 to 3, or leave the field out"))
+        }
         false => Ok(tiers),
     }
 }
@@ -217,9 +220,8 @@ fn read_signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
     let key = |field: &Field<'_>| {
         let text = field.text()?;
         text.parse().map_err(|_| {
-            let message =
-                format!("`{}` is not a signer; write `trusted`, a public key, or a list of them", shown(text));
-            field.error(Cause::InvalidValue, message)
+            let error = field.error(Cause::InvalidValue, format!("`{}` is not a signer", shown(text)));
+            error.with_help("write `trusted`, a public key, or a list of them")
         })
     };
     match field.json.as_str() {
@@ -229,7 +231,7 @@ fn read_signer(field: &Field<'_>) -> Result<SignerDemand, DocumentError> {
         None => {
             let keys: Vec<SignerId> = field.items()?.iter().map(key).collect::<Result<_, _>>()?;
             match keys.is_empty() {
-                true => Err(field.error(Cause::Empty, "the list has no keys; write one")),
+                true => Err(field.error(Cause::Empty, "the list has no keys").with_help("write one")),
                 false => Ok(SignerDemand::Keys(keys)),
             }
         }

@@ -35,10 +35,14 @@ impl Globs {
             None => vec![field.clone()],
         };
         if fields.is_empty() {
-            return Err(field.error(Cause::Empty, "the list has no globs; write one, or leave the field out"));
+            return Err(field
+                .error(Cause::Empty, "the list has no globs")
+                .with_help("write one, or leave the field out"));
         }
         if fields.len() > MAX_GLOBS {
-            return Err(field.error(Cause::TooMany, format!("more than {MAX_GLOBS} globs; use `*` to join some")));
+            return Err(field
+                .error(Cause::TooMany, format!("more than {MAX_GLOBS} globs"))
+                .with_help("use `*` to join some"));
         }
         Ok(Self(fields.iter().map(read_one).collect::<Result<_, _>>()?))
     }
@@ -89,10 +93,12 @@ impl Globs {
 fn read_one(field: &Field<'_>) -> Result<String, DocumentError> {
     let glob = field.text()?;
     if glob.is_empty() {
-        return Err(field.error(Cause::Empty, "an empty glob matches nothing; write `*` for anything"));
+        return Err(field.error(Cause::Empty, "an empty glob matches nothing").with_help("write `*` for anything"));
     }
     if glob.len() > MAX_GLOB_BYTES {
-        return Err(field.error(Cause::TooLarge, format!("the glob is longer than {MAX_GLOB_BYTES} bytes; shorten it")));
+        return Err(field
+            .error(Cause::TooLarge, format!("the glob is longer than {MAX_GLOB_BYTES} bytes"))
+            .with_help("shorten it"));
     }
     Ok(glob.to_owned())
 }

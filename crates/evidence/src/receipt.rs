@@ -81,6 +81,7 @@ pub struct Evidence {
 }
 
 impl ReceiptKind {
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum];
 
     /// The word: `verification`, `step_acceptance`, `approval` or `quorum`.
@@ -252,6 +253,7 @@ impl Evidence {
         Self { documents }
     }
 
+    /// The documents, in an order that does not depend on how they were presented.
     #[must_use]
     pub fn documents(&self) -> &[ReceiptFact] {
         &self.documents

@@ -13,11 +13,8 @@ const DAY_MILLIS: i64 = 86_400_000;
 pub fn read(field: &Field<'_>) -> Result<i64, DocumentError> {
     let text = field.text()?;
     millis(text).ok_or_else(|| {
-        let message = format!(
-            "`{}` is not a span of time; write whole numbers with `ms`, `s`, `m`, `h` or `d`, as in `90s` or `1h30m`",
-            shown(text)
-        );
-        field.error(Cause::InvalidValue, message)
+        let error = field.error(Cause::InvalidValue, format!("`{}` is not a span of time", shown(text)));
+        error.with_help("write whole numbers with `ms`, `s`, `m`, `h` or `d`, as in `90s` or `1h30m`")
     })
 }
 
@@ -48,9 +45,8 @@ pub fn read_end(field: &Field<'_>) -> Result<Timestamp, DocumentError> {
         || format!("{text}T00:00:00Z").parse::<Timestamp>().map(|day| day.unix_millis().saturating_add(DAY_MILLIS));
     let end = text.parse::<Timestamp>().or_else(|_| day().map(Timestamp::from_unix_millis));
     end.map_err(|_| {
-        let message =
-            format!("`{}` is not a day or a UTC time; write `2030-12-31` or `2030-12-31T12:00:00Z`", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let error = field.error(Cause::InvalidValue, format!("`{}` is not a day or a UTC time", shown(text)));
+        error.with_help("write `2030-12-31` or `2030-12-31T12:00:00Z`")
     })
 }
 

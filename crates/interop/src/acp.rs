@@ -159,14 +159,15 @@ fn job_id(root: &Fields<'_>) -> Result<Option<String>, DocumentError> {
 fn object_in<'a>(field: &Field<'a>, help: &str) -> Result<Cow<'a, Json>, DocumentError> {
     let found = match field.json.as_str() {
         None => Cow::Borrowed(field.json),
-        Some(text) => Cow::Owned(
-            embedded(text)
-                .map_err(|error| field.error(Cause::InvalidJson, format!("the text is not JSON ({error}); {help}")))?,
-        ),
+        Some(text) => Cow::Owned(embedded(text).map_err(|error| {
+            field.error(Cause::InvalidJson, format!("the text is not JSON: {error}")).with_help(help)
+        })?),
     };
     match found.as_object() {
         Some(_) => Ok(found),
-        None => Err(field.error(Cause::WrongType, format!("found {}; {help}", found.type_name()))),
+        None => Err(field
+            .error(Cause::WrongType, format!("expected an object, found {}", found.type_name()))
+            .with_help(help)),
     }
 }
 
@@ -231,8 +232,8 @@ fn content(fields: &Fields<'_>) -> Result<String, DocumentError> {
         fields.missing("value", "write a string, `{\"type\": …, \"value\": …}`, `{\"content\": …}` or `{\"files\": …}`")
     })?;
     if let Some(kind) = fields.get("type").filter(|kind| kind.json.as_str().is_some_and(is_elsewhere)) {
-        let message = "the deliverable is an address, and nothing is fetched; write its content, with the type `text`";
-        return Err(kind.error(Cause::Unsupported, message));
+        let error = kind.error(Cause::Unsupported, "the deliverable is an address, and nothing is fetched");
+        return Err(error.with_help("write its content, with the type `text`"));
     }
     Ok(value.json.as_str().map_or_else(|| value.json.to_text(), str::to_owned))
 }

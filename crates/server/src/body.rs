@@ -1,5 +1,5 @@
-//! Bodies: those of requests are limited in length, in time, in what they unpack to, and to their caller's share of
-//! memory; those of answers give back what their request holds once they are written.
+//! Bodies. Those of requests are limited in length, in time, in what they unpack to, and to their caller's share of
+//! memory; those of answers release what their request holds once they are written.
 
 use std::io::Read;
 use std::pin::Pin;
@@ -26,92 +26,93 @@ const MAX_BODY_TIME: Duration = Duration::from_secs(20);
 /// How many bytes are unpacked at a time.
 const UNPACKED_AT_ONCE: usize = 64 << 10;
 
-/// Refuses a body that does not say it is JSON. What a page may send without asking first (a form, a text, or bytes that
-/// say nothing) is never that.
+/// Refuses a body that is not declared to be JSON. A page of another origin may send a form, a text, or bytes without a type
+/// unasked, and never JSON.
 pub(crate) fn is_json(headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
     if body.is_end_stream() {
         return Ok(());
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or_default());
-    let said = match (types.next(), types.next()) {
-        (Some(said), None) => said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
+    let declared = match (types.next(), types.next()) {
+        (Some(media_type), None) => media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
         (_, _) => String::new(),
     };
-    match said == JSON || (said.starts_with("application/") && said.ends_with("+json")) {
+    match declared == JSON || (declared.starts_with("application/") && declared.ends_with("+json")) {
         true => Ok(()),
         false => {
-            let message = format!("the body does not say that it is JSON; send it with one `Content-Type: {JSON}`");
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message))
+            let message = "the body is not declared to be JSON";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+                .help(format!("send it with one `Content-Type: {JSON}`")))
         }
     }
 }
 
-/// The bytes of a body, unpacked, at most so many packed and unpacked. `room` grows by what is there, not by what
+/// The bytes of a body, unpacked, at most so many packed and unpacked. `memory` grows by what has arrived, not by what
 /// is announced.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let too_slow =
-        |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long; send it in one go");
-    // Refused before it is sent, as far as its client says how long it is.
+        |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long").help("send it in one go");
+    // A body whose announced length is too large is refused before it is sent.
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > most as u64) {
         return Err(too_large(most));
     }
-    let bytes = tokio::time::timeout(MAX_BODY_TIME, gather(body, most, room)).await.map_err(too_slow)??;
+    let bytes = tokio::time::timeout(MAX_BODY_TIME, gather(body, most, memory)).await.map_err(too_slow)??;
     let encodings: Vec<&[u8]> =
         headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.as_bytes()).collect();
     match encodings.as_slice() {
         [] | [b"identity"] => Ok(bytes),
-        [b"gzip"] => unpack(&bytes, most, room),
+        [b"gzip"] => unpack(&bytes, most, memory),
         _ => {
-            let message = "the body's encoding is not known; send it plain, or packed with gzip";
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message))
+            let message = "the body's encoding is unknown";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_encoding", message)
+                .help("send it plain, or compressed with gzip"))
         }
     }
 }
 
-/// The JSON a body is.
 pub(crate) fn json(bytes: &[u8]) -> Result<Json, Problem> {
     Json::parse_with(bytes, Limits { max_bytes: MAX_BODY, max_depth: MAX_DEPTH })
-        .map_err(|error| Problem::bad(error.code(), format!("the body is not JSON that can be read: {error}")))
+        .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")))
 }
 
-/// The same answer, with which `held` is dropped: once it is written, or nobody reads it any more.
+/// The same answer, with which `held` is dropped: once it is written, or its client is gone.
 pub(crate) fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
     response.map(|body| Body::new(Holding { body, _held: held }))
 }
 
-async fn gather(body: Body, most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
+async fn gather(body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let mut parts = body.into_data_stream();
     let mut bytes = Vec::new();
     while let Some(part) = parts.next().await {
-        let part = part.map_err(|_| Problem::bad("broken_body", "the body breaks off; send it again"))?;
+        let part = part.map_err(|_| Problem::bad("broken_body", "the body ends early").help("send it again"))?;
         if bytes.len().saturating_add(part.len()) > most {
             return Err(too_large(most));
         }
-        room.grow(part.len())?;
+        memory.grow(part.len())?;
         bytes.extend_from_slice(&part);
     }
     Ok(bytes)
 }
 
-fn unpack(bytes: &[u8], most: usize, room: &mut Share) -> Result<Vec<u8>, Problem> {
+fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
         let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
-            Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error}); pack it again"))
+            Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error})")).help("compress it again")
         })?;
         match read {
             0 => return Ok(unpacked),
             _ if unpacked.len() > most => return Err(too_large(most)),
-            read => room.grow(read)?,
+            read => memory.grow(read)?,
         }
     }
 }
 
 fn too_large(most: usize) -> Problem {
-    let message = format!("the body is longer than {most} bytes; send less");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+    let message = format!("the body is longer than {most} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message).help("send less")
 }
 
 /// A body, and what is dropped with it.
@@ -167,11 +168,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_is_not_waited_for_and_holds_nothing() {
         let limits = share::Limits::new();
-        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
+        let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
         let mut headers = of_type(JSON);
         headers.insert(header::CONTENT_LENGTH, MAX_BODY.into());
         let begun = tokio::time::Instant::now();
-        let mut reading = Box::pin(read(&headers, Body::new(Silent), MAX_BODY, &mut room));
+        let mut reading = Box::pin(read(&headers, Body::new(Silent), MAX_BODY, &mut memory));
         assert!(futures_util::poll!(&mut reading).is_pending());
         limits.bytes.idle().await;
         let problem = reading.await.unwrap_err();
@@ -182,17 +183,17 @@ mod tests {
     #[tokio::test]
     async fn a_body_has_room_for_what_is_there_packed_and_unpacked() {
         let limits = share::Limits::new();
-        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
-        assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut room).await.unwrap(), b"{}");
-        assert_eq!(room.amount(), 2);
+        let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
+        assert_eq!(read(&of_type(JSON), Body::from("{}"), MAX_BODY, &mut memory).await.unwrap(), b"{}");
+        assert_eq!(memory.amount(), 2);
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut packer, &vec![b' '; MAX_BODY]).unwrap();
         let packed = packer.finish().unwrap();
         let mut headers = of_type(JSON);
         headers.insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
-        let mut room = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
-        assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut room).await.unwrap().len(), MAX_BODY);
-        assert_eq!(room.amount(), packed.len() + MAX_BODY);
+        let mut memory = limits.bytes.take(&Tenant::LOCAL, 0).unwrap();
+        assert_eq!(read(&headers, Body::from(packed.clone()), MAX_BODY, &mut memory).await.unwrap().len(), MAX_BODY);
+        assert_eq!(memory.amount(), packed.len() + MAX_BODY);
     }
 
     #[test]

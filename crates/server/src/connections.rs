@@ -1,7 +1,7 @@
 //! The connections that are open, and which of them give way when there are too many.
 //!
-//! A connection on which no request is begun holds nothing but its place: a client that says nothing, or half a head, must
-//! not keep others out. Such ones give way first, those that never asked anything before those that only pause.
+//! A connection without a request holds nothing but its place: a client that sends nothing, or half a head, must not keep
+//! others out. Such connections give way first, and of them those that never sent a request.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 const MAX_CONNECTIONS: usize = 4_096;
 /// The most of them that one peer has.
 const MAX_OF_PEER: usize = 1_024;
-/// How much of an IPv6 address names a peer: who has one address has its whole network of 64 bits.
+/// How much of an IPv6 address identifies a peer: a host with one address has its whole network of 64 bits.
 const PEER_OF_V6: u128 = !0 << 64;
 
 /// All connections.

@@ -4,186 +4,323 @@ use std::collections::BTreeSet;
 
 use proofmark_boundary::{Disposition, Request};
 use proofmark_evidence::Reviewer;
-use proofmark_receipt::document::Field;
-use proofmark_receipt::{Json, Object, Timestamp};
+use proofmark_receipt::document::{DocumentError, Field};
+use proofmark_receipt::{Json, Timestamp};
 use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::call::Call;
+use crate::context::{RequestContext, invalid_parameter};
 use crate::keys::Role;
 use crate::metrics;
+use crate::opaque::{
+    DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, Receipt, ReviewVerdictName, Time, Uuid,
+};
 use crate::problem::Problem;
+use crate::reply::{Document, Reply};
 
-/// How many a page has when nothing is said.
+/// How many items a page has by default.
 const PAGE: usize = 50;
 /// The most facts one page shows, in bytes; those that are left out are shown by `GET /v1/decisions/{id}`.
 const MAX_FACTS: usize = 8 << 20;
 
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DecisionPage {
+    decisions: Vec<DecisionEntry>,
+    #[schema(value_type = Next)]
+    next: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Decision)]
+pub(crate) struct DecisionEntry {
+    #[schema(value_type = Uuid)]
+    decision_id: String,
+    #[schema(value_type = Time)]
+    decided_at: String,
+    #[schema(value_type = Outcome)]
+    outcome: String,
+    #[schema(value_type = Mode)]
+    mode: String,
+    #[schema(required = true)]
+    action_class: Option<String>,
+    #[schema(required = true)]
+    agent: Option<String>,
+    /// The action of the request, in the plain form
+    #[schema(value_type = MaybeObject)]
+    action: Option<Document>,
+    /// All facts of the request (agent, task, facts, calls, …), in the plain form, while the decision waits for a review;
+    /// null for agents, and past 8 MiB of a page
+    #[schema(value_type = MaybeObject)]
+    facts: Option<Document>,
+    /// Oldest first
+    reviews: Vec<ReviewEntry>,
+    #[schema(value_type = DecisionReceipt)]
+    receipt: Option<Document>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Review)]
+pub(crate) struct ReviewEntry {
+    #[schema(value_type = Uuid)]
+    decision_id: String,
+    #[schema(value_type = ReviewVerdictName)]
+    verdict: &'static str,
+    /// The id of the API key, or the signer id of an approval given with `proofmark approve`
+    reviewer: String,
+    /// Of an approval
+    #[schema(required = true)]
+    role: Option<String>,
+    note: String,
+    #[schema(value_type = Time)]
+    reviewed_at: String,
+    /// When it stops to count
+    #[schema(value_type = Time)]
+    until: String,
+}
+
+/// A review, and the approval that was signed for it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reviewed {
+    #[schema(value_type = Uuid)]
+    decision_id: String,
+    #[schema(value_type = ReviewVerdictName)]
+    verdict: &'static str,
+    reviewer: String,
+    #[schema(required = true)]
+    role: Option<String>,
+    note: String,
+    #[schema(value_type = Time)]
+    reviewed_at: String,
+    #[schema(value_type = Time)]
+    until: String,
+    #[schema(required = true, value_type = Option<Receipt>)]
+    approval: Option<Document>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FindingPage {
+    findings: Vec<FindingEntry>,
+    #[schema(value_type = Next)]
+    next: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Finding)]
+struct FindingEntry {
+    /// As it was reported
+    decision_id: String,
+    #[schema(value_type = FindingCode)]
+    code: String,
+    message: String,
+    #[schema(value_type = Time)]
+    found_at: String,
+}
+
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
-pub(crate) fn decide(call: &Call<'_>) -> Result<Json, Problem> {
-    let request = Request::read(&call.json()?)
+pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let request = Request::read(&context.json()?)
         .map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let asked = Asked {
         request: &request,
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         candidate: None,
-        replayable: call.replayable(),
-        stop: &call.stop,
+        replayable: context.replayable(),
+        stop: &context.stop,
     };
-    let receipt = call.decider.decide(&asked)?;
-    metrics::decided(receipt.disposition().mode());
-    Ok(receipt.document().clone().into())
+    let receipt = context.decider.decide(&asked)?;
+    metrics::count_decision(receipt.disposition().mode());
+    Ok(Json::from(receipt.document().clone()).into())
 }
 
 /// `GET /v1/decisions`, newest first.
-pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["outcome", "class", "agent", "since", "until", "limit", "after"])?;
-    let text = |name: &str| call.parameter(name).map(str::to_owned);
-    page(call, DecisionsWanted { outcome: outcome(call)?, class: text("class"), agent: text("agent"), ..wanted(call)? })
+pub(crate) fn list(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["outcome", "class", "agent", "since", "until", "limit", "after"])?;
+    let text = |name: &str| context.parameter(name).map(str::to_owned);
+    let wanted = DecisionsWanted {
+        outcome: outcome(context)?,
+        class: text("class"),
+        agent: text("agent"),
+        ..page_parameters(context)?
+    };
+    page(context, &wanted)
 }
 
-/// `GET /v1/reviews`: decisions that wait for a human's word.
-pub(crate) fn reviews(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["since", "until", "limit", "after"])?;
-    page(call, DecisionsWanted { to_review: true, ..wanted(call)? })
+/// `GET /v1/reviews`: decisions that wait for a review.
+pub(crate) fn reviews(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["since", "until", "limit", "after"])?;
+    page(context, &DecisionsWanted { to_review: true, ..page_parameters(context)? })
 }
 
 /// `GET /v1/decisions/{id}`.
-pub(crate) fn show(call: &Call<'_>) -> Result<Json, Problem> {
-    let kept = call.store().decision(call.variable("id"))?;
-    let mut room = usize::MAX;
-    shown(call, &kept.ok_or_else(|| Problem::not_found("such decision"))?, &mut room)
+pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let stored = context.store().decision(context.variable("id"))?.ok_or_else(|| Problem::not_found("decision"))?;
+    let mut space = usize::MAX;
+    Reply::json(&entry(context, stored, &mut space)?)
 }
 
 /// `GET /v1/findings`, newest first.
-pub(crate) fn findings(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["limit", "after"])?;
-    call.decider.find_unreported()?;
-    let wanted = wanted(call)?;
-    let found = call.store().findings(wanted.limit, wanted.after)?;
-    let mut answer = Object::new();
-    answer.insert("findings", found.findings.iter().map(finding).collect::<Vec<_>>());
-    answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
-    Ok(answer.into())
+pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["limit", "after"])?;
+    context.decider.find_unreported()?;
+    let wanted = page_parameters(context)?;
+    let page = context.store().findings(wanted.limit, wanted.after)?;
+    Reply::json(&FindingPage {
+        findings: page.findings.into_iter().map(FindingEntry::from).collect(),
+        next: page.next.map(|next| next.to_string()),
+    })
 }
 
 /// `POST /v1/reviews/{id}`: `{verdict, note, role?, expires_in?}`.
-pub(crate) fn review(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
-    let wrong = |error: proofmark_receipt::document::DocumentError| {
-        Problem::bad(error.code(), format!("read the review: {error}"))
-    };
-    let root = Field::root(&body);
-    let fields = root.fields().map_err(wrong)?;
-    fields.only(&["verdict", "note", "role", "expires_in"]).map_err(wrong)?;
-    let verdict = fields.need("verdict", "approve or deny").map_err(wrong)?;
-    let note = fields.need("note", "say why").map_err(wrong)?;
-    let role = fields.get("role").map(|role| role.text()).transpose().map_err(wrong)?;
-    let seconds = match body.as_object().and_then(|body| body.get("expires_in")) {
-        None => None,
-        Some(json) => {
-            let seconds = json.as_number().and_then(|number| number.as_i64());
-            let wrong = || Problem::bad("wrong_type", "`expires_in` has to be a whole number of seconds");
-            Some(seconds.ok_or_else(wrong)?.saturating_mul(1_000))
-        }
-    };
-    let (kept, approval) = call.decider.review(&NewReview {
-        tenant: &call.caller.tenant,
-        decision_id: call.variable("id"),
-        reviewer: &reviewer(call),
-        approve: verdict.choice(&[("approve", true), ("deny", false)]).map_err(wrong)?,
-        note: note.text().map_err(wrong)?,
-        role,
-        expires_in: seconds,
+pub(crate) fn review(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
+    let review =
+        ReviewBody::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the review: {error}")))?;
+    let (stored, approval) = context.decider.review(&NewReview {
+        tenant: &context.caller.tenant,
+        decision_id: context.variable("id"),
+        reviewer: &reviewer(context),
+        approve: review.approve,
+        note: review.note,
+        role: review.role,
+        expires_in: expires_in(&body)?,
     })?;
-    let mut answer = reviewed(&kept);
-    answer.insert("approval", approval.map_or(Json::Null, |receipt| receipt.document().clone()));
-    Ok(answer.into())
+    let entry = ReviewEntry::from(stored);
+    Reply::json(&Reviewed {
+        decision_id: entry.decision_id,
+        verdict: entry.verdict,
+        reviewer: entry.reviewer,
+        role: entry.role,
+        note: entry.note,
+        reviewed_at: entry.reviewed_at,
+        until: entry.until,
+        approval: approval.map(|receipt| receipt.document().into()),
+    })
+}
+
+struct ReviewBody<'a> {
+    approve: bool,
+    note: &'a str,
+    role: Option<&'a str>,
+}
+
+impl<'a> ReviewBody<'a> {
+    fn read(body: &'a Json) -> Result<Self, DocumentError> {
+        let fields = Field::root(body).fields()?;
+        fields.only(&["verdict", "note", "role", "expires_in"])?;
+        let verdict = fields.need("verdict", "approve or deny")?;
+        Ok(Self {
+            note: fields.need("note", "say why")?.text()?,
+            role: fields.get("role").map(|role| role.text()).transpose()?,
+            approve: verdict.choice(&[("approve", true), ("deny", false)])?,
+        })
+    }
+}
+
+/// In milliseconds. How long is too long depends on the verdict, so `Decider::review` decides that.
+fn expires_in(body: &Json) -> Result<Option<i64>, Problem> {
+    let Some(json) = body.as_object().and_then(|body| body.get("expires_in")) else { return Ok(None) };
+    let seconds = json.as_number().and_then(|number| number.as_i64());
+    let seconds = seconds
+        .ok_or_else(|| Problem::bad("wrong_type", "`expires_in` is not a whole number").help("write seconds"))?;
+    Ok(Some(seconds.saturating_mul(1_000)))
 }
 
 /// Who reviews. Without API keys it is the holder of this server's key.
-fn reviewer(call: &Call<'_>) -> Reviewer {
-    let caller = &call.caller;
-    let own = (caller.tenant == Tenant::LOCAL).then(|| call.decider.key().signer());
+fn reviewer(context: &RequestContext<'_>) -> Reviewer {
+    let caller = &context.caller;
+    let own = (caller.tenant == Tenant::LOCAL).then(|| context.decider.key().signer());
     Reviewer { id: caller.id.clone(), key: caller.signer.or(own), roles: caller.roles.clone() }
 }
 
-fn wanted(call: &Call<'_>) -> Result<DecisionsWanted, Problem> {
-    let time = |name: &str| call.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
+fn page_parameters(context: &RequestContext<'_>) -> Result<DecisionsWanted, Problem> {
+    let time = |name: &str| context.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
     Ok(DecisionsWanted {
         since: time("since")?.map(|time| time.unix_millis()),
         until: time("until")?.map(|time| time.unix_millis()),
-        limit: call.limit(PAGE)?,
-        after: call.parsed("after", "the `next` of the page before")?,
+        limit: context.limit(PAGE)?,
+        after: context.parsed("after", "the `next` of the page before")?,
         ..DecisionsWanted::default()
     })
 }
 
-/// A word that is no outcome would find nothing, and look as if there was nothing.
-fn outcome(call: &Call<'_>) -> Result<Option<String>, Problem> {
+/// A misspelt outcome would find nothing, and look as if there was nothing.
+fn outcome(context: &RequestContext<'_>) -> Result<Option<String>, Problem> {
     let words: BTreeSet<&str> = Disposition::ALL.iter().map(|disposition| disposition.outcome().as_str()).collect();
-    match call.parameter("outcome") {
+    match context.parameter("outcome") {
         Some(outcome) if !words.contains(outcome) => {
             let words = words.into_iter().collect::<Vec<_>>().join(", ");
-            Err(Problem::bad("invalid_parameter", format!("the parameter `outcome` is none of {words}")))
+            Err(invalid_parameter("outcome", &format!("one of {words}")))
         }
         outcome => Ok(outcome.map(str::to_owned)),
     }
 }
 
-fn page(call: &Call<'_>, wanted: DecisionsWanted) -> Result<Json, Problem> {
-    let found = call.store().decisions(&wanted)?;
-    let mut room = MAX_FACTS;
-    let decisions: Vec<Json> =
-        found.decisions.iter().map(|kept| shown(call, kept, &mut room)).collect::<Result<_, _>>()?;
-    let mut answer = Object::new();
-    answer.insert("decisions", decisions);
-    answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
-    Ok(answer.into())
+fn page(context: &RequestContext<'_>, wanted: &DecisionsWanted) -> Result<Reply, Problem> {
+    let page = context.store().decisions(wanted)?;
+    let mut space = MAX_FACTS;
+    let decisions = page.decisions.into_iter().map(|stored| entry(context, stored, &mut space));
+    Reply::json(&DecisionPage {
+        decisions: decisions.collect::<Result<_, _>>()?,
+        next: page.next.map(|next| next.to_string()),
+    })
 }
 
-/// A decision, with its facts where there is room for so many bytes.
-fn shown(call: &Call<'_>, kept: &StoredDecision, room: &mut usize) -> Result<Json, Problem> {
-    let parsed = |text: &str| Json::parse(text.as_bytes()).unwrap_or(Json::Null);
-    let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
-    let reviews = call.store().reviews(&kept.decision_id)?;
-    // What other agents were told is nothing for agents.
-    let facts = match call.caller.role.may(Role::Reviewer) && kept.about.review {
-        true => call.store().facts(&kept.decision_id)?,
+/// A decision, with its facts where there is space for so many bytes.
+fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize) -> Result<DecisionEntry, Problem> {
+    let reviews = context.store().reviews(&stored.decision_id)?;
+    // Agents must not read what other agents were told.
+    let facts = match context.caller.role.may(Role::Reviewer) && stored.about.review {
+        true => context.store().facts(&stored.decision_id)?,
         false => None,
     };
-    let facts = facts.filter(|facts| facts.len() <= *room);
-    *room = room.saturating_sub(facts.as_ref().map_or(0, String::len));
-    let mut shown = Object::new();
-    shown.insert("decision_id", kept.decision_id.as_str());
-    shown.insert("decided_at", Timestamp::from_unix_millis(kept.decided_at).as_str());
-    shown.insert("outcome", kept.outcome.as_str());
-    shown.insert("mode", kept.about.mode.as_str());
-    shown.insert("action_class", optional(&kept.about.class));
-    shown.insert("agent", optional(&kept.about.agent));
-    shown.insert("action", kept.about.action.as_deref().map_or(Json::Null, parsed));
-    shown.insert("facts", facts.as_deref().map_or(Json::Null, parsed));
-    shown.insert("reviews", reviews.iter().map(|review| reviewed(review).into()).collect::<Vec<Json>>());
-    shown.insert("receipt", parsed(&kept.document));
-    Ok(shown.into())
+    let facts = facts.filter(|facts| facts.len() <= *space);
+    *space = space.saturating_sub(facts.as_ref().map_or(0, String::len));
+    Ok(DecisionEntry {
+        decision_id: stored.decision_id,
+        decided_at: time(stored.decided_at),
+        outcome: stored.outcome,
+        mode: stored.about.mode,
+        action_class: stored.about.class,
+        agent: stored.about.agent,
+        action: stored.about.action.and_then(Document::stored),
+        facts: facts.and_then(Document::stored),
+        reviews: reviews.into_iter().map(ReviewEntry::from).collect(),
+        receipt: Document::stored(stored.document),
+    })
 }
 
-fn reviewed(review: &Review) -> Object {
-    let mut object = Object::new();
-    object.insert("decision_id", review.decision_id.as_str());
-    object.insert("verdict", review.verdict.as_str());
-    object.insert("reviewer", review.reviewer.as_str());
-    object.insert("role", if review.role.is_empty() { Json::Null } else { Json::from(review.role.as_str()) });
-    object.insert("note", review.note.as_str());
-    object.insert("reviewed_at", Timestamp::from_unix_millis(review.reviewed_at).as_str());
-    object.insert("until", Timestamp::from_unix_millis(review.until).as_str());
-    object
+impl From<Review> for ReviewEntry {
+    fn from(review: Review) -> Self {
+        Self {
+            decision_id: review.decision_id,
+            verdict: review.verdict.as_str(),
+            reviewer: review.reviewer,
+            role: (!review.role.is_empty()).then_some(review.role),
+            note: review.note,
+            reviewed_at: time(review.reviewed_at),
+            until: time(review.until),
+        }
+    }
 }
 
-fn finding(finding: &Finding) -> Json {
-    let mut object = Object::new();
-    object.insert("decision_id", finding.decision_id.as_str());
-    object.insert("code", finding.code.as_str());
-    object.insert("message", finding.message.as_str());
-    object.insert("found_at", Timestamp::from_unix_millis(finding.found_at).as_str());
-    object.into()
+impl From<Finding> for FindingEntry {
+    fn from(finding: Finding) -> Self {
+        Self {
+            decision_id: finding.decision_id,
+            code: finding.code,
+            message: finding.message,
+            found_at: time(finding.found_at),
+        }
+    }
+}
+
+fn time(millis: i64) -> String {
+    Timestamp::from_unix_millis(millis).as_str().to_owned()
 }

@@ -1,65 +1,43 @@
-//! Whether the server lives, whether it can decide, and whose signature it gives.
+//! Whether the server lives, whether it can decide, and with which key it signs.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, object};
 use proofmark_verifier::{MAX_CLOCK_SKEW, clock_behind};
-use tokio::sync::Mutex;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::door::Doorkeeper;
+use crate::opaque::StatusName;
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::work;
+use crate::state::AppState;
+use crate::submit;
 
-/// How long what a probe found is answered again: anybody may ask, and a probe writes.
-const READY_FOR: Duration = Duration::from_secs(3);
-
-/// It answers, so it lives.
-pub(crate) async fn live() -> Response {
-    Reply::from(status("ok")).into_response()
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Status {
+    #[schema(value_type = StatusName)]
+    status: &'static str,
+    /// How far the clock is behind what the store has recorded, where it was set back
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    clock_behind_ms: Option<i64>,
 }
 
-/// What became of the last probe of the store, and when that was. Who asks while it is probed waits for this probe.
-#[derive(Default)]
-pub(crate) struct Readiness {
-    last: Mutex<Option<(Instant, Result<(), Problem>)>>,
+pub(crate) async fn live() -> Result<Reply, Problem> {
+    Reply::json(&Status { status: "ok", clock_behind_ms: None })
 }
 
-/// Whether the store can be written (a decision that cannot be kept is not given), and whether the clock is behind what it
-/// has recorded.
-pub(crate) async fn ready(State(keeper): State<Arc<Doorkeeper>>) -> Result<Reply, Problem> {
-    probe(&keeper).await?;
-    let behind = work::inside(&keeper.bench, |bench| clock_behind(bench.decider.store())).await??;
-    let mut document = status("ready");
-    if let (Json::Object(document), true) = (&mut document, behind > MAX_CLOCK_SKEW) {
-        document.insert("clock_behind_ms", behind);
-    }
-    Ok(document.into())
+/// Whether the store can be written, and whether the clock is behind what it has recorded.
+pub(crate) async fn ready(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
+    state.readiness.probe(&state.services).await?;
+    let behind = submit::blocking(&state.services, |services| clock_behind(services.decider.store())).await??;
+    Reply::json(&Status { status: "ready", clock_behind_ms: (behind > MAX_CLOCK_SKEW).then_some(behind) })
 }
 
-async fn probe(keeper: &Doorkeeper) -> Result<(), Problem> {
-    let mut last = keeper.ready.last.lock().await;
-    if let Some((_, found)) = last.as_ref().filter(|(at, _)| at.elapsed() < READY_FOR) {
-        return found.clone();
-    }
-    let probed = work::inside(&keeper.bench, |bench| bench.decider.store().probe()).await;
-    let found = probed.and_then(|probed| probed.map_err(Problem::from));
-    *last = Some((Instant::now(), found.clone()));
-    found
-}
-
-/// The public key decisions are signed with, as a set of JWKs (RFC 7517).
-pub(crate) async fn keys(State(keeper): State<Arc<Doorkeeper>>) -> Response {
-    let mut set = Object::new();
-    set.insert("keys", vec![Json::from(keeper.bench.decider.key().signer().jwk())]);
-    Reply::from(Json::from(set)).into_response()
-}
-
-fn status(word: &str) -> Json {
-    let mut document = Object::new();
-    document.insert("status", word);
-    document.into()
+/// The public key that decisions are signed with, as a set of JWKs (RFC 7517).
+pub(crate) async fn keys(State(state): State<Arc<AppState>>) -> Reply {
+    let key = state.services.decider.key().signer().jwk();
+    Json::from(object! { "keys": vec![Json::from(key)] }).into()
 }

@@ -1,7 +1,7 @@
-//! API keys: who may call, in which role and for which tenant. Only their hashes are kept.
+//! API keys: who may call, in which role and for which tenant. Only their hashes are stored.
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field};
-use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId};
+use proofmark_receipt::{Json, ParseSignerError, Sha256Digest, SignerId, object};
 use proofmark_verifier::{Sender, Tenant, TenantError};
 
 /// The longest id of a key, in bytes.
@@ -16,67 +16,68 @@ pub enum Role {
     Agent,
     /// Also review.
     Reviewer,
-    /// Everything, and go on with the runs that others began, as orchestrators do.
+    /// Everything, and continue runs that others began, as orchestrators do.
     Admin,
 }
 
-/// Who calls: runs and MCP sessions are theirs.
+/// Who calls. Runs and MCP sessions belong to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(crate) id: String,
     pub(crate) role: Role,
     pub(crate) tenant: Tenant,
-    /// The roles of policies they hold as a reviewer; any one where none are named.
+    /// The roles of the policy that they hold as a reviewer; any one where none are named.
     pub(crate) roles: Vec<String>,
     /// The key they sign approvals with themselves, so that they are one person either way.
     pub(crate) signer: Option<SignerId>,
 }
 
-/// What an entry may say of a reviewer.
+/// What an entry may say about a reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewerEntry {
-    /// The roles of policies they hold.
     pub roles: Vec<String>,
     /// The key they sign approvals with themselves.
     pub signer: Option<SignerId>,
 }
 
-/// The keys a server knows.
+/// The keys that a server accepts.
 #[derive(Clone, Debug)]
 pub struct ApiKeys {
     keys: Vec<(Sha256Digest, Caller)>,
 }
 
-/// Why a document holds no usable keys.
+/// Why keys cannot be read or made, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// It has another form.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// It names no tenant.
     #[error("read `{at}`: {error}")]
-    Tenant {
-        /// Where it stands.
-        at: String,
-        /// What is wrong.
-        error: TenantError,
-    },
-    /// An id that cannot be shown.
-    #[error("invalid id of a key `{0}`: write 1 to {MAX_ID} bytes without control characters")]
+    Tenant { at: String, error: TenantError },
+    #[error("read the API key `{0}`: invalid id")]
     Id(String),
-    /// Nobody could call.
-    #[error("`keys` is empty; make a key with `proofmark api-key`")]
+    #[error("read the API keys: `keys` is empty")]
     Empty,
     /// The system gave no randomness.
-    #[error("draw a key ({0})")]
+    #[error("make an API key ({0})")]
     Randomness(std::io::Error),
+}
+
+impl KeysError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Id(_) => Some(format!("an id has 1 to {MAX_ID} bytes without control characters")),
+            Self::Empty => Some("make a key with `proofmark api-key`".to_owned()),
+            Self::Document(_) | Self::Tenant { .. } | Self::Randomness(_) => None,
+        }
+    }
 }
 
 impl Role {
     const WORDS: [(&'static str, Role); 3] =
         [("agent", Role::Agent), ("reviewer", Role::Reviewer), ("admin", Role::Admin)];
 
-    /// The role's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,9 +87,9 @@ impl Role {
         }
     }
 
-    /// Whether a caller in this role may do what is for `wanted`.
-    pub(crate) fn may(self, wanted: Role) -> bool {
-        self == wanted || self == Role::Admin
+    /// Whether a caller in this role may use what is for `role`.
+    pub(crate) fn may(self, role: Role) -> bool {
+        self == role || self == Role::Admin
     }
 }
 
@@ -96,7 +97,7 @@ impl ApiKeys {
     /// Reads `{keys: [{id, sha256, role, tenant, roles, signer}, …]}`, of which the last two may be left out.
     ///
     /// # Errors
-    /// [`KeysError`] names the field and the mend.
+    /// [`KeysError`] names the field.
     pub fn read(document: &Json) -> Result<Self, KeysError> {
         let root = Field::root(document);
         let fields = root.fields()?;
@@ -121,7 +122,7 @@ impl ApiKeys {
         if keys.is_empty() { Err(KeysError::Empty) } else { Ok(Self { keys }) }
     }
 
-    /// Whose key this is. Hashes are compared, so how long it takes tells nothing about a key.
+    /// Whose key this is. Hashes are compared, so the time it takes reveals nothing about a key.
     pub(crate) fn caller(&self, key: &str) -> Option<&Caller> {
         let digest = Sha256Digest::of(key.as_bytes());
         self.keys.iter().find(|(known, _)| *known == digest).map(|(_, caller)| caller)
@@ -140,7 +141,7 @@ impl Caller {
         }
     }
 
-    /// Whether it is the same caller: the same id of the same tenant.
+    /// Whether it is the same caller: callers of several tenants may have one id.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.tenant == other.tenant && self.id == other.id
     }
@@ -183,21 +184,17 @@ pub fn new_key(id: &str, role: Role, tenant: &str, reviewer: &ReviewerEntry) -> 
     let id = checked_id(id)?;
     let tenant = Tenant::of_key(tenant).map_err(|error| KeysError::Tenant { at: "--tenant".to_owned(), error })?;
     let mut bytes = [0; 32];
-    let drawn =
-        std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
-    drawn.map_err(KeysError::Randomness)?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let key = format!("pmk_{digits}");
-    let mut entry = Object::new();
-    entry.insert("id", id);
-    entry.insert("sha256", Sha256Digest::of(key.as_bytes()).to_string());
-    entry.insert("role", role.as_str());
-    entry.insert("tenant", tenant.as_str());
-    if !reviewer.roles.is_empty() {
-        entry.insert("roles", reviewer.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>());
-    }
-    if let Some(signer) = &reviewer.signer {
-        entry.insert("signer", signer.to_string());
-    }
+    getrandom::fill(&mut bytes).map_err(|error| KeysError::Randomness(error.into()))?;
+    // The digest is as hard to guess as the bytes, and has the spelling of a key.
+    let key = format!("pmk_{}", Sha256Digest::of(&bytes).bare_hex());
+    let roles = reviewer.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>();
+    let entry = object! {
+        "id": id,
+        "sha256": Sha256Digest::of(key.as_bytes()).to_string(),
+        "role": role.as_str(),
+        "tenant": tenant.as_str(),
+        "roles"?: (!roles.is_empty()).then_some(roles),
+        "signer"?: reviewer.signer.map(|signer| signer.to_string()),
+    };
     Ok((key, entry.into()))
 }

@@ -1,36 +1,47 @@
-//! Verification and decisions over HTTP and MCP: doors on `verifier`, and the only room with HTTP types.
+//! Verification and decisions over HTTP and MCP, and the only crate with HTTP types.
 //!
 //! [`serve`] answers until it is told to stop. What it answers is described by `/openapi.json` and `docs/serving.md`.
 
+mod acp;
+mod attempt_body;
 mod body;
-mod call;
-mod commerce;
+mod clawbizarre;
 mod connections;
+mod context;
 mod decisions;
-mod door;
+mod docs;
+mod endpoint;
+mod endpoints;
 mod health;
 mod keys;
 mod listen;
-mod log;
+mod logging;
 mod mcp;
 mod metrics;
+mod observe;
+mod opaque;
 mod openapi;
+mod operation;
 mod origin;
 mod problem;
 mod rate;
+mod readiness;
+mod receipt_body;
 mod receipts;
-mod reference;
 mod reply;
+mod router;
 mod runtime;
-mod sent;
+mod services;
 mod share;
+mod state;
 mod steps;
 mod stop;
+mod submit;
 mod verifications;
-mod work;
-mod workbench;
 
 pub use keys::{ApiKeys, KeysError, ReviewerEntry, Role, new_key};
-pub use listen::{ServeError, Settings, serve};
+pub use listen::{ServeError, Settings, serve, serve_until};
+pub use logging::{Log, LogFormat, start_log};
 pub use mcp::{StdioError, serve_stdio};
-pub use workbench::Workbench;
+pub use openapi::DescriptionError;
+pub use services::Services;

@@ -1,4 +1,4 @@
-//! The socket: connections that are slow, idle or too many end; what was begun when the server is told to stop is finished.
+//! The socket: connections that are slow, idle or too many end; requests that were begun when the server stops are finished.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,16 +12,21 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use proofmark_receipt::Json;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::body;
 use crate::connections::{Connection, Connections};
-use crate::door::{Doorkeeper, doors};
+use crate::endpoints::endpoints;
 use crate::keys::ApiKeys;
-use crate::log;
-use crate::workbench::Workbench;
+use crate::metrics;
+use crate::openapi::{DescriptionError, describe};
+use crate::rate::Rate;
+use crate::router::router;
+use crate::services::Services;
+use crate::state::{AppState, Callers};
 
 /// How long a client may take for the head of a request, and stay silent between two.
 const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
@@ -43,116 +48,141 @@ const MAX_UNREAD_TIME: Duration = Duration::from_secs(30);
 /// How often it is looked for executions that nobody reported.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// What is served.
+/// What is served, and to whom.
 pub struct Settings {
-    /// Where to listen.
     pub listen: SocketAddr,
-    /// What answers.
-    pub bench: Workbench,
-    /// Who may call; without keys, whoever reaches the loopback.
+    pub services: Services,
+    /// Without keys, programs of this host may call.
     pub keys: Option<ApiKeys>,
-    /// How many requests a second one caller may make.
+    /// How many requests a second one caller may send.
     pub rate: NonZeroU32,
 }
 
-/// Why nothing is served.
+/// Why nothing is served, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Without keys anybody could decide.
-    #[error(
-        "listen on {0}: without API keys the server listens on the loopback only; give `--api-keys`, or listen on 127.0.0.1"
-    )]
+    #[error("listen on {0}: without API keys the server listens on the loopback only")]
     Open(SocketAddr),
-    /// The system refused.
     #[error("listen on {address} ({error})")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// What the system said.
-        error: io::Error,
-    },
+    Listen { address: SocketAddr, error: io::Error },
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is told the address when it is there.
+impl ServeError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Open(_) => Some("give `--api-keys`, or listen on 127.0.0.1"),
+            Self::Listen { .. } | Self::Description(_) => None,
+        }
+    }
+}
+
+/// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is called with the address once it is bound.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot begin.
 pub fn serve(settings: Settings, listening: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    serve_until(settings, listening, async {
+        let (Ok(mut terminated), Ok(mut interrupted)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
+            // Without handlers the signals end the process.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = interrupted.recv() => {}
+        }
+    })
+}
+
+/// As [`serve`], until `stop` is ready instead of a signal.
+///
+/// # Errors
+/// [`ServeError`] when it cannot begin.
+pub fn serve_until(
+    settings: Settings,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let address = settings.listen;
     if settings.keys.is_none() && !address.ip().is_loopback() {
         return Err(ServeError::Open(address));
     }
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
-    let keeper = Arc::new(Doorkeeper::new(settings.bench, settings.keys, settings.rate));
+    let endpoints = endpoints();
+    let description = Json::from(describe(&endpoints)?).to_text();
+    let callers = Callers { keys: settings.keys, rate: Rate::new(settings.rate) };
+    let state = AppState::new(settings.services, callers, description).with_metrics(metrics::start());
+    let state = Arc::new(state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
-        let sweep = tokio::spawn(sweep(Arc::clone(&keeper)));
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&keeper)));
-        let served = accept(listener, keeper).await.map_err(failed);
+        let sweep = tokio::spawn(sweep(Arc::clone(&state)));
+        let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
+        accept(listener, &router(endpoints, Arc::clone(&state)), &state, stop).await;
         upkeep.abort();
         sweep.abort();
-        served
+        Ok(())
     });
-    // A thread that does not let go must not keep the process: what it does is not kept.
+    // A thread that does not end must not hold up the process: what it does is not stored.
     runtime.shutdown_timeout(MAX_LAST_ANSWERS);
     served
 }
 
-async fn accept(listener: TcpListener, keeper: Arc<Doorkeeper>) -> io::Result<()> {
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
+async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: impl Future<Output = ()>) {
+    let mut stop = std::pin::pin!(stop);
     let connections = Connections::new();
     let graceful = GracefulShutdown::new();
-    let doors = doors(Arc::clone(&keeper));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = terminated.recv() => break,
-            _ = interrupted.recv() => break,
+            () = &mut stop => break,
         };
         match accepted {
             Ok((stream, peer)) => {
-                // Where none can give way this one is closed at once.
+                // Where no other connection can give way, this one is closed at once.
                 if let Some(connection) = connections.open(peer.ip()) {
-                    converse(stream, connection, &doors, &graceful);
+                    converse(stream, connection, router, &graceful);
                 }
             }
             // Out of descriptors, most likely: those in use have to end first.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
-    // Who comes now is refused at once.
+    // New connections are refused from here on.
     drop(listener);
-    finish(&keeper, graceful).await;
-    Ok(())
+    finish(state, graceful).await;
 }
 
 /// Answers what was begun, and stops what takes too long for that.
-async fn finish(keeper: &Doorkeeper, graceful: GracefulShutdown) {
-    keeper.stops.begin();
-    let mut ended = std::pin::pin!(async { tokio::join!(keeper.mcp.end(), graceful.shutdown()) });
+async fn finish(state: &AppState, graceful: GracefulShutdown) {
+    state.stops.begin();
+    let mut ended = std::pin::pin!(async { tokio::join!(state.sessions.end(), graceful.shutdown()) });
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
-    keeper.stops.stop_all();
-    // Jobs that were kept run again when the server is started anew; who waits for another is told that it came to nothing.
-    let bench = Arc::clone(&keeper.bench);
-    let stopped = tokio::task::spawn_blocking(move || bench.verifications.stop(MAX_LAST_WORK));
+    state.stops.stop_all();
+    // Stored jobs run again after a restart; a client that waits for another is told that it was cancelled.
+    let services = Arc::clone(&state.services);
+    let stopped = tokio::task::spawn_blocking(move || services.verifications.stop(MAX_LAST_WORK));
     drop(tokio::time::timeout(MAX_LAST_WORK + MAX_LETTING_GO, stopped).await);
     if !in_time {
         drop(tokio::time::timeout(MAX_LAST_ANSWERS, ended).await);
     }
 }
 
-fn converse(stream: TcpStream, connection: Arc<Connection>, doors: &Router, graceful: &GracefulShutdown) {
+fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, graceful: &GracefulShutdown) {
     // Answers are small; waiting to fill a packet only delays them.
     drop(stream.set_nodelay(true));
-    // Covers who reads nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
+    // This covers clients that read nothing, too: a window that stays shut is a peer that does not answer (tcp(7)).
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
-    let (doors, of) = (TowerToHyperService::new(doors.clone()), Arc::clone(&connection));
+    let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let answers = service_fn(move |request| {
         let begun = of.begin();
-        let answer = doors.call(request);
+        let answer = router.call(request);
         async move { answer.await.map(|response| body::holding(response, begun)) }
     });
     let talk = http1::Builder::new()
@@ -163,31 +193,31 @@ fn converse(stream: TcpStream, connection: Arc<Connection>, doors: &Router, grac
     let watched = graceful.watch(talk);
     tokio::spawn(async move {
         tokio::select! {
-            // How a connection ends is its client's affair.
+            // Why a connection ended concerns its client alone.
             _ = watched => {}
             () = connection.gives_way() => {}
         }
     });
 }
 
-/// Samples are kept until they are added up, which nobody else does unless somebody looks at them.
-async fn upkeep(keeper: Arc<Doorkeeper>) {
+/// The recorder holds every sample until samples are added up, which it does only here and when figures are read.
+async fn upkeep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(UPKEEP_EVERY);
     loop {
         every.tick().await;
-        if let Some(metrics) = &keeper.metrics {
+        if let Some(metrics) = &state.metrics {
             metrics.run_upkeep();
         }
     }
 }
 
-async fn sweep(keeper: Arc<Doorkeeper>) {
+async fn sweep(state: Arc<AppState>) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     loop {
         every.tick().await;
-        let keeper = Arc::clone(&keeper);
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || keeper.bench.decider.find_unreported()).await {
-            log::say(error);
+        let state = Arc::clone(&state);
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || state.services.decider.find_unreported()).await {
+            tracing::error!(cause = %error, "looking for executions that were not reported failed");
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The Model Context Protocol: the same questions as everywhere, asked by agents as tools.
+//! The Model Context Protocol: verification and decisions as tools of agents.
 //!
-//! One handler, two doors: [`serve_stdio`] for a host that starts this program, and `/mcp` of the server. What a tool
-//! answers is the text of the document, byte for byte, and the same again as structured content.
+//! One handler serves [`serve_stdio`], for a host that starts this program, and `/mcp` of the server. What a tool answers
+//! is the text of the document, byte for byte, and the same again as structured content.
 
 mod call;
-mod calls;
-mod http;
-mod raw;
+pub(crate) mod http;
+mod message;
+mod open_calls;
 mod resource;
+mod sessions;
 mod stdio;
 
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use axum::http::request::Parts;
+use proofmark_receipt::{Json, Object};
 use proofmark_verifier::Language;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
@@ -22,14 +24,15 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-pub(crate) use http::{Conversations, mcp};
+pub(crate) use sessions::Sessions;
 pub use stdio::{StdioError, serve_stdio};
 
+use self::message::Arguments;
 use crate::keys::Caller;
 use crate::problem::Problem;
+use crate::services::Services;
 use crate::share::{Limits, Share};
 use crate::stop::Stops;
-use crate::workbench::Workbench;
 
 /// The tools with their schemas, as clients are told.
 const TOOLS: &str = include_str!("mcp/tools.json");
@@ -37,15 +40,15 @@ const TOOLS: &str = include_str!("mcp/tools.json");
 /// The tool that needs a policy.
 const DECIDE: &str = "decide_action";
 
-const INSTRUCTIONS: &str = "Checks work and strikes signed receipts that anyone can verify. Use `cb_verify_work` to run \
+const INSTRUCTIONS: &str = "Checks work and issues signed receipts that anyone can verify. Use `cb_verify_work` to run \
     work against tests or constraints, `accept_step` to judge a workflow step by its contract, `decide_action` before \
     a side effect, `verify_receipt` on receipts from others. Keep the text of a receipt as it is: its signature is over \
     these bytes.";
 
-/// Answers one client, or one request of many.
+/// Answers one client.
 #[derive(Clone)]
 pub(crate) struct Handler {
-    workbench: Arc<Workbench>,
+    services: Arc<Services>,
     limits: Arc<Limits>,
     stops: Arc<Stops>,
     /// Its client's place among all sessions, while it has one: the session is over when this is dropped.
@@ -55,16 +58,16 @@ pub(crate) struct Handler {
 /// How often an answer is in memory until it is written: as text, as structured content, and as it goes over the wire.
 const COPIES: usize = 3;
 
-/// What a message at `/mcp` holds until it is answered: its bytes, and those of the answer.
+/// The memory that a message at `/mcp` takes until it is answered: its bytes, and those of the answer.
 type Held = Arc<Mutex<Share>>;
 
 impl Handler {
-    pub(crate) fn new(workbench: &Arc<Workbench>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Handler {
-        let (workbench, limits, stops) = (Arc::clone(workbench), Arc::clone(limits), Arc::clone(stops));
-        Handler { workbench, limits, stops, session: Arc::default() }
+    pub(crate) fn new(services: &Arc<Services>, limits: &Arc<Limits>, stops: &Arc<Stops>) -> Handler {
+        let (services, limits, stops) = (Arc::clone(services), Arc::clone(limits), Arc::clone(stops));
+        Handler { services, limits, stops, session: Arc::default() }
     }
 
-    /// The same for one more client.
+    /// The handler of one more client.
     fn for_another(&self) -> Handler {
         Handler { session: Arc::default(), ..self.clone() }
     }
@@ -83,7 +86,7 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if let Some(session) = sent_with::<Arc<Share>>(&context) {
+        if let Some(session) = beside::<Arc<Share>>(&context) {
             // A client greets once; a second greeting opens no session.
             drop(self.session.set(Arc::clone(session)));
         }
@@ -96,7 +99,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let usable = |tool: &&Tool| tool.name != DECIDE || self.workbench.decides();
+        let usable = |tool: &&Tool| tool.name != DECIDE || self.services.decides();
         Ok(ListToolsResult::with_all_items(tools()?.iter().filter(usable).cloned().collect()))
     }
 
@@ -123,12 +126,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let tenant = caller(&context)?.tenant;
-        let found = resource::read(&self.workbench, tenant, request.uri).await?;
+        let found = resource::read(&self.services, tenant, request.uri).await?;
         let bytes = found.contents.iter().map(|one| match one {
             ResourceContents::TextResourceContents { text, .. } => text.len(),
             _ => 0,
         });
-        hold(&context, bytes.sum()).map_err(|problem| ErrorData::internal_error(problem.message().to_owned(), None))?;
+        hold(&context, bytes.sum()).map_err(|problem| ErrorData::internal_error(problem.text().into_owned(), None))?;
         Ok(found.into())
     }
 }
@@ -140,22 +143,32 @@ fn tools() -> Result<&'static [Tool], ErrorData> {
     READ.as_deref().map_err(|error| ErrorData::internal_error(format!("the tools cannot be listed: {error}"), None))
 }
 
-/// Whose request it is. Over standard streams it is that of whoever started this program.
+/// Whose request it is. Over standard streams it is that of the user who started this program.
 fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     if context.extensions.get::<Parts>().is_none() {
         return Ok(Caller::local());
     }
-    let caller = sent_with::<Caller>(context);
-    caller.cloned().ok_or_else(|| ErrorData::internal_error("nobody is known to call", None))
+    let caller = beside::<Caller>(context);
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("the caller is unknown", None))
+}
+
+/// The arguments of a tool as they were written; none are an empty object.
+fn arguments(request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> Result<Arc<Json>, ErrorData> {
+    let sent = context.extensions.get::<Arguments>().or_else(|| beside::<Arguments>(context));
+    match sent {
+        Some(Arguments(arguments)) => Ok(Arc::clone(arguments)),
+        None if request.arguments.as_ref().is_none_or(serde_json::Map::is_empty) => Ok(Arc::new(Object::new().into())),
+        None => Err(ErrorData::internal_error("the arguments did not come through", None)),
+    }
 }
 
 /// What `/mcp` has put beside a message.
-fn sent_with<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
+fn beside<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
     context.extensions.get::<Parts>()?.extensions.get::<T>()
 }
 
 /// Counts an answer of so many bytes until it is written, or refuses it. On standard streams one is written after the other.
 fn hold(context: &RequestContext<RoleServer>, bytes: usize) -> Result<(), Problem> {
-    let Some(held) = sent_with::<Held>(context) else { return Ok(()) };
+    let Some(held) = beside::<Held>(context) else { return Ok(()) };
     held.lock().unwrap_or_else(PoisonError::into_inner).grow(bytes.saturating_mul(COPIES))
 }

@@ -1,29 +1,29 @@
-//! `/openapi.json`: what there is, for tools. Each part describes some endpoints; they are put together at the start.
+//! `/openapi.json`: put together at the start, of the rows in `endpoints`, of the schemas that types derive, and of
+//! `openapi/*.json`, which has what is not a type here.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
 use proofmark_receipt::json::JsonError;
-use proofmark_receipt::{Json, Object};
+use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::Language;
+use utoipa::ToSchema;
 
-use crate::problem::Problem;
+use crate::endpoint::{Access, Endpoint};
+use crate::problem::ProblemDocument;
+use crate::reply::{JSON, Reply};
+use crate::state::AppState;
 
-/// All parts; what they say is merged, member by member.
-const PARTS: [&str; 7] = [
+/// What is written by hand, merged member by member: everything named, documents that are signed or made elsewhere, and
+/// the bodies of requests.
+const PARTS: [&str; 3] = [
     include_str!("openapi/common.json"),
-    include_str!("openapi/runtime.json"),
-    include_str!("openapi/decisions.json"),
-    include_str!("openapi/receipts.json"),
-    include_str!("openapi/work.json"),
-    include_str!("openapi/service.json"),
-    include_str!("openapi/pages.json"),
+    include_str!("openapi/documents.json"),
+    include_str!("openapi/requests.json"),
 ];
 
-/// What the door itself answers, whatever is behind it: no part has to say so. Operations that say `"security": []` do
-/// not pass it.
-const AT_THE_DOOR: [(&str, &str); 9] = [
+/// What every endpoint that looks at keys may answer, before or after its handler.
+const ADMISSION: [(&str, &str); 9] = [
     ("400", "BadRequest"),
     ("401", "Unauthorized"),
     ("403", "Forbidden"),
@@ -35,82 +35,107 @@ const AT_THE_DOOR: [(&str, &str); 9] = [
     ("503", "Unavailable"),
 ];
 
-const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-
-static DOCUMENT: LazyLock<Result<String, PartError>> =
-    LazyLock::new(|| merged(&PARTS).map(|document| Json::from(document).to_text()));
-
-/// Why the parts are no document.
+/// Why there is no description, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
-enum PartError {
-    #[error("read part {0} of the document: {1}")]
+pub enum DescriptionError {
+    /// A part is not JSON.
+    #[error("read part {0} of the description: {1}")]
     Json(usize, JsonError),
-    #[error("read part {0} of the document: it is no object")]
-    NoObject(usize),
-    #[error("put the document together: `{0}` is there twice")]
+    /// A part, or a member that is described in several places, is not an object.
+    #[error("put the description together: `{0}` is not an object")]
+    NotAnObject(String),
+    /// Two places describe the same.
+    #[error("put the description together: `{0}` is described twice")]
     Twice(String),
+    /// A type has a schema that JSON cannot hold.
+    #[error("describe `{0}` ({1})")]
+    Schema(String, String),
 }
 
-/// The document.
-pub(crate) async fn document() -> Response {
-    match &*DOCUMENT {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text.as_str()).into_response(),
-        Err(error) => {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no_description", error.to_string()).into_response()
-        }
-    }
+/// `GET /openapi.json`.
+pub(crate) async fn document(State(state): State<Arc<AppState>>) -> Reply {
+    Reply::text(JSON, state.description.clone())
 }
 
-fn merged(parts: &[&str]) -> Result<Object, PartError> {
+/// The description of these endpoints.
+pub(crate) fn describe(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
     let languages = Language::ALL.map(|language| format!("\"{language}\"")).join(", ");
     let mut whole = Object::new();
-    for (index, part) in parts.iter().enumerate() {
-        match Json::parse(part.replace("\"{languages}\"", &languages).as_bytes())
-            .map_err(|error| PartError::Json(index, error))?
-        {
+    for (index, part) in PARTS.iter().enumerate() {
+        let part = part.replace("\"{languages}\"", &languages);
+        match Json::parse(part.as_bytes()).map_err(|error| DescriptionError::Json(index, error))? {
             Json::Object(part) => merge(&mut whole, &part)?,
-            _ => return Err(PartError::NoObject(index)),
+            _ => return Err(DescriptionError::NotAnObject(format!("part {index}"))),
         }
     }
-    if let Some(Json::Object(paths)) = whole.get_mut("paths") {
-        describe_door(paths);
-    }
+    whole.insert("paths", paths(endpoints)?);
+    add_schemas(&mut whole, endpoints)?;
     Ok(whole)
 }
 
-fn merge(whole: &mut Object, part: &Object) -> Result<(), PartError> {
-    for (name, member) in part.iter() {
-        match (whole.get_mut(name), member) {
-            (Some(Json::Object(there)), Json::Object(member)) => merge(there, member)?,
-            (Some(_), _) => return Err(PartError::Twice(name.to_owned())),
-            (None, member) => drop(whole.insert(name, member.clone())),
+fn paths(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
+    let mut paths = Object::new();
+    for endpoint in endpoints {
+        let Some(operation) = &endpoint.operation else { continue };
+        let open = endpoint.access == Access::Open;
+        let mut described = operation.to_json(endpoint.path, open);
+        if !open && let Some(Json::Object(responses)) = described.get_mut("responses") {
+            add_admission(responses);
         }
+        let mut item = Object::new();
+        item.insert(endpoint.method.as_str(), described);
+        let mut path = Object::new();
+        path.insert(endpoint.path, item);
+        merge(&mut paths, &path)?;
+    }
+    Ok(paths)
+}
+
+fn add_admission(responses: &mut Object) {
+    for (status, name) in ADMISSION {
+        if !responses.contains(status) {
+            responses.insert(status, object! { "$ref": format!("#/components/responses/{name}") });
+        }
+    }
+}
+
+/// What is written by hand stands: types that are opaque here name such schemas.
+fn add_schemas(whole: &mut Object, endpoints: &[Endpoint]) -> Result<(), DescriptionError> {
+    let mut derived =
+        vec![(ProblemDocument::name().into_owned(), <ProblemDocument<'_> as utoipa::PartialSchema>::schema())];
+    ProblemDocument::schemas(&mut derived);
+    endpoints.iter().filter_map(|endpoint| endpoint.operation.as_ref()).for_each(|operation| {
+        operation.collect_schemas(&mut derived);
+    });
+    let components = member(whole, "components")?;
+    let schemas = member(components, "schemas")?;
+    for (name, schema) in derived {
+        if schemas.contains(&name) {
+            continue;
+        }
+        let failed = |error: String| DescriptionError::Schema(name.clone(), error);
+        let text = serde_json::to_vec(&schema).map_err(|error| failed(error.to_string()))?;
+        schemas.insert(name.clone(), Json::parse(&text).map_err(|error| failed(error.to_string()))?);
     }
     Ok(())
 }
 
-fn describe_door(paths: &mut Object) {
-    let names: Vec<String> = paths.iter().map(|(path, _)| path.to_owned()).collect();
-    for path in names {
-        let Some(Json::Object(item)) = paths.get_mut(&path) else { continue };
-        for method in METHODS {
-            if let Some(Json::Object(operation)) = item.get_mut(method) {
-                pass_door(operation);
-            }
-        }
+fn member<'a>(object: &'a mut Object, name: &str) -> Result<&'a mut Object, DescriptionError> {
+    match object.get_mut(name) {
+        Some(Json::Object(member)) => Ok(member),
+        Some(_) | None => Err(DescriptionError::NotAnObject(name.to_owned())),
     }
 }
 
-fn pass_door(operation: &mut Object) {
-    let open = operation.get("security").and_then(Json::as_array).is_some_and(<[Json]>::is_empty);
-    let (false, Some(Json::Object(responses))) = (open, operation.get_mut("responses")) else { return };
-    for (status, name) in AT_THE_DOOR {
-        if !responses.contains(status) {
-            let mut reference = Object::new();
-            reference.insert("$ref", format!("#/components/responses/{name}"));
-            responses.insert(status, reference);
+fn merge(whole: &mut Object, part: &Object) -> Result<(), DescriptionError> {
+    for (name, member) in part.iter() {
+        match (whole.get_mut(name), member) {
+            (Some(Json::Object(there)), Json::Object(member)) => merge(there, member)?,
+            (Some(_), _) => return Err(DescriptionError::Twice(name.to_owned())),
+            (None, member) => drop(whole.insert(name, member.clone())),
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -118,9 +143,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::endpoints::endpoints;
 
     fn whole() -> Json {
-        Json::from(merged(&PARTS).unwrap())
+        Json::from(describe(&endpoints()).unwrap())
     }
 
     fn at<'a>(json: &'a Json, path: &[&str]) -> Option<&'a Json> {
@@ -142,42 +168,34 @@ mod tests {
         }
     }
 
-    /// `method path` of every `.route(…)` as the source of the router spells it: axum does not tell its routes.
-    fn routed() -> BTreeSet<String> {
-        let source = include_str!("door.rs");
-        let pages = source.split("SwaggerUi::new(\"").skip(1).filter_map(|page| page.split('"').next());
-        let mut found: BTreeSet<String> = pages.map(|page| format!("get {page}")).collect();
-        for route in source.split(".route(").skip(1) {
-            let end = route.find("\n        .").unwrap_or(route.len());
-            let (route, path) = (&route[..end], route.split('"').nth(1).unwrap());
-            for (call, method) in [
-                ("open(", "get"),
-                ("got(", "get"),
-                ("on_async(GET, ", "get"),
-                ("posted(", "post"),
-                ("on_async(POST, ", "post"),
-                ("on_async(DELETE, ", "delete"),
-            ] {
-                if route.contains(&format!(" {call}")) || route.contains(&format!("({call}")) {
-                    found.insert(format!("{method} {path}"));
-                }
-            }
+    #[test]
+    fn every_endpoint_is_described_but_the_protocol_of_agents_and_files_of_a_page() {
+        let described: BTreeSet<String> = names(&whole(), &["paths"]);
+        for endpoint in endpoints() {
+            let describes_itself = endpoint.path == "/mcp" || endpoint.path.starts_with("/docs/");
+            assert_eq!(described.contains(endpoint.path), !describes_itself, "{}", endpoint.path);
         }
-        found
     }
 
     #[test]
-    fn what_is_described_is_what_is_routed() {
-        let document = whole();
-        let described: BTreeSet<String> = names(&document, &["paths"])
+    fn only_these_endpoints_are_open() {
+        let open: Vec<&str> = endpoints()
             .iter()
-            .flat_map(|path| {
-                names(&document, &["paths", path]).into_iter().map(move |method| format!("{method} {path}"))
-            })
+            .filter(|endpoint| endpoint.access == Access::Open)
+            .map(|endpoint| endpoint.path)
             .collect();
-        let routed = routed();
-        assert!(routed.len() > 14, "the router is spelt otherwise than this test reads it: {routed:?}");
-        assert_eq!(described, routed);
+        let expected = [
+            "/health/live",
+            "/healthz",
+            "/readyz",
+            "/.well-known/jwks.json",
+            "/openapi.json",
+            "/docs",
+            "/docs/",
+            "/docs/{*file}",
+            "/health",
+        ];
+        assert_eq!(open, expected);
     }
 
     #[test]
@@ -197,24 +215,25 @@ mod tests {
     }
 
     #[test]
-    fn operations_have_ids_of_their_own_and_say_what_the_door_answers() {
+    fn operations_have_unique_ids_and_say_what_admission_answers() {
         let document = whole();
         let mut ids = BTreeSet::new();
         for path in names(&document, &["paths"]) {
             for method in names(&document, &["paths", &path]) {
                 let operation = at(&document, &["paths", &path, &method]).unwrap();
                 let id = at(operation, &["operationId"]).and_then(Json::as_str).unwrap();
-                assert!(ids.insert(id.to_owned()), "{id} is there twice");
+                assert!(ids.insert(id.to_owned()), "{id} is used twice");
                 let open = at(operation, &["security"]).is_some();
                 assert_eq!(at(operation, &["responses", "401"]).is_some(), !open, "{method} {path}");
+                assert!(at(operation, &["responses", "200"]).is_some(), "{method} {path}");
             }
         }
     }
 
     #[test]
-    fn a_part_does_not_change_what_another_says() {
-        let twice =
-            [r#"{"paths": {"/a": {"get": {"summary": "a"}}}}"#, r#"{"paths": {"/a": {"get": {"summary": "b"}}}}"#];
-        assert!(matches!(merged(&twice), Err(PartError::Twice(name)) if name == "summary"));
+    fn two_rows_of_one_method_and_path_are_refused() {
+        let mut rows = endpoints();
+        rows.extend(endpoints());
+        assert!(matches!(describe(&rows), Err(DescriptionError::Twice(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! Whom a request is addressed to, and which page of a browser has sent it, if one has.
+//! To which host a request is addressed, and whether a page in a browser sent it.
 //!
 //! Without API keys every program on this host may do everything, so a page must not: not by a name of its own for the
 //! loopback (DNS rebinding), and not from another port of this host.
@@ -29,7 +29,7 @@ enum Host {
     Name(String),
 }
 
-/// Refuses a request that does not say, once and strictly, whom it is addressed to.
+/// Refuses a request that does not have one strictly spelt `Host`.
 pub(crate) fn is_addressed(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     authority(uri, headers).map(drop)
 }
@@ -53,7 +53,8 @@ pub(crate) fn is_of_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Prob
     }
 }
 
-/// Whom the request is addressed to: its `Host`, and its target where that names a host, too (RFC 9112, section 3.2).
+/// The host that the request is addressed to: its `Host`, which its target has to repeat where it names one (RFC 9112,
+/// section 3.2).
 fn authority(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
@@ -114,18 +115,14 @@ impl Host {
 }
 
 fn unaddressed(what: &str) -> Problem {
-    Problem::bad(
-        "invalid_host",
-        format!("a request {what}; send it to http://127.0.0.1, or to the name this server has"),
-    )
+    Problem::bad("invalid_host", format!("the request {what}"))
+        .help("send it to http://127.0.0.1, or to the name of this server")
 }
 
 fn foreign(why: &str) -> Problem {
-    let message = format!(
-        "without API keys only this host may ask, and no page of another origin: {why}; use http://127.0.0.1, or start \
-         with `--api-keys`"
-    );
+    let message = format!("without `--api-keys`, only loopback requests are accepted, and none from pages: {why}");
     Problem::new(StatusCode::FORBIDDEN, "foreign_origin", message)
+        .help("use http://127.0.0.1, or start the server with `--api-keys`")
 }
 
 #[cfg(test)]

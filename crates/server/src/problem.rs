@@ -1,107 +1,206 @@
-//! What goes wrong, as RFC 9457 problems that also have the form the runtime SDK reads.
+//! Failures, as RFC 9457 problem documents with the `error` member that the runtime SDK reads.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use proofmark_receipt::{Json, Object, SignError};
+use proofmark_receipt::SignError;
 use proofmark_verifier::{
     AcceptError, DecideError, IssueError, ReviewError, StoreError, SubmitError, UseError, WorthError,
 };
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::log;
-use crate::sent::SentError;
+use crate::attempt_body::AttemptBodyError;
+use crate::receipt_body::ReceiptBodyError;
 
-/// An answer that is none.
+/// A request that failed: what the client reads, and what only the log has.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
+    help: Option<Cow<'static, str>>,
     retry_after: Option<u64>,
+    cause: Option<String>,
+}
+
+/// RFC 9457, with `error` as the runtime SDK reads it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemDocument<'a> {
+    /// Always `about:blank`: `error.code` tells problems apart.
+    r#type: &'static str,
+    title: &'static str,
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// What is wrong
+    detail: &'a str,
+    /// What to do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    help: Option<&'a str>,
+    /// The `X-Request-Id` of this answer, which the server's log has, too
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    request_id: Option<&'a str>,
+    error: SdkError<'a>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SdkError<'a> {
+    #[schema(pattern = "^[a-z0-9_]+$")]
+    code: &'static str,
+    /// `detail` and `help` in one
+    #[schema(min_length = 1)]
+    message: Cow<'a, str>,
+    retryable: bool,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), retry_after: None }
+        Self { status, code, message: message.into(), help: None, retry_after: None, cause: None }
     }
 
     pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    pub(crate) fn unprocessable(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message)
+    }
+
+    fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5)
+    }
+
+    /// What to do about it.
+    pub(crate) fn help(self, help: impl Into<Cow<'static, str>>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// What to do about it, where an error says so.
+    fn maybe_help(self, help: Option<impl Into<Cow<'static, str>>>) -> Self {
+        Self { help: help.map(Into::into), ..self }
+    }
+
+    /// How long the client should wait before it tries again, in seconds.
+    fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
+    /// The cause, for the log alone: a client need not know where the store is.
+    pub(crate) fn cause(self, cause: impl ToString) -> Self {
+        Self { cause: Some(cause.to_string()), ..self }
+    }
+
+    pub(crate) fn unknown_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "unknown path").help("see /openapi.json")
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "method not allowed on this path")
+            .help("see /openapi.json")
+    }
+
+    /// There is no such `what` for this tenant.
     pub(crate) fn not_found(what: &str) -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            "not_found",
-            format!("there is no {what}; look at /openapi.json for what there is"),
-        )
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} not found"))
     }
 
     pub(crate) fn busy() -> Self {
-        let message = "this caller, or the server, has as much at once as it may; send this again after a second";
-        Self { retry_after: Some(1), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message) }
+        let message = "this caller, or the server, has as many requests at once as it may";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
+            .help("send the request again after a second")
+            .retry_after(1)
     }
 
     pub(crate) fn too_often(wait: Duration) -> Self {
-        let message =
-            "this caller calls more often than it may; wait as `Retry-After` says, or ask for a higher `--rate`";
-        let seconds = wait.as_secs().saturating_add(1);
-        Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message) }
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "this caller sends requests too often")
+            .help("wait for the seconds of `Retry-After`, or ask for a higher `--rate`")
+            .retry_after(wait.as_secs().saturating_add(1))
     }
 
     pub(crate) fn too_slow() -> Self {
-        let message =
-            "the answer took too long, and what was asked for may still be done; look before you send it again";
-        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_slow", message) }
+        Self::unavailable("too_slow", "the answer took too long, and the request may still be carried out")
+            .help("check what happened before you send the request again")
+            .retry_after(1)
     }
 
-    /// The server stops, or took too long: it is as if nothing had been asked.
+    /// The server stops, or took too long: nothing was done.
     fn stopped(error: &dyn std::error::Error) -> Self {
-        Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", error.to_string()) }
+        Self::unavailable("stopping", error.to_string())
     }
 
-    pub(crate) fn failed(why: &str) -> Self {
-        // Where the store is, is nothing a client has to know.
-        log::say(format_args!("a verification has no receipt: {why}"));
-        let message = "the work has no receipt: it could not be kept; send it again";
-        Self { retry_after: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", message) }
+    pub(crate) fn not_stored(cause: &str) -> Self {
+        Self::unavailable("not_kept", "the receipt of this verification could not be stored")
+            .help("send the request again")
+            .cause(cause)
     }
 
     pub(crate) fn cancelled() -> Self {
-        Self::new(StatusCode::CONFLICT, "cancelled", "the verification was cancelled; send it again")
-    }
-
-    /// What went wrong, in words.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
+        Self::conflict("cancelled", "the verification was cancelled").help("send it again")
     }
 
     pub(crate) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed on this request; report it")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed on this request")
+            .help("report it to the operator of the server, with the request id")
+    }
+
+    /// The message with the help, for clients that have one place for text.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match &self.help {
+            None => Cow::Borrowed(&self.message),
+            Some(help) => Cow::Owned(format!("{}; {help}", self.message)),
+        }
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What the log should have beside the answer.
+    pub(crate) fn log_cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// The body of the answer to the request with this id.
+    pub(crate) fn to_body(&self, request_id: Option<&str>) -> Body {
+        let document = ProblemDocument {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.message,
+            help: self.help.as_deref(),
+            request_id,
+            error: SdkError { code: self.code, message: self.text(), retryable: self.retryable() },
+        };
+        // A struct of texts and numbers always has JSON.
+        serde_json::to_vec(&document).map_or_else(|_| Body::empty(), Body::from)
     }
 
     fn retryable(&self) -> bool {
-        self.retry_after.is_some() || self.status == StatusCode::SERVICE_UNAVAILABLE
+        self.retry_after.is_some()
     }
 }
 
 impl From<DecideError> for Problem {
     fn from(error: DecideError) -> Self {
         match error {
-            DecideError::KeyReused(_) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
-            }
-            DecideError::Raced => {
-                Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "raced", error.to_string()) }
-            }
+            DecideError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", error.to_string()),
+            DecideError::Raced => Self::unavailable("raced", error.to_string()).retry_after(1),
             DecideError::Store(error) => error.into(),
             DecideError::Stopped => Self::stopped(&error),
-            DecideError::Sign(SignError::TooLarge(_)) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "too_large", error.to_string())
-            }
-            DecideError::NoPolicy => Self::new(StatusCode::CONFLICT, "no_policy", error.to_string()),
+            DecideError::Sign(SignError::TooLarge(_)) => Self::unprocessable("too_large", error.to_string()),
+            DecideError::NoPolicy => Self::conflict("no_policy", error.to_string()),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "no_decision", error.to_string()),
         }
     }
@@ -110,21 +209,14 @@ impl From<DecideError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Reviewed(_) => Self::new(StatusCode::CONFLICT, "already_reviewed", error.to_string()),
-            StoreError::AllowedSince(..) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
-            StoreError::Superseded(_) => Self::new(StatusCode::CONFLICT, "already_superseded", error.to_string()),
-            StoreError::NoReceipt(_) => Self::not_found("such receipt"),
-            StoreError::Spent(_) => Self::new(StatusCode::CONFLICT, "already_redeemed", error.to_string()),
-            error => {
-                // Where the store is, is nothing a client has to know.
-                log::say(&error);
-                let message =
-                    "the store cannot be used at present; whoever runs this server finds the cause in its log";
-                Self {
-                    retry_after: Some(5),
-                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", message)
-                }
-            }
+            StoreError::Reviewed(_) => Self::conflict("already_reviewed", error.to_string()),
+            StoreError::AllowedSince(..) => Self::conflict("nothing_to_review", error.to_string()),
+            StoreError::Superseded(_) => Self::conflict("already_superseded", error.to_string()),
+            StoreError::NoReceipt(_) => Self::not_found("receipt"),
+            StoreError::Spent(_) => Self::conflict("already_redeemed", error.to_string()),
+            error => Self::unavailable("store_unavailable", "the store cannot be used at present")
+                .help("the operator of the server finds the cause in its log, under the request id")
+                .cause(error),
         }
     }
 }
@@ -163,43 +255,41 @@ impl From<ReviewError> for Problem {
     fn from(error: ReviewError) -> Self {
         match error {
             ReviewError::Unknown(_) => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
-            ReviewError::Allowed(_) => Self::new(StatusCode::CONFLICT, "nothing_to_review", error.to_string()),
-            ReviewError::Enough(_) => Self::new(StatusCode::CONFLICT, "enough_approvals", error.to_string()),
-            ReviewError::Denied { .. } => Self::new(StatusCode::CONFLICT, "denied", error.to_string()),
-            ReviewError::NoFacts(_) => Self::new(StatusCode::CONFLICT, "no_facts", error.to_string()),
+            ReviewError::Allowed(_) => Self::conflict("nothing_to_review", error.to_string()),
+            ReviewError::Enough(_) => Self::conflict("enough_approvals", error.to_string()),
+            ReviewError::Denied { .. } => Self::conflict("denied", error.to_string()),
+            ReviewError::NoFacts(_) => Self::conflict("no_facts", error.to_string()),
             ReviewError::NotAsked { .. } | ReviewError::CannotCount { .. } => {
-                let help = error.help().unwrap_or_default();
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot_count", format!("{error}; {help}"))
+                Self::unprocessable("cannot_count", error.to_string())
             }
             ReviewError::Decide(error) => error.into(),
             ReviewError::Store(error) => error.into(),
-            error => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_review", error.to_string()),
+            error => Self::unprocessable("invalid_review", error.to_string()),
         }
     }
 }
 
-impl From<SentError> for Problem {
-    fn from(error: SentError) -> Self {
+impl From<AttemptBodyError> for Problem {
+    fn from(error: AttemptBodyError) -> Self {
+        Self::bad(error.code(), error.to_string()).maybe_help(error.help())
+    }
+}
+
+impl From<ReceiptBodyError> for Problem {
+    fn from(error: ReceiptBodyError) -> Self {
         Self::bad(error.code(), error.to_string())
     }
 }
 
 impl From<SubmitError> for Problem {
     fn from(error: SubmitError) -> Self {
-        let retried = |code, seconds| Self {
-            retry_after: Some(seconds),
-            ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, error.to_string())
-        };
         match error {
-            SubmitError::Busy => retried("queue_full", 2),
-            SubmitError::Stopping => Self {
-                retry_after: Some(5),
-                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", error.to_string())
-            },
-            SubmitError::KeyReused(_) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
+            SubmitError::Busy => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", error.to_string()).retry_after(2)
             }
-            SubmitError::Request(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), error.to_string()),
+            SubmitError::Stopping => Self::stopped(&error),
+            SubmitError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", error.to_string()),
+            SubmitError::Request(error) => Self::unprocessable(error.code(), error.to_string()),
             SubmitError::Store(error) => error.into(),
             error => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_submitted", error.to_string()),
         }
@@ -209,45 +299,37 @@ impl From<SubmitError> for Problem {
 impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         match error {
-            AcceptError::Refused { .. } => Self::new(StatusCode::CONFLICT, "attempt_refused", error.to_string()),
+            AcceptError::Refused { .. } => Self::conflict("attempt_refused", error.to_string()),
             AcceptError::NotBegun { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", error.to_string()),
             AcceptError::OfAnother { .. } => Self::new(StatusCode::FORBIDDEN, "run_of_another", error.to_string()),
             AcceptError::Store(StoreError::RunMoved { .. }) => {
-                let message = "another attempt at this step was judged meanwhile; get the step, and try again";
-                Self::new(StatusCode::CONFLICT, "attempt_raced", message)
+                Self::conflict("attempt_raced", "another attempt at this step was judged meanwhile")
+                    .help("get the step, and try again")
             }
             AcceptError::Store(error) => error.into(),
             AcceptError::Stopped(_) => Self::stopped(&error),
             AcceptError::State { .. } | AcceptError::Sign(_) | AcceptError::Randomness(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "not_judged", error.to_string())
             }
-            error => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_judged", error.to_string()),
+            error => Self::unprocessable("not_judged", error.to_string()),
         }
     }
 }
 
+/// The problem itself goes along as an extension: `observe` writes it again with the id of the request.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut error = Object::new();
-        error.insert("code", self.code);
-        error.insert("message", self.message.as_str());
-        error.insert("retryable", self.retryable());
-        let mut document = Object::new();
-        document.insert("type", "about:blank");
-        document.insert("title", self.status.canonical_reason().unwrap_or("Error"));
-        document.insert("status", u64::from(self.status.as_u16()));
-        document.insert("detail", self.message.as_str());
-        document.insert("error", error);
-        let mut response = Response::new(Body::from(Json::from(document).to_text()));
+        let mut response = Response::new(self.to_body(None));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

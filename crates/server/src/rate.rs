@@ -1,4 +1,4 @@
-//! How often one caller may call.
+//! How often one caller may send requests.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How many callers are remembered; with more, those that have their whole allowance are forgotten.
 const MAX_CALLERS: usize = 10_000;
 
-/// An allowance that grows again with time: a second's worth at most (token bucket).
+/// A token bucket for each caller, which holds a second's worth of requests.
 pub(crate) struct Rate {
     each_second: NonZeroU32,
     callers: Mutex<HashMap<String, Allowance>>,

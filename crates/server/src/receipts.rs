@@ -1,247 +1,381 @@
-//! `/v1/receipts` and `/v1/stats`: receipts kept here, their chains, and what is done with them.
+//! `/v1/receipts` and `/v1/stats`: stored receipts, their chains, and what is done with them.
 
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, header};
 use proofmark_interop::x402;
-use proofmark_receipt::{Json, Object, ReceiptId, SignerId, Timestamp, Verdict};
+use proofmark_receipt::{Json, ReceiptId, SignerId, Timestamp, Verdict};
 use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::context::{Head, RequestContext};
+use crate::opaque::{
+    AnyReceipt, ChainHead, Hashes, Next, Receipt, SignatureStatus, StoredTrust, Time, Trust, Uuid, VerdictName,
+};
 use crate::problem::Problem;
-use crate::reply::Reply;
-use crate::sent;
+use crate::receipt_body::{self, ReceiptBody};
+use crate::reply::{Document, JSON, Reply};
+use crate::state::AppState;
+use crate::submit::{self, Answer, Source, Submission, chain_name};
 use crate::verifications::{accepted, with_receipt};
-use crate::work::{self, Answer, Wanted, chain_name};
 
-/// How many a page has when nothing is said.
+/// How many receipts a page has by default.
 const PAGE: usize = 50;
 /// How many more receipts have the id that was asked for.
 const OTHERS: HeaderName = HeaderName::from_static("proofmark-other-issuers");
 /// The most receipts one request brings.
 pub(crate) const MAX_BROUGHT: usize = 1_000;
 
-/// `GET /v1/receipts`, newest first.
-pub(crate) fn list(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["verdict", "tier", "task", "signer", "chain", "since", "until", "limit", "after"])?;
-    let time = |name: &str| call.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
-    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
-    let found = call.store().list(&Filter {
-        verdict: call.parsed::<Verdict>("verdict", "pass, fail, partial or error")?,
-        tier: call.parsed::<u8>("tier", "a number from 0 to 3")?,
-        task_id: call.parameter("task").map(str::to_owned),
-        signer: signer(call)?.map(|signer| signer.to_string()),
-        chain,
-        since: time("since")?.map(|time| time.unix_millis()),
-        until: time("until")?.map(|time| time.unix_millis()),
-        limit: call.limit(PAGE)?,
-        after: call.parsed("after", "the `next` of the page before")?,
-    })?;
-    let mut answer = Object::new();
-    answer.insert("receipts", found.receipts.iter().map(shown).collect::<Vec<_>>());
-    answer.insert("next", found.next.map_or(Json::Null, |next| Json::from(next.to_string())));
-    if found.unreadable > 0 {
-        answer.insert("unreadable", found.unreadable as u64);
-    }
-    Ok(answer.into())
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReceiptPage {
+    receipts: Vec<ReceiptEntry>,
+    #[schema(value_type = Next)]
+    next: Option<String>,
+    /// How many were left out because they were changed after they were stored
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1)]
+    unreadable: Option<usize>,
 }
 
-/// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that took its place. Where
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ReceiptEntry {
+    #[schema(value_type = Uuid)]
+    receipt_id: String,
+    #[schema(value_type = VerdictName)]
+    verdict: &'static str,
+    #[schema(required = true)]
+    chain: Option<String>,
+    /// `own`: issued here
+    #[schema(value_type = StoredTrust)]
+    trust: &'static str,
+    redeemed: bool,
+    #[schema(required = true)]
+    superseded_by: Option<String>,
+    #[schema(value_type = AnyReceipt)]
+    receipt: Document,
+}
+
+/// A receipt that was brought, and whether it is stored.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Received)]
+pub(crate) struct ReceivedEntry {
+    #[schema(required = true)]
+    receipt_id: Option<String>,
+    #[schema(value_type = SignatureStatus)]
+    answer: &'static str,
+    #[schema(value_type = Trust)]
+    trust: &'static str,
+    kept: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ReceivedAnswer {
+    One(ReceivedEntry),
+    Many(ReceivedMany),
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReceivedMany {
+    results: Vec<ReceivedEntry>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChainPage {
+    chain: String,
+    #[schema(required = true)]
+    next: Option<String>,
+    #[schema(value_type = ChainHead)]
+    head: Document,
+    #[schema(value_type = Vec<AnyReceipt>)]
+    receipts: Vec<Document>,
+}
+
+/// A receipt that was used up now, and what it was.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Redeemed {
+    #[schema(value_type = Uuid)]
+    receipt_id: String,
+    #[schema(value_type = VerdictName)]
+    verdict: &'static str,
+    #[schema(value_type = Trust)]
+    trust: &'static str,
+    issued_here: bool,
+    #[schema(required = true)]
+    superseded_by: Option<String>,
+    #[schema(required = true)]
+    task_id: Option<String>,
+    #[schema(value_type = Hashes)]
+    hashes: Document,
+    #[schema(value_type = Time)]
+    redeemed_at: String,
+    /// The id of the caller's API key; `local` without keys
+    by: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rechecked {
+    /// The receipt that the new one supersedes; null when the new verdict is `error`, which supersedes none
+    #[schema(required = true, value_type = Option<Uuid>)]
+    supersedes: Option<String>,
+    same: bool,
+    differences: Vec<String>,
+    #[schema(value_type = Receipt)]
+    receipt: Document,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stats {
+    pass: u64,
+    fail: u64,
+    partial: u64,
+    error: u64,
+    total: u64,
+    /// How many of the total were issued elsewhere, by signers trusted when they came
+    issued_elsewhere: u64,
+    left_out: LeftOut,
+}
+
+/// Receipts that are not in the total.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct LeftOut {
+    superseded: u64,
+    untrusted: u64,
+}
+
+/// `GET /v1/receipts`, newest first.
+pub(crate) fn list(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["verdict", "tier", "task", "signer", "chain", "since", "until", "limit", "after"])?;
+    let time = |name: &str| context.parsed::<Timestamp>(name, "a time as in 2026-03-01T12:00:00Z");
+    let page = context.store().list(&Filter {
+        verdict: context.parsed::<Verdict>("verdict", "pass, fail, partial or error")?,
+        tier: context.parsed::<u8>("tier", "a number from 0 to 3")?,
+        task_id: context.parameter("task").map(str::to_owned),
+        signer: signer(context)?.map(|signer| signer.to_string()),
+        chain: chain_parameter(context)?,
+        since: time("since")?.map(|time| time.unix_millis()),
+        until: time("until")?.map(|time| time.unix_millis()),
+        limit: context.limit(PAGE)?,
+        after: context.parsed("after", "the `next` of the page before")?,
+    })?;
+    Reply::json(&ReceiptPage {
+        receipts: page.receipts.iter().map(ReceiptEntry::from).collect(),
+        next: page.next.map(|next| next.to_string()),
+        unreadable: (page.unreadable > 0).then_some(page.unreadable),
+    })
+}
+
+/// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that supersedes it. Where
 /// several issuers gave one under this id, a header says how many more there are, and `signer` chooses.
-pub(crate) fn show(call: &Call<'_>) -> Result<Reply, Problem> {
-    call.only(&["signer"])?;
-    let kept = match signer(call)? {
-        None => kept(call)?,
-        Some(signer) => call.store().receipt_by(&named(call)?, &signer.to_string())?.ok_or_else(no_receipt)?,
+pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["signer"])?;
+    let stored = match signer(context)? {
+        None => stored(context)?,
+        Some(signer) => context.store().receipt_by(&id(context)?, &signer.to_string())?.ok_or_else(no_receipt)?,
     };
-    let mut reply = Reply::from(kept.receipt.document().clone());
-    if kept.others > 0 {
-        reply = reply.header(OTHERS, kept.others.to_string());
+    let mut reply = Reply::from(stored.receipt.document().clone());
+    if stored.others > 0 {
+        reply = reply.header(OTHERS, stored.others.to_string());
     }
-    Ok(match kept.superseded_by {
+    Ok(match stored.superseded_by {
         Some(by) => reply.header(header::LINK, format!("<{}>; rel=\"successor-version\"", x402::path(&by))),
         None => reply,
     })
 }
 
+/// `GET /v1/receipts/{id}/request`: the request that a receipt issued here answers, byte for byte.
+pub(crate) fn request(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&[])?;
+    let request = context.store().request(&id(context)?)?;
+    request.map(|text| Reply::text(JSON, text)).ok_or_else(|| {
+        Problem::not_found("request").help("only receipts issued here for a request have one; see GET /v1/receipts")
+    })
+}
+
 /// `GET /v1/receipts/{id}/chain`: the receipts of its chain, first to last, and the chain's end, signed.
-pub(crate) fn chain(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["limit", "after"])?;
-    let kept = kept(call)?;
-    let name = kept.chain.ok_or_else(|| Problem::not_found("chain: this receipt is on none here"))?;
-    let after = call.parsed::<u64>("after", "the `next` of the page before")?;
-    let limit = call.limit(PAGE)?;
+pub(crate) fn chain(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["limit", "after"])?;
+    let stored = stored(context)?;
+    let chain = stored.chain.ok_or_else(|| Problem::not_found("chain of this receipt"))?;
+    let after = context.parsed::<u64>("after", "the `next` of the page before")?;
+    let limit = context.limit(PAGE)?;
     let from = after.map_or(0, |after| after.saturating_add(1));
-    let receipts = call.store().chain_from(&name, from, limit)?;
+    let receipts = context.store().chain_from(&chain, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
-    let head = chain_head(&call.store(), &name, call.decider.key())?;
-    let mut answer = Object::new();
-    answer.insert("chain", name.as_str());
+    let head = chain_head(&context.store(), &chain, context.decider.key())?;
     let more = last.filter(|last| last.saturating_add(1) < head.length());
-    answer.insert("next", more.map_or(Json::Null, |last| last.to_string().into()));
-    answer.insert("head", head.document().clone());
-    answer.insert("receipts", receipts.iter().map(|receipt| receipt.document().clone()).collect::<Vec<_>>());
-    Ok(answer.into())
+    Reply::json(&ChainPage {
+        chain,
+        next: more.map(|last| last.to_string()),
+        head: Document::from(&Json::from(head.document().clone())),
+        receipts: receipts.iter().map(|receipt| receipt.document().into()).collect(),
+    })
 }
 
-/// `POST /v1/receipts`: keeps receipts issued elsewhere, one or `{"receipts": […]}`, those that verify.
-pub(crate) fn keep(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
-    match body.as_object().and_then(|body| body.get("receipts")) {
-        Some(many) => keep_many(call, many),
-        None => {
-            let brought = call.decider.receive(&call.caller.tenant, vec![body])?;
-            let received = brought.into_iter().next().ok_or_else(Problem::internal)?;
-            match &received.refused {
-                Some((code, message)) => {
-                    Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, format!("keep the receipt: {message}")))
-                }
-                None => Ok(told(&received)),
-            }
-        }
+/// `POST /v1/receipts`: stores receipts issued elsewhere, one or `{"receipts": […]}`, those that verify.
+pub(crate) fn receive(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
+    if let Some(many) = body.as_object().and_then(|body| body.get("receipts")) {
+        return receive_many(context, many);
+    }
+    let received = context.decider.receive(&context.caller.tenant, vec![body])?;
+    let received = received.into_iter().next().ok_or_else(Problem::internal)?;
+    match &received.refused {
+        Some((code, message)) => Err(Problem::unprocessable(code, format!("store the receipt: {message}"))),
+        None => Reply::json(&ReceivedAnswer::One(received.into())),
     }
 }
 
-fn keep_many(call: &Call<'_>, many: &Json) -> Result<Json, Problem> {
-    let many = many.as_array().ok_or_else(|| Problem::bad("wrong_type", "`receipts` has to be a list"))?;
+fn receive_many(context: &RequestContext<'_>, many: &Json) -> Result<Reply, Problem> {
+    let many = many.as_array().ok_or_else(|| Problem::bad("wrong_type", "`receipts` is not a list"))?;
     if many.is_empty() || many.len() > MAX_BROUGHT {
-        let message = format!("`receipts` has to have 1 to {MAX_BROUGHT} receipts; send more in parts");
-        return Err(Problem::bad("too_many", message));
+        let message = format!("`receipts` has {} receipts, and not 1 to {MAX_BROUGHT}", many.len());
+        return Err(Problem::bad("too_many", message).help("send more in several requests"));
     }
-    let received = call.decider.receive(&call.caller.tenant, many.to_vec())?;
-    let mut answer = Object::new();
-    answer.insert("results", received.iter().map(told).collect::<Vec<_>>());
-    Ok(answer.into())
+    let received = context.decider.receive(&context.caller.tenant, many.to_vec())?;
+    let results = received.into_iter().map(ReceivedEntry::from).collect();
+    Reply::json(&ReceivedAnswer::Many(ReceivedMany { results }))
 }
 
-/// `POST /v1/receipts/verify`: a receipt of either kind, or `{receipt, trust: […]}`. Nothing is kept.
-pub(crate) fn verify(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
-    let (receipt, trust) = presented(&body)?;
-    Ok(call.bench.check(&receipt, trust.as_deref()).to_json("receipt"))
+/// `POST /v1/receipts/verify`: a receipt of either kind, or `{receipt, trust: […]}`. Nothing is stored.
+pub(crate) fn verify(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = ReceiptBody::read_either(&context.json()?)?;
+    Ok(context.services.check(&body).to_json("receipt").into())
 }
 
 /// `POST /v1/receipts/{id}/redeem`: uses a receipt up, once for all, if it is a `pass` by a trusted signer, or what the body
 /// accepts beside that.
-pub(crate) fn redeem(call: &Call<'_>) -> Result<Json, Problem> {
-    let id = named(call)?;
-    let terms = match call.body() {
+pub(crate) fn redeem(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let id = id(context)?;
+    let terms = match context.body() {
         [] => Terms::default(),
-        _ => sent::terms(&call.json()?)?,
+        _ => receipt_body::terms(&context.json()?)?,
     };
-    let redeemed = call.decider.redeem(&call.caller.tenant, &id, &terms, &call.caller.id)?;
-    let mut answer = Object::new();
-    answer.insert("receipt_id", id.to_string());
-    answer.insert("verdict", redeemed.worth.verdict.as_str());
-    redeemed.worth.describe(&mut answer);
-    let task_id = redeemed.receipt.task().and_then(|task| task.task_id.as_deref());
-    answer.insert("task_id", task_id.map_or(Json::Null, Json::from));
+    let redeemed = context.decider.redeem(&context.caller.tenant, &id, &terms, &context.caller.id)?;
     let hashes = redeemed.receipt.document().as_object().and_then(|receipt| receipt.get("hashes"));
-    answer.insert("hashes", hashes.cloned().unwrap_or(Json::Null));
-    answer.insert("redeemed_at", Timestamp::from_unix_millis(redeemed.spent.at).as_str());
-    answer.insert("by", redeemed.spent.by.as_str());
-    Ok(answer.into())
+    Reply::json(&Redeemed {
+        receipt_id: id.to_string(),
+        verdict: redeemed.worth.verdict.as_str(),
+        trust: redeemed.worth.trust.as_str(),
+        issued_here: redeemed.worth.issued_here,
+        superseded_by: redeemed.worth.superseded_by.map(|by| by.to_string()),
+        task_id: redeemed.receipt.task().and_then(|task| task.task_id.clone()),
+        hashes: hashes.unwrap_or(&Json::Null).into(),
+        redeemed_at: Timestamp::from_unix_millis(redeemed.spent.at).as_str().to_owned(),
+        by: redeemed.spent.by,
+    })
 }
 
 /// `POST /v1/receipts/{id}/recheck`: runs the request of a receipt issued here again. The new receipt supersedes the old
 /// one, which stays.
-pub(crate) async fn recheck(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
-    let caller = head.caller;
-    let id: ReceiptId = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_receipt)?;
-    let tenant = caller.tenant.clone();
-    let found = work::inside(&keeper.bench, move |bench| bench.decider.rerunnable(&tenant, &id)).await??;
+pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
+    let id = head.id().ok_or_else(no_receipt)?;
+    let tenant = head.caller.tenant.clone();
+    let found = submit::blocking(&state.services, move |services| services.decider.rerunnable(&tenant, &id)).await??;
     let (old, text) = found.ok_or_else(no_receipt)?;
-    let wanted = Wanted {
+    let submission = Submission {
         chain: old.chain.clone(),
-        tenant: caller.tenant,
-        text,
+        tenant: head.caller.tenant,
+        request: Source::Text(text),
         supersedes: Some(id),
         replayable: None,
         as_job: false,
     };
-    Ok(match work::verify(&keeper.bench, wanted).await? {
+    match submit::verify(&state.services, submission).await? {
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(new) => {
             let differences = differences(&old.receipt, &new);
-            let mut answer = Object::new();
-            let superseded = new.verdict() != Verdict::Error;
-            answer.insert("supersedes", if superseded { Json::from(id.to_string()) } else { Json::Null });
-            answer.insert("same", differences.is_empty());
-            answer.insert("differences", differences.into_iter().map(Json::from).collect::<Vec<_>>());
-            answer.insert("receipt", new.document().clone());
-            with_receipt(Json::from(answer).into(), &new.to_text())
+            let reply = Reply::json(&Rechecked {
+                supersedes: (new.verdict() != Verdict::Error).then(|| id.to_string()),
+                same: differences.is_empty(),
+                differences,
+                receipt: new.document().into(),
+            })?;
+            Ok(with_receipt(reply, &new.to_text()))
         }
+    }
+}
+
+/// `GET /v1/stats`: how many receipts have which verdict, of one chain or signer or of all.
+pub(crate) fn stats(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    context.only(&["chain", "signer", "task_type"])?;
+    let chain = chain_parameter(context)?;
+    let signer = signer(context)?.map(|signer| signer.to_string());
+    let filter =
+        CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: context.parameter("task_type") };
+    let counts = context.store().verdict_counts(&filter)?;
+    Reply::json(&Stats {
+        pass: counts.pass,
+        fail: counts.fail,
+        partial: counts.partial,
+        error: counts.error,
+        total: counts.pass + counts.fail + counts.partial + counts.error,
+        issued_elsewhere: counts.issued_elsewhere,
+        left_out: LeftOut { superseded: counts.superseded, untrusted: counts.untrusted },
     })
 }
 
-/// `GET /v1/stats`: how many receipts came to which verdict, of one chain or signer or of all.
-pub(crate) fn stats(call: &Call<'_>) -> Result<Json, Problem> {
-    call.only(&["chain", "signer", "task_type"])?;
-    let chain = call.parameter("chain").map(|name| chain_name(Some(name))).transpose()?;
-    let signer = signer(call)?.map(|signer| signer.to_string());
-    let of = CountFilter { chain: chain.as_deref(), signer: signer.as_deref(), task_type: call.parameter("task_type") };
-    let tally = call.store().verdict_counts(&of)?;
-    let mut answer = Object::new();
-    let counts = [("pass", tally.pass), ("fail", tally.fail), ("partial", tally.partial), ("error", tally.error)];
-    for (name, count) in counts {
-        answer.insert(name, count);
-    }
-    answer.insert("total", counts.iter().map(|(_, count)| count).sum::<u64>());
-    answer.insert("issued_elsewhere", tally.issued_elsewhere);
-    let mut left_out = Object::new();
-    left_out.insert("superseded", tally.superseded);
-    left_out.insert("untrusted", tally.untrusted);
-    answer.insert("left_out", left_out);
-    Ok(answer.into())
-}
-
-/// A receipt by itself, or one with the signers to trust.
-pub(crate) fn presented(body: &Json) -> Result<(String, Option<Vec<SignerId>>), Problem> {
-    match body.as_object().is_some_and(|body| body.contains("receipt")) {
-        true => Ok(sent::presented(body)?),
-        false => Ok((body.to_text(), None)),
+impl From<&StoredReceipt> for ReceiptEntry {
+    fn from(stored: &StoredReceipt) -> Self {
+        Self {
+            receipt_id: stored.receipt.receipt_id().to_string(),
+            verdict: stored.receipt.verdict().as_str(),
+            chain: stored.chain.clone(),
+            trust: stored.trust.map_or("own", |trust| trust.as_str()),
+            redeemed: stored.spent,
+            superseded_by: stored.superseded_by.map(|by| by.to_string()),
+            receipt: stored.receipt.document().into(),
+        }
     }
 }
 
-fn kept(call: &Call<'_>) -> Result<StoredReceipt, Problem> {
-    call.store().receipt(&named(call)?)?.ok_or_else(no_receipt)
+impl From<Received> for ReceivedEntry {
+    fn from(received: Received) -> Self {
+        let (cause, message) = received.refused.unzip();
+        Self {
+            receipt_id: received.receipt_id.map(|id| id.to_string()),
+            answer: received.answer.as_str(),
+            trust: received.trust.as_str(),
+            kept: cause.is_none(),
+            cause,
+            message,
+        }
+    }
 }
 
-fn named(call: &Call<'_>) -> Result<ReceiptId, Problem> {
-    call.variable("id").parse().map_err(|_| no_receipt())
+fn stored(context: &RequestContext<'_>) -> Result<StoredReceipt, Problem> {
+    context.store().receipt(&id(context)?)?.ok_or_else(no_receipt)
+}
+
+fn id(context: &RequestContext<'_>) -> Result<ReceiptId, Problem> {
+    context.variable("id").parse().map_err(|_| no_receipt())
 }
 
 fn no_receipt() -> Problem {
-    Problem::not_found("such receipt")
+    Problem::not_found("receipt")
 }
 
-fn signer(call: &Call<'_>) -> Result<Option<SignerId>, Problem> {
-    call.parsed::<SignerId>("signer", "a signer id: base64 of a public key, or `ed25519:` and hex digits")
+fn chain_parameter(context: &RequestContext<'_>) -> Result<Option<String>, Problem> {
+    context.parameter("chain").map(|name| chain_name(Some(name))).transpose()
 }
 
-fn shown(kept: &StoredReceipt) -> Json {
-    let mut object = Object::new();
-    object.insert("receipt_id", kept.receipt.receipt_id().to_string());
-    object.insert("verdict", kept.receipt.verdict().as_str());
-    object.insert("chain", kept.chain.as_deref().map_or(Json::Null, Json::from));
-    object.insert("trust", kept.trust.map_or(Json::from("own"), |trust| Json::from(trust.as_str())));
-    object.insert("redeemed", kept.spent);
-    object.insert("superseded_by", kept.superseded_by.map_or(Json::Null, |by| Json::from(by.to_string())));
-    object.insert("receipt", kept.receipt.document().clone());
-    object.into()
-}
-
-fn told(received: &Received) -> Json {
-    let mut object = Object::new();
-    object.insert("receipt_id", received.receipt_id.map_or(Json::Null, |id| Json::from(id.to_string())));
-    object.insert("answer", received.answer.as_str());
-    object.insert("trust", received.trust.as_str());
-    object.insert("kept", received.refused.is_none());
-    if let Some((code, message)) = &received.refused {
-        object.insert("cause", *code);
-        object.insert("message", message.as_str());
-    }
-    object.into()
+fn signer(context: &RequestContext<'_>) -> Result<Option<SignerId>, Problem> {
+    context.parsed("signer", "a signer id: base64 of a public key, or `ed25519:` and hex digits")
 }

@@ -1,10 +1,15 @@
-//! What is answered when all goes well.
+//! Answers of requests that succeed.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use proofmark_receipt::Json;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::problem::Problem;
 
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
@@ -19,16 +24,20 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A text of this media type.
     pub(crate) fn text(media_type: &'static str, text: String) -> Self {
         Self { status: StatusCode::OK, media_type, headers: Vec::new(), text }
+    }
+
+    pub(crate) fn json(value: &impl Serialize) -> Result<Self, Problem> {
+        let text = serde_json::to_string(value).map_err(|error| Problem::internal().cause(error))?;
+        Ok(Self::text(JSON, text))
     }
 
     pub(crate) fn status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// One header more. What cannot stand in a header is left out.
+    /// One header more. A value that no header can have is left out.
     pub(crate) fn header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
@@ -53,5 +62,36 @@ impl IntoResponse for Reply {
             }
         }
         response
+    }
+}
+
+/// A document inside an answer. It goes out byte for byte: what is signed is text, and numbers stay as they were written.
+#[derive(Clone, Debug)]
+pub(crate) struct Document(String);
+
+impl Document {
+    /// A document that the store has as text; none when it is damaged, or longer than any that is written now.
+    pub(crate) fn stored(text: String) -> Option<Self> {
+        Json::parse(text.as_bytes()).is_ok().then_some(Self(text))
+    }
+}
+
+impl From<&Json> for Document {
+    fn from(json: &Json) -> Self {
+        Self(json.to_text())
+    }
+}
+
+impl From<String> for Document {
+    /// The text is JSON; an answer with another is an internal error.
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
     }
 }

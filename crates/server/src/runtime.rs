@@ -3,12 +3,16 @@
 use proofmark_boundary::taint;
 use proofmark_boundary::{DecisionReceipt, Disposition, Request};
 use proofmark_receipt::json::Profile;
-use proofmark_receipt::{Json, Object, Sha256Digest};
+use proofmark_receipt::{Json, Object, Sha256Digest, object};
 use proofmark_verifier::{Asked, Report};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::call::Call;
+use crate::context::RequestContext;
 use crate::metrics;
+use crate::opaque::{FindingCode, TaintLabel, TaintRules};
 use crate::problem::Problem;
+use crate::reply::{Document, Reply};
 
 /// The longest excerpt that is probed, in bytes.
 const MAX_EXCERPT: usize = 256 << 10;
@@ -16,49 +20,76 @@ const MAX_EXCERPT: usize = 256 << 10;
 /// The only outcome from which the SDK derives `human_review`.
 const ASK_HUMAN: &str = "ask_human";
 
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reported {
+    accepted: bool,
+    #[schema(value_type = Vec<FindingCode>)]
+    findings: Vec<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probed {
+    #[schema(value_type = Vec<TaintLabel>)]
+    taint_labels: Vec<&'static str>,
+    /// The rule that gave each label first
+    #[schema(value_type = TaintRules)]
+    rules: Document,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventsAccepted {
+    accepted: usize,
+}
+
 /// `POST /v4/runtime/boundaries/preflight`.
-pub(crate) fn preflight(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
     let request =
         Request::read(&body).map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
     let candidate = candidate(&body);
     let asked = Asked {
         request: &request,
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         candidate: candidate.as_deref(),
-        replayable: call.replayable(),
-        stop: &call.stop,
+        replayable: context.replayable(),
+        stop: &context.stop,
     };
-    let receipt = call.decider.decide(&asked)?;
-    metrics::decided(receipt.disposition().mode());
-    Ok(wire(&receipt))
+    let receipt = context.decider.decide(&asked)?;
+    metrics::count_decision(receipt.disposition().mode());
+    Ok(Json::from(wire(&receipt)).into())
 }
 
 /// `POST /v4/runtime/boundaries/executions/report`.
-pub(crate) fn report(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn report(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
     let observed = body.as_object().and_then(|body| body.get("observed_execution")?.as_object());
-    let observed = observed
-        .ok_or_else(|| Problem::bad("missing_field", "`observed_execution` is missing; say what was executed"))?;
+    let observed = observed.ok_or_else(|| missing("observed_execution", "say what was executed"))?;
     let executed = observed.get("side_effect_executed").and_then(Json::as_bool);
-    let executed =
-        executed.ok_or_else(|| Problem::bad("missing_field", "`side_effect_executed` has to be true or false"))?;
+    let executed = executed.ok_or_else(|| missing("side_effect_executed", "write true or false"))?;
     let (decision_id, candidate) = (maybe_text(observed, "decision_id")?, maybe_text(observed, "candidate_hash")?);
     let document = body.to_text();
     let report = Report {
-        tenant: &call.caller.tenant,
+        tenant: &context.caller.tenant,
         decision_id,
         executed,
         args: trace(observed)?.and_then(|trace| trace.get("args")),
         candidate,
         document: &document,
-        replayable: call.replayable(),
+        replayable: context.replayable(),
     };
-    let reported = call.decider.report(&report)?;
-    let mut answer = Object::new();
-    answer.insert("accepted", true);
-    answer.insert("findings", reported.findings.iter().map(|code| Json::from(code.as_str())).collect::<Vec<_>>());
-    Ok(answer.into())
+    let reported = context.decider.report(&report)?;
+    Reply::json(&Reported { accepted: true, findings: reported.findings })
+}
+
+fn missing(name: &str, help: &'static str) -> Problem {
+    Problem::bad("missing_field", format!("`{name}` is missing or of the wrong type")).help(help)
+}
+
+fn wrong_type(name: &str, what: &str) -> Problem {
+    Problem::bad("wrong_type", format!("`{name}` is not {what}"))
 }
 
 /// A text that may be left out. Of another type it must not pass for one that was: a report would seem to fit.
@@ -66,7 +97,7 @@ fn maybe_text<'a>(observed: &'a Object, name: &str) -> Result<Option<&'a str>, P
     match observed.get(name) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::String(text)) => Ok(Some(text)),
-        Some(_) => Err(Problem::bad("wrong_type", format!("`{name}` has to be a text"))),
+        Some(_) => Err(wrong_type(name, "a text")),
     }
 }
 
@@ -75,75 +106,65 @@ fn trace(observed: &Object) -> Result<Option<&Object>, Problem> {
     match observed.get("downstream_trace") {
         None | Some(Json::Null) => Ok(None),
         Some(Json::Object(trace)) => Ok(Some(trace)),
-        Some(_) => Err(Problem::bad("wrong_type", "`downstream_trace` has to be an object")),
+        Some(_) => Err(wrong_type("downstream_trace", "an object")),
     }
 }
 
 /// `POST /v4/runtime/taint/probe`. The same excerpt always gets the same labels.
-pub(crate) fn taint(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+pub(crate) fn taint(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
     let excerpt = body.as_object().and_then(|body| body.get("excerpt")?.as_str());
-    let excerpt = excerpt.ok_or_else(|| Problem::bad("missing_field", "`excerpt` has to be the text to probe"))?;
+    let excerpt = excerpt.ok_or_else(|| missing("excerpt", "write the text to probe"))?;
     if excerpt.len() > MAX_EXCERPT {
-        return Err(Problem::bad(
-            "too_large",
-            format!("`excerpt` is longer than {MAX_EXCERPT} bytes; probe it in parts"),
-        ));
+        let message = format!("`excerpt` is longer than {MAX_EXCERPT} bytes");
+        return Err(Problem::bad("too_large", message).help("probe it in parts"));
     }
     let hits = taint::labels(excerpt);
     let mut rules = Object::new();
     for (label, rule) in &hits {
         rules.insert(*label, *rule);
     }
-    let mut answer = Object::new();
-    answer.insert("taint_labels", hits.iter().map(|(label, _)| Json::from(*label)).collect::<Vec<_>>());
-    answer.insert("rules", rules);
-    Ok(answer.into())
+    Reply::json(&Probed {
+        taint_labels: hits.iter().map(|(label, _)| *label).collect(),
+        rules: Document::from(&Json::from(rules)),
+    })
 }
 
-/// `POST /v1/events/batch`. Events are counted, not kept: decisions rest on what preflights carry.
-pub(crate) fn events(call: &Call<'_>) -> Result<Json, Problem> {
-    let body = call.json()?;
+/// `POST /v1/events/batch`. Events are counted, not stored: decisions rest on what preflights carry.
+pub(crate) fn events(context: &RequestContext<'_>) -> Result<Reply, Problem> {
+    let body = context.json()?;
     let events = body.as_object().and_then(|body| body.get("events")?.as_array());
-    let events = events.ok_or_else(|| Problem::bad("missing_field", "`events` has to be a list"))?;
-    let mut answer = Object::new();
-    answer.insert("accepted", events.len() as u64);
-    Ok(answer.into())
+    let events = events.ok_or_else(|| missing("events", "write a list"))?;
+    Reply::json(&EventsAccepted { accepted: events.len() })
 }
 
 /// A decision as the SDK reads it: what it derives from this is what the receipt says.
-fn wire(receipt: &DecisionReceipt) -> Json {
-    const SAME: [&str; 9] = [
-        "decision_id",
-        "action_class",
-        "reasons",
-        "safe_next_steps",
-        "viewer_guidance",
-        "what_would_change_this",
-        "must_not_retry_same_action",
-        "human_review_terminal",
-        "runtime_loopback",
-    ];
+fn wire(receipt: &DecisionReceipt) -> Object {
     let document = receipt.document();
     let member = |name: &str| document.get(name).cloned().unwrap_or(Json::Null);
     let inner =
         |name: &str| document.get("runtime_loopback").and_then(|loopback| loopback.as_object()?.get(name)).cloned();
-    let mut answer = Object::new();
-    for name in SAME {
-        answer.insert(name, member(name));
-    }
     let outcome =
         if receipt.disposition() == Disposition::HumanReview { Json::from(ASK_HUMAN) } else { member("outcome") };
-    answer.insert("outcome", outcome);
-    answer.insert("retry_directive", retry_directive(receipt));
-    for name in ["missing_support", "authorization_gaps"] {
-        answer.insert(name, inner(name).unwrap_or_else(|| Json::Array(Vec::new())));
+    let list = |name: &str| inner(name).unwrap_or_else(|| Json::Array(Vec::new()));
+    object! {
+        "decision_id": member("decision_id"),
+        "action_class": member("action_class"),
+        "reasons": member("reasons"),
+        "safe_next_steps": member("safe_next_steps"),
+        "viewer_guidance": member("viewer_guidance"),
+        "what_would_change_this": member("what_would_change_this"),
+        "must_not_retry_same_action": member("must_not_retry_same_action"),
+        "human_review_terminal": member("human_review_terminal"),
+        "runtime_loopback": member("runtime_loopback"),
+        "outcome": outcome,
+        "retry_directive": retry_directive(receipt),
+        "missing_support": list("missing_support"),
+        "authorization_gaps": list("authorization_gaps"),
+        "forbidden_action_fingerprint": inner("forbidden_action_fingerprint").unwrap_or(Json::Null),
+        "forbidden_action_equivalence_class": Json::Null,
+        "receipt": document.clone(),
     }
-    let fingerprint = inner("forbidden_action_fingerprint").unwrap_or(Json::Null);
-    answer.insert("forbidden_action_fingerprint", fingerprint);
-    answer.insert("forbidden_action_equivalence_class", Json::Null);
-    answer.insert("receipt", document.clone());
-    answer.into()
 }
 
 fn retry_directive(receipt: &DecisionReceipt) -> Object {
@@ -160,15 +181,15 @@ fn retry_directive(receipt: &DecisionReceipt) -> Object {
             Json::Null
         }
     };
-    let mut directive = Object::new();
-    directive.insert("can_retry", retry.unwrap_or(false));
-    directive.insert("replan_scope", scope);
-    directive.insert("same_goal_state", inner("same_goal_state").unwrap_or(Json::Bool(true)));
-    directive.insert("retryability", inner("retryability").unwrap_or_else(|| Json::from("none")));
-    directive
+    object! {
+        "can_retry": retry.unwrap_or(false),
+        "replan_scope": scope,
+        "same_goal_state": inner("same_goal_state").unwrap_or(Json::Bool(true)),
+        "retryability": inner("retryability").unwrap_or_else(|| Json::from("none")),
+    }
 }
 
-/// `candidate_hash` as the SDK computes it, so that its reports can be told to be of this action.
+/// `candidate_hash` as the SDK computes it: by it a report is known to be of this action.
 fn candidate(body: &Json) -> Option<String> {
     let body = body.as_object()?;
     let envelope = body.get("envelope")?.as_object()?;

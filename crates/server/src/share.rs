@@ -1,4 +1,4 @@
-//! What tenants share: one has at most a quarter of it, and all together no more than there is.
+//! What tenants share: each has at most a quarter of it, and all together no more than there is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,7 +9,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;
 
-/// One tenant has at most one part in so many: it takes more than one to leave nothing for the others.
+/// A tenant has at most one part of so many, so no tenant alone can leave nothing for the others.
 const PARTS: usize = 4;
 
 /// The most requests that arrive, are worked on or are answered at once.
@@ -25,11 +25,11 @@ const MAX_STREAMS: usize = 1_024;
 /// The most sessions of the Model Context Protocol that there are at once.
 const MAX_SESSIONS: usize = 1_024;
 
-/// How long a request waits for a place.
+/// How long a request waits for a thread.
 const MAX_WAIT_FOR_PLACE: Duration = Duration::from_secs(10);
 
-/// Everything tenants share here. More than a tenant's share of it, or than there is, is refused with
-/// [`Problem::busy`]; only for a place a request waits a while.
+/// Everything that tenants share. A request for more than the tenant's share, or than there is, is refused with
+/// [`Problem::busy`]; only for a place it waits a while first.
 pub(crate) struct Limits {
     pub(crate) requests: Arc<Shares>,
     pub(crate) places: Places,
@@ -52,7 +52,7 @@ impl Limits {
     }
 }
 
-/// Something there is a bounded amount of.
+/// A bounded amount of something.
 pub(crate) struct Shares {
     all: usize,
     taken: Mutex<Taken>,
@@ -65,7 +65,7 @@ struct Taken {
     by: HashMap<Tenant, usize>,
 }
 
-/// What one tenant has of it. It is given back when this is dropped.
+/// An amount that one tenant holds until this is dropped.
 pub(crate) struct Share {
     of: Arc<Shares>,
     tenant: Tenant,
@@ -84,7 +84,7 @@ impl Shares {
         Ok(share)
     }
 
-    /// Waits until nobody has anything of it.
+    /// Waits until no tenant holds anything.
     pub(crate) async fn idle(&self) {
         loop {
             let freed = self.freed.notified();
@@ -117,12 +117,12 @@ impl Share {
     }
 }
 
-/// Places for work, of which each is held for a short time: who comes when there is none waits, behind the requests of the
-/// same tenant only as long as this tenant has its share.
+/// Places for work, each of which is held for a short time. When all are taken a request waits; a tenant that has its share
+/// waits for its own places only, so it keeps no other tenant waiting.
 pub(crate) struct Places {
     all: Arc<Semaphore>,
     most: usize,
-    /// Of tenants who have places or wait for them.
+    /// Of tenants that have places or wait for them.
     each: Mutex<HashMap<Tenant, Weak<Semaphore>>>,
 }
 
@@ -149,7 +149,7 @@ impl Places {
         tokio::time::timeout(MAX_WAIT_FOR_PLACE, both).await.ok().flatten().ok_or_else(Problem::busy)
     }
 
-    /// Waits until nobody has a place.
+    /// Waits until no place is taken.
     pub(crate) async fn idle(&self) {
         drop(self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await);
     }

@@ -1,11 +1,15 @@
-//! Tells work that nobody waits for it any more: its client is gone, it took too long, or the server stops.
+//! Stops work that no client waits for any more: the client is gone, the work took too long, or the server stops.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// The flags of everything that is worked on, and whether the server stops.
+/// How long an answer may take before the client is told to come back.
+pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// The flags of all work in progress, and whether the server stops.
 pub(crate) struct Stops {
     flags: Mutex<Flags>,
     stopping: watch::Sender<bool>,
@@ -13,12 +17,12 @@ pub(crate) struct Stops {
 
 #[derive(Default)]
 struct Flags {
-    /// Whether all were set: what begins after that is not wanted either.
+    /// Whether all were set: work that begins after that is stopped, too.
     all_set: bool,
     all: Vec<Weak<AtomicBool>>,
 }
 
-/// Sets its flag when it is dropped: it belongs to the one who waits for the work.
+/// Sets its flag when it is dropped. The one who waits for the work owns it.
 pub(crate) struct Stop {
     flag: Arc<AtomicBool>,
 }
@@ -37,26 +41,26 @@ impl Stops {
         Stop { flag }
     }
 
-    /// Says that the server stops: streams of events end.
+    /// Ends streams of events: the server stops.
     pub(crate) fn begin(&self) {
         self.stopping.send_replace(true);
     }
 
-    /// Sets the flags of everything that is still worked on, or begins after this.
+    /// Sets the flags of all work, also of work that begins after this.
     pub(crate) fn stop_all(&self) {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
         flags.all_set = true;
         flags.all.iter().filter_map(Weak::upgrade).for_each(|flag| flag.store(true, Ordering::Relaxed));
     }
 
-    /// Whether the server stops, to be waited for.
+    /// Becomes true when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
 }
 
 impl Stop {
-    /// The flag, for the one who works.
+    /// The flag, for the work.
     pub(crate) fn shared(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }

@@ -11,93 +11,141 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use proofmark_interop::x402;
-use proofmark_receipt::{Json, Object, Receipt, ReceiptId, Timestamp};
+use proofmark_receipt::{Receipt, ReceiptId, Timestamp};
 use proofmark_verifier::{Cancelled, JobState, JobView, MAX_REQUEST_BYTES, Tenant};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::body;
-use crate::call::{Call, Head};
-use crate::door::Doorkeeper;
+use crate::context::{Head, RequestContext};
+use crate::opaque::{JobStateName, Receipt as ReceiptSchema, Time, Uuid};
 use crate::problem::Problem;
-use crate::reply::Reply;
-use crate::work::{self, Answer, Views, Wanted};
+use crate::reply::{Document, Reply};
+use crate::state::AppState;
+use crate::submit::{self, Answer, Source, Submission, Views};
 
-/// How often a silent stream of events says that it lives.
+/// How often a silent stream of events sends a comment, so that the connection stays open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Job {
+    /// Also the id its receipt has
+    #[schema(value_type = Uuid)]
+    job_id: String,
+    #[schema(value_type = JobStateName)]
+    state: &'static str,
+    #[schema(value_type = Time)]
+    created_at: String,
+    checks: JobChecks,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ReceiptSchema>)]
+    receipt: Option<Document>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct JobChecks {
+    done: usize,
+    total: usize,
+}
+
+impl From<&JobView> for Job {
+    fn from(view: &JobView) -> Self {
+        Self {
+            job_id: view.id.to_string(),
+            state: state_name(&view.state),
+            created_at: Timestamp::from_unix_millis(view.created_at).as_str().to_owned(),
+            checks: JobChecks { done: view.done, total: view.total },
+            error: match &view.state {
+                JobState::Failed(cause) => Some(cause.clone()),
+                JobState::Waiting | JobState::Running | JobState::Done | JobState::Cancelled => None,
+            },
+            receipt: view.receipt.as_ref().map(|receipt| receipt.document().into()),
+        }
+    }
+}
+
 /// `POST /v1/verifications`: a request as in `docs/requests.md`.
-pub(crate) async fn verify(keeper: Arc<Doorkeeper>, head: Head, body: Body) -> Result<Reply, Problem> {
-    asked(keeper, head, body, Ok).await
+pub(crate) async fn verify(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    answer(state, head, body, Source::Text).await
 }
 
-/// As [`verify`], for requests in another form, which `read` turns into ours.
-pub(crate) async fn asked(
-    keeper: Arc<Doorkeeper>,
+/// Verifies a request, which the body's text is or is converted to.
+pub(crate) async fn answer(
+    state: Arc<AppState>,
     head: Head,
     body: Body,
-    read: impl FnOnce(String) -> Result<String, Problem>,
+    source: fn(String) -> Source,
 ) -> Result<Reply, Problem> {
-    let wanted = wanted(&keeper, head, body, read).await?;
-    Ok(match work::verify(&keeper.bench, wanted).await? {
-        Answer::Receipt(receipt) => told(&receipt),
+    let submission = submission(&state, head, body, source).await?;
+    match submit::verify(&state.services, submission).await? {
+        Answer::Receipt(receipt) => Ok(receipt_reply(&receipt)),
         Answer::Job(view) => accepted(&view),
-    })
+    }
 }
 
-/// Reads what is asked for.
-pub(crate) async fn wanted(
-    keeper: &Doorkeeper,
+pub(crate) async fn submission(
+    state: &AppState,
     head: Head,
     body: Body,
-    read: impl FnOnce(String) -> Result<String, Problem>,
-) -> Result<Wanted, Problem> {
-    let mut room = keeper.limits.bytes.take(&head.caller.tenant, 0)?;
-    let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut room).await?;
+    source: fn(String) -> Source,
+) -> Result<Submission, Problem> {
+    let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
+    let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     let as_job = prefers_job(&head.parts.headers);
-    let call = Call::new(&keeper.bench, head, bytes, Arc::default())?;
-    call.only(&["chain"])?;
-    let text = String::from_utf8(call.body().to_vec())
-        .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8; send JSON"))?;
-    Ok(Wanted {
-        text: read(text)?,
-        chain: call.parameter("chain").map(str::to_owned),
+    let context = RequestContext::new(&state.services, head, bytes, Arc::default())?;
+    context.only(&["chain"])?;
+    let text = String::from_utf8(context.body().to_vec())
+        .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8").help("send JSON"))?;
+    Ok(Submission {
+        request: source(text),
+        chain: context.parameter("chain").map(str::to_owned),
         supersedes: None,
-        replayable: call.replayable().map(|one| (one.key.to_owned(), one.request)),
+        replayable: context.replayable().map(|one| (one.key.to_owned(), one.request)),
         as_job,
-        tenant: call.caller.tenant,
+        tenant: context.caller.tenant,
     })
 }
 
 /// `GET /v1/jobs/{id}`.
-pub(crate) async fn show(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+pub(crate) async fn show(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let (tenant, id) = named(&head)?;
-    let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-    Ok(job(&view).into())
+    let view = submit::job(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
+    Reply::json(&Job::from(&view))
 }
 
 /// `GET /v1/jobs/{id}/events`: each state of the job as a server-sent event, until it is over or the server stops.
-pub(crate) async fn events(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Response, Problem> {
+pub(crate) async fn events(state: Arc<AppState>, head: Head, _: Body) -> Result<Response, Problem> {
     let (tenant, id) = named(&head)?;
-    let open = keeper.limits.streams.take(&tenant, 1)?;
-    let views = work::follow(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-    let mut stopping = keeper.stops.stopping();
-    let states = stream::unfold(Some((views, true)), next_event);
-    let states = states.take_until(Box::pin(async move { drop(stopping.wait_for(|stops| *stops).await) }));
-    let response = Sse::new(states).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
-    Ok(body::holding(response, open))
+    let share = state.limits.streams.take(&tenant, 1)?;
+    let views = submit::follow(&state.services, &tenant, id).await?.ok_or_else(no_job)?;
+    let mut stopping = state.stops.stopping();
+    let events = stream::unfold(Some((views, true)), next_event);
+    let events = events.take_until(Box::pin(async move { drop(stopping.wait_for(|stops| *stops).await) }));
+    let response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    Ok(body::holding(response, share))
 }
 
 /// `DELETE /v1/jobs/{id}`: cancels it, and kills what runs.
-pub(crate) async fn cancel(keeper: Arc<Doorkeeper>, head: Head, _: Body) -> Result<Reply, Problem> {
+pub(crate) async fn cancel(state: Arc<AppState>, head: Head, _: Body) -> Result<Reply, Problem> {
     let (tenant, id) = named(&head)?;
     let of = tenant.clone();
-    match work::inside(&keeper.bench, move |bench| bench.verifications.cancel(&of, &id)).await?? {
-        Cancelled::Now => {
-            let view = work::job(&keeper.bench, &tenant, id).await?.ok_or_else(no_job)?;
-            Ok(job(&view).into())
+    match submit::blocking(&state.services, move |services| services.verifications.cancel(&of, &id)).await?? {
+        Cancelled::Now => show_cancelled(&state, &tenant, id).await,
+        Cancelled::Over(_) => {
+            Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over").help("get it instead"))
         }
-        Cancelled::Over(_) => Err(Problem::new(StatusCode::CONFLICT, "job_over", "the job is over; get it instead")),
         Cancelled::Unknown => Err(no_job()),
     }
+}
+
+async fn show_cancelled(state: &AppState, tenant: &Tenant, id: ReceiptId) -> Result<Reply, Problem> {
+    let view = submit::job(&state.services, tenant, id).await?.ok_or_else(no_job)?;
+    Reply::json(&Job::from(&view))
 }
 
 async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, Infallible>, Option<(Views, bool)>)> {
@@ -106,15 +154,15 @@ async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, I
         return None;
     }
     let view = views.states.borrow_and_update().clone();
-    let event = Event::default().event(word(&view.state)).data(job(&view).to_text());
+    let data = serde_json::to_string(&Job::from(&view)).ok()?;
+    let event = Event::default().event(state_name(&view.state)).data(data);
     Some((Ok(event), (!view.state.is_end()).then_some((views, false))))
 }
 
-/// A receipt as the answer to who waited for it, in the body and, for paid work, in the header of x402.
-pub(crate) fn told(receipt: &Receipt) -> Reply {
-    let text = receipt.to_text();
+/// A receipt as the answer to the client that waited for it, in the body and, for paid work, in the header of x402.
+fn receipt_reply(receipt: &Receipt) -> Reply {
     let reply = Reply::from(receipt.document().clone()).header(LOCATION, x402::path(&receipt.receipt_id()));
-    with_receipt(reply, &text)
+    with_receipt(reply, &receipt.to_text())
 }
 
 /// The headers that carry a receipt, or lead to it, on any answer.
@@ -126,37 +174,15 @@ pub(crate) fn with_receipt(reply: Reply, text: &str) -> Reply {
     named.fold(reply.header(ACCESS_CONTROL_EXPOSE_HEADERS, exposed), |reply, (name, value)| reply.header(name, value))
 }
 
-pub(crate) fn accepted(view: &JobView) -> Reply {
-    Reply::from(Json::from(described(view)))
+pub(crate) fn accepted(view: &JobView) -> Result<Reply, Problem> {
+    let job = Job { receipt: None, ..Job::from(view) };
+    Ok(Reply::json(&job)?
         .status(StatusCode::ACCEPTED)
         .header(LOCATION, format!("/v1/jobs/{}", view.id))
-        .header(RETRY_AFTER, "1")
+        .header(RETRY_AFTER, "1"))
 }
 
-fn job(view: &JobView) -> Json {
-    let mut object = described(view);
-    if let Some(receipt) = &view.receipt {
-        object.insert("receipt", receipt.document().clone());
-    }
-    object.into()
-}
-
-fn described(view: &JobView) -> Object {
-    let mut checks = Object::new();
-    checks.insert("done", view.done as u64);
-    checks.insert("total", view.total as u64);
-    let mut object = Object::new();
-    object.insert("job_id", view.id.to_string());
-    object.insert("state", word(&view.state));
-    object.insert("created_at", Timestamp::from_unix_millis(view.created_at).as_str());
-    object.insert("checks", checks);
-    if let JobState::Failed(why) = &view.state {
-        object.insert("error", why.as_str());
-    }
-    object
-}
-
-fn word(state: &JobState) -> &'static str {
+fn state_name(state: &JobState) -> &'static str {
     match state {
         JobState::Waiting => "waiting",
         JobState::Running => "running",
@@ -166,14 +192,13 @@ fn word(state: &JobState) -> &'static str {
     }
 }
 
-/// Whose job is meant, and which.
+/// Which job of which tenant the path names.
 fn named(head: &Head) -> Result<(Tenant, ReceiptId), Problem> {
-    let id = head.path.get("id").and_then(|id| id.parse().ok()).ok_or_else(no_job)?;
-    Ok((head.caller.tenant.clone(), id))
+    Ok((head.caller.tenant.clone(), head.id().ok_or_else(no_job)?))
 }
 
 fn no_job() -> Problem {
-    Problem::not_found("such job")
+    Problem::not_found("job")
 }
 
 /// `Prefer: respond-async` (RFC 7240, section 4.1).

@@ -92,7 +92,9 @@ pub enum StoreError {
     #[error("review the decision `{0}`: this reviewer has reviewed it before, and a review stands")]
     Reviewed(String),
     /// The action was allowed when it was asked for again.
-    #[error("review the decision `{0}`: the decision `{1}` has allowed the action since")]
+    #[error(
+        "review the decision `{0}`: the decision `{1}` has allowed the action since, so there is nothing to review"
+    )]
     AllowedSince(String, String),
     /// The text is not the beginning of a receipt's id.
     #[error("find receipts by `{0}`: it is not the beginning of an id")]
@@ -126,9 +128,8 @@ impl StoreError {
             Self::DecidedMeanwhile(_) => "decide again",
             Self::Answered(_) => "send it again to get that answer",
             Self::Reviewed(_) => "let another person review it",
-            Self::AllowedSince(..) => "there is nothing left to review",
             Self::Prefix(_) => "write 4 to 32 hex digits of the receipt's id",
-            Self::Sign(_) | Self::NotLinked(_) => return None,
+            Self::AllowedSince(..) | Self::Sign(_) | Self::NotLinked(_) => return None,
         };
         Some(text.to_owned())
     }

@@ -14,7 +14,6 @@ use crate::read::{self, Filter, MIN_PREFIX, Page};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::runs::{self, StepRun};
 use crate::tenant::Tenant;
-use crate::tenant_store::TenantStore;
 use crate::writer::{Task, Writer};
 use crate::{file, schema};
 
@@ -50,12 +49,6 @@ impl Store {
         Self::connect(absolute(path)?)
     }
 
-    /// The rows of one tenant.
-    #[must_use]
-    pub fn of(&self, tenant: &Tenant) -> TenantStore<'_> {
-        TenantStore::new(self, tenant.clone())
-    }
-
     /// Writes and reads a row without meaning: whether the disk has room and the database works.
     ///
     /// # Errors
@@ -85,7 +78,7 @@ impl Store {
     }
 
     /// Takes over, for the process `owner`, jobs whose lease has expired, oldest lease first; at most `limit` and
-    /// [`crate::MAX_TAKEN`]. Their requests are left out, because they may be long: [`TenantStore::job`] has them.
+    /// [`crate::MAX_TAKEN`]. Their requests are left out, because they may be long: [`crate::TenantStore::job`] has them.
     ///
     /// # Errors
     /// When the store cannot be written.

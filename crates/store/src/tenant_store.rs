@@ -32,11 +32,15 @@ pub struct TenantStore<'a> {
     tenant: Tenant,
 }
 
-impl<'a> TenantStore<'a> {
-    pub(crate) fn new(store: &'a Store, tenant: Tenant) -> Self {
-        Self { store, tenant }
+impl Store {
+    /// The rows of one tenant.
+    #[must_use]
+    pub fn of(&self, tenant: &Tenant) -> TenantStore<'_> {
+        TenantStore { store: self, tenant: tenant.clone() }
     }
+}
 
+impl TenantStore<'_> {
     /// The tenant.
     #[must_use]
     pub fn tenant(&self) -> &Tenant {

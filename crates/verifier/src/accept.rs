@@ -26,9 +26,8 @@ use proofmark_store::{Spend, Spends, StepRun, StoreError, Tenant, TenantStore};
 
 use crate::clock;
 use crate::decide;
-use crate::issue::{Destination, IssueError, Issuer};
+use crate::issue::{Destination, IssueError, Issuer, STEP_CHAINS, VERIFIER};
 use crate::presented::{self, PresentedError};
-use crate::run::VERIFIER;
 
 /// The longest name of a run, in bytes.
 pub const MAX_RUN_NAME: usize = 80;
@@ -382,9 +381,6 @@ pub fn stored_step(
     let Some(stored) = store.step_run(begun_by, &run, step)? else { return Ok(None) };
     Ok(Some(StoredStep { state: stored_state(&stored)?, receipts: store.chain(&chain_name(begun_by, &run, step))? }))
 }
-
-/// How the names of chains of steps begin; no other chain may have such a name.
-pub(crate) const STEP_CHAINS: &str = "run/";
 
 /// The chain that the receipts of a step form, in the run that `begun_by` began. No two steps have chains of one name: no run
 /// and no step of a server has a slash in its name, and the command line begins all its runs as `local`.

@@ -12,8 +12,12 @@ use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
 use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
 
-use crate::accept::STEP_CHAINS;
 use crate::clock;
+
+/// The software named in `metadata.verifier`.
+pub(crate) const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
+/// How the names of chains of steps begin; no other chain may have such a name.
+pub(crate) const STEP_CHAINS: &str = "run/";
 
 /// Why a receipt was not issued. Nothing of it is stored then.
 #[derive(Debug, thiserror::Error)]

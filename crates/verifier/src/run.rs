@@ -13,12 +13,8 @@ use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId};
 use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::Tenant;
 
-use crate::accept::STEP_CHAINS;
 use crate::clock;
-use crate::issue::{Destination, IssueError, Issuer, Issuing};
-
-/// The software named in `metadata.verifier`.
-pub(crate) const VERIFIER: &str = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
+use crate::issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER};
 
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]

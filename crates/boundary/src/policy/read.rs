@@ -259,7 +259,7 @@ fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     }
     let person = |field: Field<'_>| {
         field.text()?.parse().map_err(|error: PersonError| {
-            field.error(Cause::InvalidValue, format!("{error}; {}", error.help().unwrap_or_default()))
+            field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
         })
     };
     items.into_iter().map(person).collect()

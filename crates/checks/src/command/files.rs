@@ -18,6 +18,9 @@ const MAX_NAME_BYTES: usize = 255;
 /// What the disk of a run gives a file at a time, in bytes.
 const BLOCK_BYTES: u64 = 4_096;
 
+/// What to write instead of a path that [`check`] refuses.
+pub(crate) const PATH_HELP: &str = "write one as in `tests/test_sort.py`";
+
 /// Files by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
@@ -25,19 +28,19 @@ pub(super) type Files = BTreeMap<String, Vec<u8>>;
 pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
     let mut files = Files::new();
     for (path, content) in field.fields()?.iter() {
-        check(path).map_err(|why| content.error(Cause::InvalidValue, why))?;
+        check(path).map_err(|why| content.error(Cause::InvalidValue, why).with_help(PATH_HELP))?;
         files.insert(path.to_owned(), content.text()?.as_bytes().to_vec());
     }
     if files.len() > MAX_FILES {
-        let message = format!("{} files are more than the {MAX_FILES} a project may have; leave some out", files.len());
-        return Err(field.error(Cause::TooMany, message));
+        let message = format!("{} files are more than the {MAX_FILES} a project may have", files.len());
+        return Err(field.error(Cause::TooMany, message).with_help("leave some out"));
     }
     // One file cannot be the folder of another.
     match below_a_file(&files) {
         None => Ok(files),
         Some((file, _)) => {
-            let message = format!("`{}` is a file and a folder; rename one", shown(file));
-            Err(field.error(Cause::ConflictingFields, message))
+            let message = format!("`{}` is a file and a folder", shown(file));
+            Err(field.error(Cause::ConflictingFields, message).with_help("rename one"))
         }
     }
 }
@@ -80,9 +83,7 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
     };
     match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
         true => Ok(()),
-        false => {
-            Err(format!("`{}` is not a path inside the project; write one as in `tests/test_sort.py`", shown(path)))
-        }
+        false => Err(format!("`{}` is not a path inside the project", shown(path))),
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     let limits = fields::limits(verification.get("limits"))?;
     let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
-        return Err(own.error(Cause::TooMany, format!("{why}; leave some out")));
+        return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;
     let words = words(&field)?;
@@ -35,7 +35,9 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
     if let Some(asked) = verification.get("language")
         && asked.text()?.parse() != Ok(language)
     {
-        return Err(asked.error(Cause::ConflictingFields, format!("the command runs {language}; leave the field out")));
+        return Err(asked
+            .error(Cause::ConflictingFields, format!("the command runs {language}"))
+            .with_help("leave the field out"));
     }
     let asked = verification.get("report").map(|field| reporting::read(&field)).transpose()?;
     let reporting = language.reporting()(&field, arguments, asked)?;
@@ -97,12 +99,8 @@ fn texts(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<String>), DocumentError> {
     let (program, rest) = words.split_first().map_or(("", words), |(program, rest)| (program.as_str(), rest));
     let Some((language, arguments)) = Language::of_program(program) else {
-        let message = format!(
-            "`{}` cannot be run; begin with {}, as in `[\"bash\", \"run.sh\"]`",
-            shown(program),
-            Language::programs()
-        );
-        return Err(field.error(Cause::Unsupported, message));
+        let help = format!("begin with {}, as in `[\"bash\", \"run.sh\"]`", Language::programs());
+        return Err(field.error(Cause::Unsupported, format!("`{}` cannot be run", shown(program))).with_help(help));
     };
     Ok((language, arguments.iter().map(ToString::to_string).chain(rest.to_vec()).collect()))
 }

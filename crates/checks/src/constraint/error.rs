@@ -1,16 +1,19 @@
 //! Why a constraint cannot be used, or is not checked.
 
-use std::fmt;
-
 use proofmark_predicate::Failure;
 
-/// Why a constraint is invalid.
+/// Why a constraint is invalid, and what to write instead.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct ConstraintError(pub(super) String);
+#[error("{message}")]
+pub(super) struct ConstraintError {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
 
-pub(super) fn bad(why: impl fmt::Display) -> ConstraintError {
-    ConstraintError(why.to_string())
+impl ConstraintError {
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> ConstraintError {
+        ConstraintError { message: message.into(), help: Some(help.into()) }
+    }
 }
 
 /// Why a constraint is not checked.

@@ -3,6 +3,7 @@
 use proofmark_predicate::Budget;
 use proofmark_predicate::limits::{MAX_PATH_BYTES, MAX_PATH_NESTING};
 use proofmark_receipt::json::Json;
+use proofmark_receipt::shown;
 use serde_json::Value;
 use serde_json_path::{JsonPath, PathElement};
 
@@ -20,12 +21,15 @@ pub(super) struct Path {
 impl Path {
     pub(super) fn new(text: &str) -> Result<Path, ConstraintError> {
         let bad = |why: &str| {
-            ConstraintError(format!("`{text}` is not a JSONPath: {why}; write one as in `$.items[*].name`"))
+            ConstraintError::new(
+                format!("`{}` is not a JSONPath: {why}", shown(text)),
+                "write one as in `$.items[*].name`",
+            )
         };
         // What is longer or nests deeper is never given to the parser, which recurses.
         if text.len() > MAX_PATH_BYTES {
-            let why = format!("the path has more than {MAX_PATH_BYTES} bytes; shorten it");
-            return Err(ConstraintError(why));
+            let why = format!("the path has more than {MAX_PATH_BYTES} bytes");
+            return Err(ConstraintError::new(why, "shorten it"));
         }
         let marks = Marks::of(text);
         if marks.nesting > MAX_PATH_NESTING {

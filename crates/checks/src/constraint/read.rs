@@ -36,9 +36,8 @@ pub(crate) fn read(verification: &Fields<'_>, outside: &Outside<'_>) -> Result<V
         for item in field.items()? {
             constraints.push(one(&item, (text, schema), &mut names, outside)?);
             if constraints.len() > MAX_CONSTRAINTS {
-                let message =
-                    format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have; split it");
-                return Err(field.error(Cause::TooMany, message));
+                let message = format!("there are more than the {MAX_CONSTRAINTS} constraints a request may have");
+                return Err(field.error(Cause::TooMany, message).with_help("split it"));
             }
         }
     }
@@ -60,24 +59,24 @@ fn one(
     let written = fields.need(text, "write what must hold, as in `length <= 1000`")?;
     let constraint = written.text()?;
     if constraint.len() > MAX_CONSTRAINT_BYTES {
-        let message = format!("the constraint is longer than {MAX_CONSTRAINT_BYTES} bytes; shorten it");
-        return Err(written.error(Cause::TooLarge, message));
+        let message = format!("the constraint is longer than {MAX_CONSTRAINT_BYTES} bytes");
+        return Err(written.error(Cause::TooLarge, message).with_help("shorten it"));
     }
     if constraint.trim() == "json_schema" {
         let field = fields.need(schema, "write the schema here, or the path of its file")?;
         return schema_constraint(name, &field, outside);
     }
     if let Some(field) = fields.get(schema) {
-        return Err(
-            field.error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema; leave it out")
-        );
+        return Err(field
+            .error(Cause::ConflictingFields, "only the constraint `json_schema` has a schema")
+            .with_help("leave it out"));
     }
     // The reference's `expr` is an expression without a prefix; the spec's forms are accepted there too.
     let rule = match (text, Rule::read(constraint)) {
         ("expr", Err(_)) => predicate(constraint),
         (_, read) => read,
     };
-    let rule = rule.map_err(|error| invalid(&written, &error))?;
+    let rule = rule.map_err(|error| invalid(&written, error))?;
     Ok(Constraint { name, text: constraint.to_owned(), rule: Arc::new(rule) })
 }
 
@@ -95,11 +94,15 @@ fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> 
         }
         _ => return Err(field.wrong_type("a schema, or the path of its file")),
     };
-    let rule = schema::compile(schema).map_err(|error| invalid(field, &error))?;
+    let rule = schema::compile(schema).map_err(|error| invalid(field, error))?;
     let digest = Sha256Digest::of(&schema.canonical_vrf());
     Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(Box::new(rule))) })
 }
 
-fn invalid(field: &Field<'_>, error: &ConstraintError) -> DocumentError {
-    field.error(Cause::InvalidValue, error.to_string())
+fn invalid(field: &Field<'_>, error: ConstraintError) -> DocumentError {
+    let refused = field.error(Cause::InvalidValue, error.message);
+    match error.help {
+        Some(help) => refused.with_help(help),
+        None => refused,
+    }
 }

@@ -3,10 +3,11 @@
 use proofmark_predicate::tree::Operator;
 use proofmark_predicate::{Budget, Predicate, Truth};
 use proofmark_receipt::json::Json;
+use proofmark_receipt::shown;
 use regex::{Regex, RegexBuilder};
 
 use super::MAX_PATTERN_BYTES;
-use super::error::{ConstraintError, TooMuch, bad};
+use super::error::{ConstraintError, TooMuch};
 use super::path::Path;
 use super::schema::Schema;
 use super::subject::fact;
@@ -137,22 +138,27 @@ impl Rule {
             "json_path" => path(rest.trim()),
             "regex" => regex(rest),
             "contains" if !rest.is_empty() => Ok(Rule::Contains(rest.to_owned())),
-            "contains" => Err(bad("`contains:` names no text; write the text after it")),
+            "contains" => Err(ConstraintError::new("`contains:` names no text", "write the text after it")),
             "cel" | "expr" => predicate(rest.trim()),
-            _ => count(text).unwrap_or_else(|| Err(bad(format!("unknown constraint `{}`; {FORMS}", head.trim())))),
+            _ => count(text).unwrap_or_else(|| {
+                Err(ConstraintError::new(format!("unknown constraint `{}`", shown(head.trim())), FORMS))
+            }),
         }
     }
 }
 
 /// A predicate over `output` and `text`.
 pub(super) fn predicate(source: &str) -> Result<Rule, ConstraintError> {
-    let compiled = Predicate::compile(source).map_err(|error| {
-        let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
-        bad(format!("{error}{help}\n{}", error.caret()))
+    let compiled = Predicate::compile(source).map_err(|error| ConstraintError {
+        message: format!("{error}\n{}", error.caret()),
+        help: error.help().map(|help| help.to_string()),
     })?;
     match compiled.names().iter().find(|name| !matches!(&***name, "output" | "text")) {
         None => Ok(Rule::Predicate(compiled)),
-        Some(name) => Err(bad(format!("unknown fact `{name}`; the facts are `output` (the text as JSON) and `text`"))),
+        Some(name) => Err(ConstraintError::new(
+            format!("unknown fact `{name}`"),
+            "the facts are `output` (the text as JSON) and `text`",
+        )),
     }
 }
 
@@ -166,7 +172,9 @@ fn regex(pattern: &str) -> Result<Rule, ConstraintError> {
     };
     let too_big = |built: &Result<Pattern, regex::Error>| matches!(built, Err(regex::Error::CompiledTooBig(_)));
     let built = SIZES.into_iter().map(build).find(|built| !too_big(built)).unwrap_or_else(|| build(MAX_PATTERN_BYTES));
-    built.map(Rule::Regex).map_err(|error| bad(format!("the pattern cannot be used: {error}; write another one")))
+    built
+        .map(Rule::Regex)
+        .map_err(|error| ConstraintError::new(format!("the pattern cannot be used: {error}"), "write another one"))
 }
 
 /// `<path> exists`, or `<path> <op> <JSON value>`.
@@ -185,7 +193,10 @@ fn path(text: &str) -> Result<Rule, ConstraintError> {
         }
     }
     Path::new(text)?;
-    Err(bad("the path is followed by neither `exists` nor a comparison with a JSON value; write as in `$.age >= 18`"))
+    Err(ConstraintError::new(
+        "the path is followed by neither `exists` nor a comparison with a JSON value",
+        "write as in `$.age >= 18`",
+    ))
 }
 
 fn compare(path: Path, op: Op, wanted: Json) -> Rule {
@@ -201,5 +212,7 @@ fn count(text: &str) -> Option<Result<Rule, ConstraintError>> {
     let op = Op::ALL.into_iter().find(|op| rest.starts_with(op.as_str()))?;
     let number = rest.get(op.as_str().len()..).unwrap_or_default().trim();
     let parsed = number.parse().map(|number| Rule::Count(unit, op, number));
-    Some(parsed.map_err(|_| bad(format!("`{number}` is not a count; write a whole number"))))
+    Some(
+        parsed.map_err(|_| ConstraintError::new(format!("`{}` is not a count", shown(number)), "write a whole number")),
+    )
 }

@@ -19,20 +19,23 @@ pub(super) struct Schema {
 
 /// Compiles a schema of the draft that its `$schema` names; without one, 2020-12.
 pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
-    let past = || ConstraintError("the schema holds a number past every double; write a smaller one".to_owned());
+    let past = || ConstraintError::new("the schema holds a number past every double", "write a smaller one");
     let schema = tree(schema).ok_or_else(past)?;
-    let cost = Cost::of(&schema).map_err(|error| {
-        ConstraintError(match error {
-            CostError::Cycle => {
-                "the schema leads back to itself without going deeper; correct its references".to_owned()
-            }
-            CostError::TooMany => "the schema applies too many schemas to one place; write it with fewer".to_owned(),
-        })
+    let cost = Cost::of(&schema).map_err(|error| match error {
+        CostError::Cycle => {
+            ConstraintError::new("the schema leads back to itself without going deeper", "correct its references")
+        }
+        CostError::TooMany => {
+            ConstraintError::new("the schema applies too many schemas to one place", "write it with fewer")
+        }
     })?;
     let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
     let built = jsonschema::options().with_pattern_options(patterns).build(&schema);
     let validator = built.map_err(|error| {
-        ConstraintError(format!("the schema cannot be used, at `{}`: {error}; correct it", error.instance_path()))
+        ConstraintError::new(
+            format!("the schema cannot be used, at `{}`: {error}", error.instance_path()),
+            "correct it",
+        )
     })?;
     Ok(Schema { validator, cost })
 }

@@ -41,7 +41,10 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
     match Value::decode(wire) {
         Ok(value) => judge(value),
         // The channel is in the hands of the submission, so what cannot be read is its doing.
-        Err(error) => Check::unanswered(error.to_string()),
+        Err(error) => Check::unanswered(match error.help() {
+            Some(help) => format!("{error}; {help}"),
+            None => error.to_string(),
+        }),
     }
 }
 

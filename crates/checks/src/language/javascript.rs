@@ -100,11 +100,10 @@ fn reporting(
         (None, [one], false) if one == "tap" => Report::Stdout(ReportForm::Tap),
         (None, [one], false) if one == "junit" => Report::Stdout(ReportForm::JUnit),
         (None, reporters, _) => {
-            let message = format!(
-                "the tests cannot be read from the reporter `{}`; leave `--test-reporter` and `--test-reporter-destination` out, or name the file of a `tap` or `junit` reporter in `report`",
-                shown(&reporters.join("`, `"))
-            );
-            return Err(command.error(Cause::InvalidValue, message));
+            let message = format!("the tests cannot be read from the reporter `{}`", shown(&reporters.join("`, `")));
+            return Err(command.error(Cause::InvalidValue, message).with_help(
+                "leave `--test-reporter` and `--test-reporter-destination` out, or name the file of a `tap` or `junit` reporter in `report`",
+            ));
         }
     };
     Ok(Reporting { arguments, runner: Some(Runner::NodeTest), report })

@@ -15,6 +15,6 @@ pub(super) fn json<'a>(field: &Field<'a>, help: &str) -> Result<Cow<'a, Json>, R
     let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
     match Json::parse_with(text.as_bytes(), limits) {
         Ok(json) => Ok(Cow::Owned(json)),
-        Err(error) => Err(field.error(Code::InvalidJson, format!("the text is not JSON ({error}); {help}"))),
+        Err(error) => Err(field.error(Code::InvalidJson, format!("the text is not JSON ({error})")).with_help(help)),
     }
 }

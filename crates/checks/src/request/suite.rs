@@ -63,8 +63,8 @@ fn language(block: &Block<'_>) -> Result<Language, RequestError> {
     let field = block.need("language", &format!("write {}", Language::choices()))?;
     let word = field.text()?;
     word.parse().map_err(|_| {
-        let message = format!("unknown language `{}`; write {}", shown(word), Language::choices());
-        field.error(Code::Unsupported, message)
+        let message = format!("unknown language `{}`", shown(word));
+        field.error(Code::Unsupported, message).with_help(format!("write {}", Language::choices()))
     })
 }
 
@@ -82,9 +82,9 @@ impl Rules {
         let compare = block.get("compare")?;
         let tolerance = block.get("tolerance")?;
         if let (Some(compare), Mode::Call { .. } | Mode::Expression) = (&compare, &mode) {
-            return Err(
-                compare.error(Code::ConflictingFields, "only the mode `stdio` compares text; leave the field out")
-            );
+            return Err(compare
+                .error(Code::ConflictingFields, "only the mode `stdio` compares text")
+                .with_help("leave the field out"));
         }
         let words = [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)];
         Ok(Rules {
@@ -115,12 +115,11 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
     };
     match (word, functions, entrypoint) {
         (Word::Call | Word::Expression, None, field) => {
-            let message = format!(
-                "{language} has no functions that return values; write the mode `stdio`, without an entrypoint"
-            );
+            let message = format!("{language} has no functions that return values");
+            let help = "write the mode `stdio`, without an entrypoint";
             Err(match asked.or(field) {
-                Some(field) => field.error(Code::Unsupported, message),
-                None => block.outer.missing("mode", &message),
+                Some(field) => field.error(Code::Unsupported, message).with_help(help),
+                None => block.outer.missing("mode", help),
             })
         }
         (Word::Call, Some(functions), Some(field)) => {
@@ -131,9 +130,8 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
             .err()
             .unwrap_or_else(|| block.outer.missing("entrypoint", "write the name of the function to call"))),
         (Word::Expression | Word::Stdio, _, Some(field)) => {
-            let message =
-                "only the mode `call` calls an entrypoint; write `\"mode\": \"call\"`, or leave the field out";
-            Err(field.error(Code::ConflictingFields, message))
+            let help = "write `\"mode\": \"call\"`, or leave the field out";
+            Err(field.error(Code::ConflictingFields, "only the mode `call` calls an entrypoint").with_help(help))
         }
         (Word::Expression, Some(_), None) => Ok(Mode::Expression),
         (Word::Stdio, _, None) => Ok(Mode::Stdio),
@@ -145,20 +143,19 @@ fn entrypoint(field: &Field<'_>, language: Language, functions: &Functions) -> R
     if functions.names.allow(name) {
         return Ok(name.to_owned());
     }
-    let message =
-        format!("`{}` is not a plain {language} identifier; write the name of one top-level function", shown(name));
-    Err(field.error(Code::InvalidValue, message))
+    let message = format!("`{}` is not a plain {language} identifier", shown(name));
+    Err(field.error(Code::InvalidValue, message).with_help("write the name of one top-level function"))
 }
 
 fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
     let field = block.need("tests", "write an array of tests with `name`, `input` and `expected_output`")?;
     let items = field.array()?;
     if items.is_empty() {
-        return Err(field.error(Code::Empty, "the suite has no tests; write at least one"));
+        return Err(field.error(Code::Empty, "the suite has no tests").with_help("write at least one"));
     }
     if items.len() > MAX_TESTS {
-        let message = format!("{} tests are more than the {MAX_TESTS} a suite may have; split the suite", items.len());
-        return Err(field.error(Code::TooMany, message));
+        let message = format!("{} tests are more than the {MAX_TESTS} a suite may have", items.len());
+        return Err(field.error(Code::TooMany, message).with_help("split the suite"));
     }
     let mut names = HashSet::new();
     items.iter().enumerate().map(|(index, item)| test(&field.item(index, item), rules, &mut names)).collect()
@@ -194,19 +191,19 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
 fn refuse_comparison(field: &Field<'_>, functions: &Functions) -> Result<(), RequestError> {
     let Some(text) = field.json.as_str() else { return Ok(()) };
     let Some(operator) = functions.operators.deciding(text) else { return Ok(()) };
-    let message = format!(
-        "the submission decides `{}`, for its own values say what `{operator}` means; write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`",
-        shown(text.trim())
-    );
-    Err(field.error(Code::InvalidValue, message))
+    let message =
+        format!("the submission decides `{}`, for its own values say what `{operator}` means", shown(text.trim()));
+    Err(field
+        .error(Code::InvalidValue, message)
+        .with_help("write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`"))
 }
 
 const EXPRESSION: &str = "write the expression to evaluate, as a string";
 
 fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
     if let Some(field) = fields.get("expression") {
-        let message = "only the mode `expression` evaluates expressions; write `input`";
-        return Err(field.error(Code::ConflictingFields, message));
+        let message = "only the mode `expression` evaluates expressions";
+        return Err(field.error(Code::ConflictingFields, message).with_help("write `input`"));
     }
     fields.need("input", "write what the submission is given")
 }
@@ -216,7 +213,7 @@ fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
     let json = embedded::json(field, HELP)?;
     match json.as_array() {
         Some(_) => Ok(json.to_text()),
-        None => Err(field.error(Code::WrongType, format!("found {}; {HELP}", json.type_name()))),
+        None => Err(field.error(Code::WrongType, format!("found {}", json.type_name())).with_help(HELP)),
     }
 }
 
@@ -237,8 +234,8 @@ fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
     match mode {
         Mode::Call { .. } | Mode::Expression => field.distance(),
         Mode::Stdio => {
-            let message = "the mode `stdio` compares text, not numbers; leave the field out";
-            Err(field.error(Code::ConflictingFields, message))
+            let message = "the mode `stdio` compares text, not numbers";
+            Err(field.error(Code::ConflictingFields, message).with_help("leave the field out"))
         }
     }
 }

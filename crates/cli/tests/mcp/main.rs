@@ -1,8 +1,7 @@
 //! The Model Context Protocol with its official clients, and with what no client would send.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -11,7 +10,7 @@ use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const STORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/story.py");
-const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/policy.yaml");
+const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/tests/support/policy.yaml");
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12";
 
 fn said(output: &Output) -> String {
@@ -219,105 +218,6 @@ fn a_call_with_the_id_of_another_is_refused_on_standard_streams() {
     // Of a call that is answered the id is free again.
     session.send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
     assert!(session.answer().contains("result"));
-}
-
-#[test]
-fn a_call_with_the_id_of_another_is_refused_over_http() {
-    let home = TempDir::new().unwrap();
-    let (_server, address) = served(home.path(), &[]);
-    let session = || {
-        let (_, greeted) = post(&address, "host: localhost", GREETING);
-        let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
-        format!("host: localhost\r\n{session}")
-    };
-    let (ours, other) = (session(), session());
-    let list = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
-    std::thread::scope(|scope| {
-        let first = scope.spawn(|| post(&address, &ours, SLOW));
-        std::thread::sleep(std::time::Duration::from_secs(1));
-        let (status, refused) = post(&address, &ours, SLOW);
-        assert!(status == 200 && refused.contains(r#""id":7,"error":{"code":-32600,"#), "{refused}");
-        assert!(post(&address, &other, list).1.contains(r#""result""#), "sessions number their own calls");
-        let (status, answer) = first.join().unwrap();
-        assert!(status == 200 && answer.contains(r#"\"verdict\":\"pass\""#), "{answer}");
-    });
-    assert!(post(&address, &ours, list).1.contains(r#""result""#), "of a call that is answered the id is free again");
-}
-
-#[test]
-fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
-    let home = TempDir::new().unwrap();
-    let (_server, address) = served(home.path(), &[]);
-    let (_, greeted) = post(&address, "host: localhost", GREETING);
-    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
-    let head = format!("host: localhost\r\n{session}");
-    let mut left = TcpStream::connect(&address).unwrap();
-    let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json";
-    write!(left, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{SLOW}", SLOW.len()).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    drop(left);
-    let list = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
-    let again = || post(&address, &head, list).1.contains(r#""result""#);
-    let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
-    assert!(
-        (0..150).any(|_| again() || {
-            wait();
-            false
-        }),
-        "the id is held for ever"
-    );
-}
-
-fn post(address: &str, head: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\nconnection: close";
-    write!(stream, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, answer)
-}
-
-#[test]
-fn pages_and_other_hosts_are_refused_without_keys() {
-    let home = TempDir::new().unwrap();
-    let (_server, address) = served(home.path(), &[]);
-    assert_eq!(post(&address, "host: localhost", GREETING).0, 200);
-    assert_eq!(post(&address, "host: evil.example", GREETING).0, 403);
-    assert_eq!(post(&address, "host: localhost\r\norigin: http://evil.example", GREETING).0, 403);
-    for garbage in ["", "garbage", "[]", r#"{"id":1,"id":2}"#] {
-        let (status, answer) = post(&address, "host: localhost", garbage);
-        assert!((400..500).contains(&status), "{garbage}: {answer}");
-    }
-    assert_eq!(post(&address, "host: localhost", GREETING).0, 200);
-}
-
-#[test]
-fn keys_hold_and_tenants_do_not_see_each_others_decisions() {
-    let home = TempDir::new().unwrap();
-    let key = |id: &str, tenant: &str| {
-        let made = Command::new(BINARY).args(["api-key", id, "--role", "agent", "--tenant", tenant]).output().unwrap();
-        (String::from_utf8(made.stderr).unwrap().trim().to_owned(), String::from_utf8(made.stdout).unwrap())
-    };
-    let ((ours, one), (theirs, two)) = (key("bot", "acme.shop"), key("eve", "other.shop"));
-    let file = home.path().join("keys.json");
-    std::fs::write(&file, format!("{{\"keys\": [{one},{two}]}}")).unwrap();
-    let (_server, address) = served(home.path(), &["--api-keys", file.to_str().unwrap()]);
-    assert_eq!(post(&address, "host: proofmark.example", GREETING).0, 401);
-    let ask = |key: &str, call: &str| {
-        let head = format!("host: proofmark.example\r\nauthorization: Bearer {key}");
-        let (_, greeted) = post(&address, &head, GREETING);
-        let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
-        let message = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{call}}}"#);
-        post(&address, &format!("{head}\r\n{session}"), &message)
-    };
-    let note = r#"{"name":"decide_action","arguments":{"action":{"tool":"add_note","class":"record_mutation"}}}"#;
-    let (status, decided) = ask(&ours, note);
-    assert_eq!(status, 200, "{decided}");
-    let (_, rest) = decided.split_once(r#""decision_id":""#).unwrap();
-    let get = format!(r#"{{"name":"get_receipt","arguments":{{"id":"{}"}}}}"#, rest.split('"').next().unwrap());
-    assert!(ask(&ours, &get).1.contains("add_note") || ask(&ours, &get).1.contains("record_mutation"));
-    assert!(ask(&theirs, &get).1.contains("no receipt with that id"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, NOTE, Server, answer};
+use crate::client::{DECISIONS, NOTE, answer};
+use crate::server::Server;
 
 const MEGABYTE: usize = 1 << 20;
 /// What a server may use of memory while it refuses 100 MB, in KiB.

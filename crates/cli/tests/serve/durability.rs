@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, MAIL, NOTE, Server, listed, text};
+use crate::client::{DECISIONS, MAIL, NOTE, listed, text};
+use crate::server::Server;
 
 #[test]
 fn a_key_gets_the_same_answer_also_after_a_restart() {

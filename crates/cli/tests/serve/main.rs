@@ -1,23 +1,17 @@
-//! `proofmark serve`, over real connections, and with the real runtime SDK.
+//! `proofmark serve` as a process: signals, memory, disks, logs, and the command beside it.
+//!
+//! What a server answers is tested in the crate `server`.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
-mod attacks;
 mod bodies;
-mod connections;
-mod described;
+#[expect(dead_code, reason = "two packages of tests use it, each in part")]
+#[path = "../../../server/tests/support/client.rs"]
+mod client;
 mod durability;
 mod example;
-mod findings;
-mod pages;
-mod policies;
-mod receipts;
-mod requests;
-mod reviews;
-mod sdk;
 mod secrets;
 mod server;
 mod shares;
 mod stopping;
 mod storage;
-mod tenants;
-mod verifications;
+mod with_command;

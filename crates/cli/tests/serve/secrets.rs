@@ -4,7 +4,8 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::server::{MAIL, NOTE, Server, keys_file, new_key, sql, text};
+use crate::client::{MAIL, NOTE, sql, text};
+use crate::server::{Server, keys_file, new_key};
 
 #[test]
 fn no_secret_is_written_anywhere() {
@@ -28,7 +29,7 @@ fn no_secret_is_written_anywhere() {
     let (status, failed) = server.post("/v1/decisions", &agent, NOTE);
     assert_eq!(status, 503);
     answers.push(failed);
-    server.said("proofmark serve: ");
+    server.said("store_unavailable");
 
     let answers: String = answers.iter().map(proofmark_receipt::Json::to_text).collect();
     server.signal("-TERM");

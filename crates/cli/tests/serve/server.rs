@@ -1,27 +1,20 @@
 //! A real server, and what the tests ask of it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use proofmark_receipt::Json;
+use crate::client::{Client, POLICY};
 
 pub(crate) const PROOFMARK: &str = env!("CARGO_BIN_EXE_proofmark");
-pub(crate) const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/policy.yaml");
-pub(crate) const NOTE: &str =
-    r#"{"action": {"tool": "add_note", "class": "record_mutation", "args": {"text": "done"}}}"#;
-pub(crate) const MAIL: &str =
-    r#"{"action": {"tool": "send_email", "class": "external_message_send", "args": {"to": "a"}}}"#;
-pub(crate) const DECISIONS: &str = "POST /v1/decisions HTTP/1.1\r\ncontent-type: application/json";
 
 /// A server that is killed when it is dropped.
 pub(crate) struct Server {
     child: Child,
-    pub(crate) address: String,
+    client: Client,
     log: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -41,17 +34,13 @@ impl Server {
         let kept = Arc::clone(&log);
         let reader = Some(std::thread::spawn(move || said.for_each(|line| note(&kept, &line))));
         let address = begun.split_whitespace().nth(2).unwrap().trim_start_matches("http://").to_owned();
-        Self { child, address, log, reader }
+        Self { child, client: Client { address }, log, reader }
     }
 
     /// A server that listens at this address, and whose log nobody reads.
     pub(crate) fn of(child: Child, address: &str) -> Self {
         let address = address.trim_start_matches("http://").to_owned();
-        Self { child, address, log: Arc::default(), reader: None }
-    }
-
-    pub(crate) fn base(&self) -> String {
-        format!("http://{}", self.address)
+        Self { child, client: Client { address }, log: Arc::default(), reader: None }
     }
 
     /// Waits until its log holds this text.
@@ -104,32 +93,13 @@ impl Server {
         }
         panic!("it has not ended: {}", self.log.lock().unwrap());
     }
+}
 
-    pub(crate) fn connect(&self) -> TcpStream {
-        TcpStream::connect(&self.address).unwrap()
-    }
+impl std::ops::Deref for Server {
+    type Target = Client;
 
-    pub(crate) fn try_send(&self, head: &str, body: &[u8]) -> std::io::Result<(u16, String)> {
-        let mut stream = TcpStream::connect(&self.address)?;
-        let length = body.len();
-        let json = if head.contains("content-type:") { "" } else { "content-type: application/json\r\n" };
-        write!(stream, "{head}\r\nhost: localhost\r\nconnection: close\r\n{json}content-length: {length}\r\n\r\n")?;
-        stream.write_all(body)?;
-        answer(&mut stream)
-    }
-
-    pub(crate) fn send(&self, head: &str, body: &str) -> (u16, String) {
-        self.try_send(head, body.as_bytes()).unwrap()
-    }
-
-    pub(crate) fn get(&self, path: &str, key: &str) -> (u16, Json) {
-        let (status, body) = self.send(&format!("GET {path} HTTP/1.1\r\nauthorization: Bearer {key}"), "");
-        (status, Json::parse(body.as_bytes()).unwrap_or_else(|_| panic!("no JSON: {body}")))
-    }
-
-    pub(crate) fn post(&self, path: &str, key: &str, body: &str) -> (u16, Json) {
-        let (status, body) = self.send(&format!("POST {path} HTTP/1.1\r\nauthorization: Bearer {key}"), body);
-        (status, Json::parse(body.as_bytes()).unwrap_or_else(|_| panic!("no JSON: {body}")))
+    fn deref(&self) -> &Client {
+        &self.client
     }
 }
 
@@ -152,28 +122,9 @@ pub(crate) fn serve_by(policy: &Path, home: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// Status and body of the answer to a request that was sent.
-pub(crate) fn answer(stream: &mut TcpStream) -> std::io::Result<(u16, String)> {
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status = status.ok_or(std::io::ErrorKind::UnexpectedEof)?;
-    let (_, body) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
-    Ok((status, body.to_owned()))
-}
-
 /// A new API key, and its entry for the file of keys.
 pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
     let made = Command::new(PROOFMARK).args(["api-key", id, "--role", role, "--tenant", tenant]).output().unwrap();
-    let key = String::from_utf8(made.stderr).unwrap().trim().to_owned();
-    (key, String::from_utf8(made.stdout).unwrap())
-}
-
-/// A new API key of a reviewer who holds these roles, and its entry for the file of keys.
-pub(crate) fn new_reviewer(id: &str, tenant: &str, roles: &[&str]) -> (String, String) {
-    let held = roles.iter().flat_map(|role| ["--holds", role]);
-    let arguments = ["api-key", id, "--role", "reviewer", "--tenant", tenant];
-    let made = Command::new(PROOFMARK).args(arguments).args(held).output().unwrap();
     let key = String::from_utf8(made.stderr).unwrap().trim().to_owned();
     (key, String::from_utf8(made.stdout).unwrap())
 }
@@ -183,40 +134,4 @@ pub(crate) fn keys_file(home: &Path, entries: &[&str]) -> String {
     let file = home.join("keys.json");
     std::fs::write(&file, format!("{{\"keys\": [{}]}}", entries.join(","))).unwrap();
     file.to_str().unwrap().to_owned()
-}
-
-pub(crate) fn text(json: &Json, name: &str) -> String {
-    json.as_object().unwrap().get(name).unwrap().as_str().unwrap().to_owned()
-}
-
-pub(crate) fn listed(json: &Json, name: &str) -> Vec<Json> {
-    json.as_object().unwrap().get(name).unwrap().as_array().unwrap().to_vec()
-}
-
-/// `error.code` of a problem.
-pub(crate) fn code(problem: &Json) -> String {
-    text(problem.as_object().unwrap().get("error").unwrap(), "code")
-}
-
-/// Runs SQL on a store, as another process would.
-pub(crate) fn sql(store: &Path, statement: &str) {
-    let script =
-        "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1], timeout=10) as store: store.execute(sys.argv[2])";
-    let done = Command::new("python3").args(["-c", script]).arg(store).arg(statement).status().unwrap();
-    assert!(done.success());
-}
-
-/// Another process that holds the database until its standard input ends.
-pub(crate) fn lock_store(home: &Path) -> Child {
-    let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
-                  store.execute('BEGIN EXCLUSIVE')\nprint('locked', flush=True)\nsys.stdin.read()";
-    let mut other = Command::new("python3")
-        .args(["-c", script])
-        .arg(home.join("proofmark.db"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    other.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
-    other
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, NOTE, Server, answer, code, keys_file, lock_store, new_key, text};
-use crate::verifications::suite;
+use crate::client::{DECISIONS, NOTE, answer, code, lock_store, suite, text};
+use crate::server::{Server, keys_file, new_key};
 
 /// A server with the keys of two tenants.
 fn of_two(home: &TempDir) -> (Server, String, String) {

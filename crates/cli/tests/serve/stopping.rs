@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use proofmark_receipt::{Json, Object};
 use tempfile::TempDir;
 
-use crate::server::{DECISIONS, Server, listed, serve_by, text};
-use crate::verifications::suite;
+use crate::client::{DECISIONS, listed, suite, text};
+use crate::server::{Server, serve_by};
 
 /// How long a server may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);

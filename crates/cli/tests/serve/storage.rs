@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::server::{MAIL, NOTE, Server, code, listed, lock_store, serve, sql, text};
+use crate::client::{MAIL, NOTE, code, listed, lock_store, sql, text};
+use crate::server::{Server, serve};
 
 /// A small file system of its own, unmounted when it is dropped.
 struct SmallDisk<'a>(&'a Path);

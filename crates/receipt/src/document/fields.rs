@@ -26,6 +26,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// The field `name`, if the document has it.
     pub fn get(&self, name: &str) -> Option<Field<'a>> {
         Some(Field { at: self.path(name), json: self.object.get(name)? })
     }

@@ -42,6 +42,7 @@ impl Object {
         Some(self.members.remove(at).1)
     }
 
+    /// Whether there is a member `name`.
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
     }

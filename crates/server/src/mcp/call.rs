@@ -1,4 +1,4 @@
-//! The tools: arguments are read, the work is done elsewhere, the answer is a document.
+//! The tools: arguments are read here, the work is done elsewhere, and the answer is a document.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,23 +12,24 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-use super::{DECIDE, Handler, hold, raw, resource};
-use crate::door::MAX_ANSWER_TIME;
+use super::{DECIDE, Handler, hold, resource};
+use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
 use crate::problem::Problem;
-use crate::sent;
-use crate::work::{self, Wanted};
-use crate::workbench::Workbench;
+use crate::receipt_body::ReceiptBody;
+use crate::services::Services;
+use crate::stop::MAX_ANSWER_TIME;
+use crate::submit::{self, Source, Submission};
 
 /// What a tool answers with.
 struct Answer {
     /// The document, byte for byte.
     text: String,
-    /// Where it is kept.
-    kept: Option<Resource>,
+    /// Where it is stored.
+    stored: Option<Resource>,
 }
 
-/// Why a tool has no answer, completing "failed to …", with the mend.
+/// Why a tool has no answer, completing "failed to …", and what to do.
 struct Failure(String);
 
 impl<E: std::error::Error> From<E> for Failure {
@@ -37,25 +38,22 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Calls a tool. What is wrong with its arguments is an answer the model can read, with the mend.
+/// Calls a tool. What is wrong with its arguments is an answer that the model can read.
 pub(super) async fn call(
     handler: &Handler,
     caller: Caller,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let arguments = super::arguments(&request, &context)?;
     let name = request.name;
     if !super::tools()?.iter().any(|tool| tool.name == name) {
-        let name: String = name.chars().take(60).collect();
-        return Err(ErrorData::invalid_params(
-            format!("there is no tool `{name}`; `tools/list` says what there is"),
-            None,
-        ));
+        let message = format!("unknown tool `{}`; `tools/list` names the tools", document::shown(&name));
+        return Err(ErrorData::invalid_params(message, None));
     }
-    let answered = match raw::arguments(request.arguments.as_ref()) {
-        Err(message) => Err(Failure(message)),
-        Ok(arguments) if name == "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
-        Ok(arguments) => worked(handler, caller, name.to_string(), arguments, &context).await,
+    let answered = match &*name {
+        "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
+        _ => in_thread(handler, caller, name.to_string(), arguments, &context).await,
     };
     let answered = answered.and_then(|answer| match hold(&context, answer.text.len()) {
         Ok(()) => Ok(answer),
@@ -64,27 +62,27 @@ pub(super) async fn call(
     Ok(result(answered).into())
 }
 
-/// Works in a thread of its own, which is told when nobody waits for it any more.
-async fn worked(
+/// Works in a thread of its own, which stops when no client waits for it any more.
+async fn in_thread(
     handler: &Handler,
     caller: Caller,
     name: String,
-    arguments: Json,
+    arguments: Arc<Json>,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
     let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
     let stop = handler.stops.flag();
-    let (bench, told) = (Arc::clone(&handler.workbench), stop.shared());
+    let (services, flag) = (Arc::clone(&handler.services), stop.shared());
     let work = tokio::task::spawn_blocking(move || {
         // Given back when the work is done, whether or not its client still waits.
         let _held = place;
-        answer(&bench, &caller, &name, &arguments, &told)
+        answer(&services, &caller, &name, &arguments, &flag)
     });
     tokio::select! {
         () = context.ct.cancelled() => Err(Failure("finish: the call was cancelled".to_owned())),
         answered = tokio::time::timeout(MAX_ANSWER_TIME, work) => match answered {
             Ok(answered) => answered.unwrap_or_else(|error| Err(error.into())),
-            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().message()))),
+            Err(_) => Err(Failure(format!("finish: {}", Problem::too_slow().text()))),
         },
     }
 }
@@ -92,11 +90,11 @@ async fn worked(
 fn result(answered: Result<Answer, Failure>) -> CallToolResult {
     let structured = |text: &str| serde_json::from_str(text).ok();
     match answered {
-        Ok(Answer { text, kept }) => {
+        Ok(Answer { text, stored }) => {
             let mut result = CallToolResult::success(Vec::new());
             result.structured_content = structured(&text);
             result.content.push(ContentBlock::text(text));
-            result.content.extend(kept.map(ContentBlock::ResourceLink));
+            result.content.extend(stored.map(ContentBlock::ResourceLink));
             result
         }
         Err(Failure(message)) => CallToolResult::error(vec![ContentBlock::text(format!("failed to {message}"))]),
@@ -104,10 +102,10 @@ fn result(answered: Result<Answer, Failure>) -> CallToolResult {
 }
 
 fn busy(problem: Problem) -> Failure {
-    Failure(format!("take the call: {}", problem.message()))
+    Failure(format!("take the call: {}", problem.text()))
 }
 
-/// Verifies, and tells the client of every check that is done. A call that is cancelled kills what runs.
+/// Verifies, and reports every check that is done to the client. A call that is cancelled kills what runs.
 async fn verify(
     handler: &Handler,
     tenant: Tenant,
@@ -115,21 +113,32 @@ async fn verify(
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
     let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
-    let failed = |problem: Problem| Failure(format!("verify the work: {}", problem.message()));
-    let text = arguments.to_text();
-    let wanted = Wanted { tenant, text, chain: None, supersedes: None, replayable: None, as_job: false };
-    let mut begun = work::begin(&handler.workbench, wanted).await.map_err(failed)?;
-    let told = tell(begun.views(), context);
+    let failed = |problem: Problem| {
+        if let Some(cause) = problem.log_cause() {
+            tracing::error!(code = problem.code(), cause, tool = "cb_verify_work", "failed");
+        }
+        Failure(format!("verify the work: {}", problem.text()))
+    };
+    let submission = Submission {
+        tenant,
+        request: Source::Document(arguments.clone()),
+        chain: None,
+        supersedes: None,
+        replayable: None,
+        as_job: false,
+    };
+    let mut pending = submit::begin(&handler.services, submission).await.map_err(failed)?;
+    let reports = report_progress(pending.views(), context);
     let receipt = tokio::select! {
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
-        // Every step is told before the answer.
-        receipt = async { tokio::join!(told, begun.receipt()).1 } => receipt.map_err(failed)?,
+        // Every step is reported before the answer.
+        receipt = async { tokio::join!(reports, pending.receipt()).1 } => receipt.map_err(failed)?,
     };
-    Ok(Answer { text: receipt.to_text(), kept: Some(link(&receipt)) })
+    Ok(Answer { text: receipt.to_text(), stored: Some(link(&receipt)) })
 }
 
-/// Tells the client of every step, until there are no more.
-async fn tell(
+/// Reports every step to the client, until there are no more.
+async fn report_progress(
     mut views: tokio::sync::watch::Receiver<proofmark_verifier::JobView>,
     context: &RequestContext<RoleServer>,
 ) {
@@ -140,11 +149,11 @@ async fn tell(
             (view.done, view.total, view.state.is_end())
         };
         #[expect(clippy::cast_precision_loss, reason = "a suite has at most 10,000 checks")]
-        let told = ProgressNotificationParam::new(token.clone(), done as f64)
+        let progress = ProgressNotificationParam::new(token.clone(), done as f64)
             .with_total(total as f64)
             .with_message(format!("{done} of {total} checks done"));
-        // A client that is gone needs no telling.
-        drop(context.peer.notify_progress(told).await);
+        // A client that is gone needs no report.
+        drop(context.peer.notify_progress(progress).await);
         if over || views.changed().await.is_err() {
             return;
         }
@@ -152,7 +161,7 @@ async fn tell(
 }
 
 fn answer(
-    bench: &Workbench,
+    services: &Services,
     caller: &Caller,
     name: &str,
     arguments: &Json,
@@ -161,24 +170,24 @@ fn answer(
     let tenant = &caller.tenant;
     match name {
         "accept_step" => {
-            let accepted = bench.accept(caller, None, &sent::attempt(arguments)?, stop)?;
-            Ok(Answer { text: accepted.to_json().to_text(), kept: Some(link(&accepted.receipt)) })
+            let accepted = services.accept(caller, None, &AttemptBody::read(arguments)?, stop)?;
+            Ok(Answer { text: accepted.to_json().to_text(), stored: Some(link(&accepted.receipt)) })
         }
         DECIDE => {
             let request = proofmark_boundary::Request::read(arguments);
             let request = request.map_err(|error| Failure(format!("read the request: {error}")))?;
-            Ok(Answer { text: bench.decide(tenant, &request, stop)?, kept: None })
+            Ok(Answer { text: services.decide(tenant, &request, stop)?, stored: None })
         }
         "verify_receipt" => {
-            let (text, trust) = sent::presented(arguments)?;
-            Ok(Answer { text: bench.check(&text, trust.as_deref()).to_json("receipt").to_text(), kept: None })
+            let body = ReceiptBody::read(arguments)?;
+            Ok(Answer { text: services.check(&body).to_json("receipt").to_text(), stored: None })
         }
         _ => {
             let id = id(arguments).map_err(|error| Failure(format!("read the arguments: {error}")))?;
-            let receipt = bench.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
-            let found = receipt.map_or_else(|| bench.decision(tenant, &id), |text| Ok(Some(text)))?;
-            let none = || Failure(format!("find `{}`: no receipt with that id is kept here", document::shown(&id)));
-            Ok(Answer { text: found.ok_or_else(none)?, kept: None })
+            let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
+            let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
+            let none = || Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)));
+            Ok(Answer { text: found.ok_or_else(none)?, stored: None })
         }
     }
 }

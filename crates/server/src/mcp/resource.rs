@@ -6,7 +6,7 @@ use proofmark_verifier::{StoreError, Tenant};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, ResourceContents, ResourceTemplate};
 
-use crate::workbench::Workbench;
+use crate::services::Services;
 
 const RECEIPT: &str = "receipt://";
 const DECISION: &str = "decision://";
@@ -33,11 +33,11 @@ pub(super) fn receipt_uri(id: &str) -> String {
 
 /// The document behind a URI.
 pub(super) async fn read(
-    workbench: &Arc<Workbench>,
+    services: &Arc<Services>,
     tenant: Tenant,
     uri: String,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let inside = Arc::clone(workbench);
+    let inside = Arc::clone(services);
     let asked = uri.clone();
     let found = tokio::task::spawn_blocking(move || {
         if let Some(id) = asked.strip_prefix(RECEIPT) {

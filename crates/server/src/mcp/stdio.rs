@@ -1,6 +1,6 @@
-//! The door for a host that starts this program: one message a line, on the standard streams.
+//! The standard streams, for a host that starts this program: one message a line.
 //!
-//! A line that is no message is answered as JSON-RPC has it and changes nothing else: the next one is read as ever.
+//! A line that is not a message is answered as JSON-RPC has it and changes nothing else: the next one is read as usual.
 
 use std::io;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufR
 use tokio::sync::{Mutex, mpsc};
 
 use super::Handler;
-use super::calls::{Calls, INVALID_REQUEST};
-use super::raw::{self, MAX_MESSAGE};
+use super::message::{self, MAX_MESSAGE, Message};
+use super::open_calls::{INVALID_REQUEST, OpenCalls};
+use crate::services::Services;
 use crate::share::Limits;
 use crate::stop::Stops;
-use crate::workbench::Workbench;
 
 /// How many messages are read ahead of those that are worked on.
 const AHEAD: usize = 16;
@@ -31,33 +31,44 @@ pub enum StdioError {
     /// The system gave no threads.
     #[error("serve the standard streams ({0})")]
     Io(#[from] io::Error),
-    /// The client began with something else than a greeting.
-    #[error("greet the client ({0}); start this program from an MCP host")]
+    /// The client's first message was not a greeting.
+    #[error("greet the client ({0})")]
     Greeting(String),
+}
+
+impl StdioError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Greeting(_) => Some("start this program from an MCP host"),
+            Self::Io(_) => None,
+        }
+    }
 }
 
 /// Serves the client at the standard streams until it closes them. Nothing else may write to standard output.
 ///
 /// # Errors
 /// [`StdioError`] when it cannot begin.
-pub fn serve_stdio(workbench: Workbench) -> Result<(), StdioError> {
+pub fn serve_stdio(services: Services) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let bench = Arc::new(workbench);
+    let services = Arc::new(services);
     let served = runtime.block_on(async {
-        let handler = Handler::new(&bench, &Limits::new(), &Stops::new());
+        let handler = Handler::new(&services, &Limits::new(), &Stops::new());
         let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         match rmcp::serve_server(handler, lines).await {
             Ok(service) => {
                 drop(service.waiting().await);
                 Ok(())
             }
-            // A host that asks nothing is no failure of ours.
+            // A host that closes the streams before it asks anything is not a failure.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(StdioError::Greeting(error.to_string())),
         }
     });
-    // Nobody waits for what still runs.
-    bench.verifications.stop(Duration::ZERO);
+    // The client is gone, so nothing that runs is waited for.
+    services.verifications.stop(Duration::ZERO);
     // A thread may still wait for a line that never comes.
     runtime.shutdown_background();
     served
@@ -106,17 +117,17 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Reads lines until there are no more, or nobody takes them.
+/// Reads lines until there are no more, or no messages are received any more.
 async fn read(mut lines: impl AsyncBufRead + Unpin, out: Out, send: mpsc::Sender<ClientJsonRpcMessage>) {
     let (mut line, calls) = (Vec::new(), Arc::default());
     while let Ok(read) = next(&mut lines, &mut line).await {
         let message = match read {
             Read::End => return,
             Read::TooLong => {
-                Err(raw::refusal(PARSE_ERROR, &format!("a line has at most {MAX_MESSAGE} bytes; send less"), None))
+                Err(message::refusal(PARSE_ERROR, &format!("a line has at most {MAX_MESSAGE} bytes; send less"), None))
             }
             Read::Line if line.trim_ascii().is_empty() => continue,
-            Read::Line => message(line.trim_ascii(), &calls),
+            Read::Line => parse(line.trim_ascii(), &calls),
         };
         let passed = match message {
             Ok(message) => send.send(message).await.is_ok(),
@@ -134,7 +145,7 @@ enum Read {
     End,
 }
 
-/// The next line; of one that is too long nothing is kept.
+/// The next line. One that is too long is skipped to its end.
 async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<Read> {
     line.clear();
     lines.take(MAX_MESSAGE as u64 + 1).read_until(b'\n', line).await?;
@@ -155,18 +166,23 @@ async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io
     }
 }
 
-/// The message a line is, or what to answer to it. A call is worked on for as long as the message lives.
-fn message(line: &[u8], calls: &Arc<Calls>) -> Result<ClientJsonRpcMessage, String> {
-    let json = raw::kept(line)
-        .map_err(|error| raw::refusal(PARSE_ERROR, &format!("the line is no message: {error}"), None))?;
-    let mut message = serde_json::from_str(&json.to_text()).map_err(|_| {
+/// The message a line is, or what to answer to it. A call is open for as long as its message lives.
+fn parse(line: &[u8], calls: &Arc<OpenCalls>) -> Result<ClientJsonRpcMessage, String> {
+    let Message { json, arguments } = Message::read(line)
+        .map_err(|error| message::refusal(PARSE_ERROR, &format!("the line is not a message: {error}"), None))?;
+    let mut parsed = serde_json::from_str(&json.to_text()).map_err(|_| {
         let id = json.as_object().and_then(|object| object.get("id"));
-        raw::refusal(INVALID_REQUEST, "the message is none of this protocol; look at its version and its fields", id)
+        let why = "the message is not one of this protocol; look at its version and its fields";
+        message::refusal(INVALID_REQUEST, why, id)
     })?;
-    if let (ClientJsonRpcMessage::Request(call), Some(begun)) = (&mut message, calls.begin("", &json)?) {
-        call.request.extensions_mut().insert(Arc::new(begun));
+    if let (ClientJsonRpcMessage::Request(call), Some(open)) = (&mut parsed, calls.begin("", &json)?) {
+        let extensions = call.request.extensions_mut();
+        extensions.insert(Arc::new(open));
+        if let Some(arguments) = arguments {
+            extensions.insert(arguments);
+        }
     }
-    Ok(message)
+    Ok(parsed)
 }
 
 async fn write(out: &Out, mut message: Vec<u8>) -> io::Result<()> {

@@ -1,0 +1,110 @@
+//! Attempts at steps, as HTTP and MCP clients send them.
+
+use proofmark_contract::Workflow;
+use proofmark_receipt::document::{self, DocumentError, Field, Format, shown};
+use proofmark_receipt::{Json, Receipt, ReceiptError};
+
+/// The longest id of a step, in bytes.
+const MAX_STEP: usize = 200;
+/// The most receipts presented with one attempt.
+const MAX_RECEIPTS: usize = 100;
+
+pub(crate) struct AttemptBody {
+    pub(crate) workflow: Workflow,
+    pub(crate) step: String,
+    pub(crate) run: Option<String>,
+    pub(crate) number: Option<u32>,
+    pub(crate) response: String,
+    pub(crate) trace: Option<String>,
+    pub(crate) context: Option<Json>,
+    pub(crate) receipts: Vec<Receipt>,
+}
+
+/// Why an attempt cannot be read, completing "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AttemptBodyError {
+    #[error("read the arguments: {0}")]
+    Fields(#[from] DocumentError),
+    #[error("read the workflow: {0}")]
+    Workflow(DocumentError),
+    #[error("read the receipts: there are more than {MAX_RECEIPTS}")]
+    TooManyReceipts,
+    #[error("read `{at}`: {error}")]
+    Receipt { at: String, error: ReceiptError },
+    #[error("judge step `{}`: invalid id", shown(.0))]
+    Step(String),
+}
+
+impl AttemptBodyError {
+    /// A short stable name.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Fields(error) | Self::Workflow(error) => error.code(),
+            Self::TooManyReceipts => "too_many",
+            Self::Step(_) => "invalid_step",
+            Self::Receipt { error, .. } => error.code(),
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Self::TooManyReceipts => Some("present fewer".to_owned()),
+            Self::Step(_) => {
+                Some(format!("the id of a step has 1 to {MAX_STEP} bytes, without `/` and control characters"))
+            }
+            Self::Fields(_) | Self::Workflow(_) | Self::Receipt { .. } => None,
+        }
+    }
+}
+
+impl AttemptBody {
+    /// Reads `{workflow, step, run?, attempt?, response, trace?, context?, receipts?}`.
+    pub(crate) fn read(arguments: &Json) -> Result<Self, AttemptBodyError> {
+        let fields = Field::root(arguments).fields()?;
+        fields.only(&["workflow", "step", "run", "attempt", "response", "trace", "context", "receipts"])?;
+        let workflow = fields.need("workflow", "write the workflow, as its text in YAML or JSON or as an object")?;
+        let attempt = fields.get("attempt").map(|field| field.positive()).transpose()?;
+        let receipts = fields.get("receipts").map(|field| field.items()).transpose()?.unwrap_or_default();
+        if receipts.len() > MAX_RECEIPTS {
+            return Err(AttemptBodyError::TooManyReceipts);
+        }
+        Ok(Self {
+            workflow: read_workflow(workflow.json)?,
+            step: step_id(fields.need("step", "name the step that was worked on")?.text()?)?,
+            run: fields.get("run").map(|field| field.text().map(str::to_owned)).transpose()?,
+            // A number past the largest is past the expected attempt, too.
+            number: attempt.map(|number| u32::try_from(number).unwrap_or(u32::MAX)),
+            response: fields.need("response", "write the agent's whole response")?.text()?.to_owned(),
+            trace: fields.get("trace").map(|field| as_text(field.json)),
+            context: fields.get("context").map(|field| field.json.clone()),
+            receipts: receipts.iter().map(read_receipt).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The id of a step. The names of chains are a run and a step with a slash between them, so an id has none.
+pub(crate) fn step_id(id: &str) -> Result<String, AttemptBodyError> {
+    match !id.is_empty() && id.len() <= MAX_STEP && !id.contains(|c: char| c == '/' || c.is_control()) {
+        true => Ok(id.to_owned()),
+        false => Err(AttemptBodyError::Step(id.to_owned())),
+    }
+}
+
+/// A document as it was written: a string is its text, anything else is the document itself.
+pub(crate) fn as_text(json: &Json) -> String {
+    json.as_str().map_or_else(|| json.to_text(), str::to_owned)
+}
+
+fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
+    let parsed = match json.as_str() {
+        Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(AttemptBodyError::Workflow)?,
+        None => json,
+    };
+    Workflow::read(parsed).map_err(AttemptBodyError::Workflow)
+}
+
+fn read_receipt(field: &Field<'_>) -> Result<Receipt, AttemptBodyError> {
+    let read = Receipt::parse(as_text(field.json).as_bytes());
+    read.map_err(|error| AttemptBodyError::Receipt { at: field.at.to_string(), error })
+}

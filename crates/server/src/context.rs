@@ -1,0 +1,165 @@
+//! One admitted request: what every handler is given.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use proofmark_receipt::document::shown;
+use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
+use proofmark_verifier::{Decider, MAX_PAGE, Replayable, TenantStore};
+
+use crate::body;
+use crate::keys::Caller;
+use crate::problem::Problem;
+use crate::services::Services;
+
+/// The longest idempotency key, in bytes.
+const MAX_KEY: usize = 200;
+
+/// A request that was admitted, without its body.
+pub(crate) struct Head {
+    pub(crate) caller: Caller,
+    /// The variables of the path.
+    pub(crate) variables: HashMap<String, String>,
+    pub(crate) parts: Parts,
+}
+
+/// A request whose body was read.
+pub(crate) struct RequestContext<'a> {
+    pub(crate) services: &'a Services,
+    pub(crate) decider: &'a Decider,
+    pub(crate) caller: Caller,
+    /// Set when no client waits for the answer any more.
+    pub(crate) stop: Arc<AtomicBool>,
+    variables: HashMap<String, String>,
+    query: Vec<(String, String)>,
+    body: Vec<u8>,
+    idempotency: Option<(String, Sha256Digest)>,
+}
+
+impl Head {
+    /// The receipt or the job that the path names.
+    pub(crate) fn id(&self) -> Option<ReceiptId> {
+        self.variables.get("id")?.parse().ok()
+    }
+}
+
+impl<'a> RequestContext<'a> {
+    pub(crate) fn new(
+        services: &'a Services,
+        head: Head,
+        body: Vec<u8>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Problem> {
+        let Head { caller, variables, parts } = head;
+        let place = parts.uri.path_and_query().map_or(parts.uri.path(), |place| place.as_str());
+        let idempotency = idempotency_key(&parts.headers)?
+            .map(|key| (key, Sha256Digest::of(&[place.as_bytes(), b"\0", body.as_slice()].concat())));
+        let query = pairs(parts.uri.query().unwrap_or_default())?;
+        refuse_repeated(&query)?;
+        Ok(Self { services, decider: &services.decider, caller, stop, variables, query, body, idempotency })
+    }
+
+    /// What is stored for the caller's tenant.
+    pub(crate) fn store(&self) -> TenantStore<'a> {
+        self.decider.store().of(&self.caller.tenant)
+    }
+
+    /// A variable of the path.
+    pub(crate) fn variable(&self, name: &str) -> &str {
+        self.variables.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(crate) fn json(&self) -> Result<Json, Problem> {
+        body::json(&self.body)
+    }
+
+    pub(crate) fn replayable(&self) -> Option<Replayable<'_>> {
+        self.idempotency.as_ref().map(|(key, request)| Replayable { key, request: *request })
+    }
+
+    /// Refuses parameters that the endpoint does not have: a misspelt filter would look as if it had been applied.
+    pub(crate) fn only(&self, names: &[&str]) -> Result<(), Problem> {
+        match self.query.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let help = match names {
+                    [] => "this endpoint has no parameters".to_owned(),
+                    names => format!("the parameters of this endpoint are {}", names.join(", ")),
+                };
+                Err(Problem::bad("unknown_parameter", format!("unknown parameter `{}`", shown(name))).help(help))
+            }
+        }
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// How many items a page has.
+    pub(crate) fn limit(&self, default: usize) -> Result<usize, Problem> {
+        let what = format!("a number from 1 to {MAX_PAGE}");
+        match self.parsed("limit", &what)?.unwrap_or(default) {
+            limit @ 1..=MAX_PAGE => Ok(limit),
+            _ => Err(invalid_parameter("limit", &what)),
+        }
+    }
+
+    pub(crate) fn parsed<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
+        self.parameter(name).map(|text| text.parse().map_err(|_| invalid_parameter(name, what))).transpose()
+    }
+}
+
+/// A parameter that is not `what`.
+pub(crate) fn invalid_parameter(name: &str, what: &str) -> Problem {
+    Problem::bad("invalid_parameter", format!("invalid parameter `{name}`")).help(format!("write {what}"))
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let is_key = |key: &str| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    match headers.get("idempotency-key").map(|value| value.to_str()) {
+        None => Ok(None),
+        Some(Ok(key)) if is_key(key) => Ok(Some(key.to_owned())),
+        Some(_) => Err(Problem::bad("invalid_idempotency_key", "invalid idempotency key")
+            .help(format!("write 1 to {MAX_KEY} visible ASCII characters"))),
+    }
+}
+
+/// Which of two values of one parameter is meant is a guess that proxies and servers make differently.
+fn refuse_repeated(query: &[(String, String)]) -> Result<(), Problem> {
+    let mut names = BTreeSet::new();
+    match query.iter().find(|(name, _)| !names.insert(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!("the parameter `{}` is repeated", shown(name));
+            Err(Problem::bad("repeated_parameter", message).help("give it once"))
+        }
+    }
+}
+
+fn pairs(query: &str) -> Result<Vec<(String, String)>, Problem> {
+    let pair = |part: &str| {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        Some((decoded(name)?, decoded(value)?))
+    };
+    let pairs: Option<Vec<_>> = query.split('&').filter(|part| !part.is_empty()).map(pair).collect();
+    pairs.ok_or_else(|| Problem::bad("invalid_query", "the query is not percent-encoded UTF-8"))
+}
+
+/// The decoder passes a `%` without two digits on as text, so those are refused before.
+fn decoded(text: &str) -> Option<String> {
+    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
+    }
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+    (!decoded.contains('\0')).then(|| decoded.into_owned())
+}

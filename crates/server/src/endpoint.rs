@@ -1,0 +1,189 @@
+//! One endpoint: which requests reach it, who may send them, what answers, and how it is described.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use utoipa::ToSchema;
+
+use crate::body;
+use crate::context::{Head, RequestContext};
+use crate::keys::Role;
+use crate::observe::AdmittedCaller;
+use crate::operation::{Answer, Operation, SchemaOf};
+use crate::problem::Problem;
+use crate::reply::Reply;
+use crate::state::{AppState, PathVariables};
+use crate::stop::MAX_ANSWER_TIME;
+
+/// A row of the table in `endpoints`: the router, the checks of roles and `/openapi.json` are made of it.
+pub(crate) struct Endpoint {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    pub(crate) handler: MethodRouter<Arc<AppState>>,
+    /// None for the Model Context Protocol, which describes itself, and for the files of a page.
+    pub(crate) operation: Option<Operation>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Delete,
+}
+
+/// Who may use an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Anyone: no key is looked at.
+    Open,
+    /// Keys with this role, and administrators; every key where none is named.
+    Key(Option<Role>),
+}
+
+impl Method {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Delete => "delete",
+        }
+    }
+
+    fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+}
+
+/// An endpoint that anyone may get.
+pub(crate) fn open<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<AppState>>) -> Endpoint {
+    let handler = on(MethodFilter::GET, handler);
+    Endpoint { method: Method::Get, path, access: Access::Open, handler, operation: None }
+}
+
+/// An endpoint whose work may wait for the disk: the body is read, and the work is done in a thread of its own.
+pub(crate) fn blocking(
+    method: Method,
+    path: &'static str,
+    role: Option<Role>,
+    answer: fn(&RequestContext<'_>) -> Result<Reply, Problem>,
+) -> Endpoint {
+    waiting(method, path, role, move |state, head, body| in_thread(state, head, body, answer))
+}
+
+/// An endpoint that waits for work done elsewhere. The request keeps its share of all requests until its answer is
+/// written.
+pub(crate) fn waiting<F, A, T>(method: Method, path: &'static str, role: Option<Role>, answer: F) -> Endpoint
+where
+    F: Fn(Arc<AppState>, Head, Body) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<T, Problem>> + Send + 'static,
+    T: IntoResponse + 'static,
+{
+    let handler =
+        async move |State(state): State<Arc<AppState>>, variables: PathVariables, request: Request| match state
+            .admit(variables, request, role)
+        {
+            Ok((head, body, share)) => {
+                let caller = AdmittedCaller(head.caller.clone());
+                let mut response: Response = answer(state, head, body).await.into_response();
+                response.extensions_mut().insert(caller);
+                body::holding(response, share)
+            }
+            Err(problem) => problem.into_response(),
+        };
+    Endpoint { method, path, access: Access::Key(role), handler: on(method.filter(), handler), operation: None }
+}
+
+/// The work stops when no client waits for it any more.
+async fn in_thread(
+    state: Arc<AppState>,
+    head: Head,
+    body: Body,
+    answer: fn(&RequestContext<'_>) -> Result<Reply, Problem>,
+) -> Result<Reply, Problem> {
+    let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
+    let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
+    let place = state.limits.places.take(&head.caller.tenant).await?;
+    let stop = state.stops.flag();
+    let (services, flag) = (Arc::clone(&state.services), stop.shared());
+    let work = move || {
+        // Given back when the work is done, whether or not its client still waits.
+        let _held = (place, memory);
+        answer(&RequestContext::new(&services, head, bytes, flag)?)
+    };
+    match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(Problem::internal()),
+        Err(_) => Err(Problem::too_slow()),
+    }
+}
+
+/// The description. Each of these but the first adds to the operation that [`Endpoint::operation`] begins.
+impl Endpoint {
+    pub(crate) fn operation(mut self, id: &'static str, tag: &'static str, summary: &'static str) -> Self {
+        let (description, parameters, body) = (None, [].as_slice(), None);
+        self.operation = Some(Operation { id, tag, summary, description, parameters, body, responses: Vec::new() });
+        self
+    }
+
+    pub(crate) fn description(self, text: &'static str) -> Self {
+        self.described(|operation| operation.description = Some(text))
+    }
+
+    /// Parameters beside the variables of the path, named as in `openapi/common.json`.
+    pub(crate) fn parameters(self, names: &'static [&'static str]) -> Self {
+        self.described(|operation| operation.parameters = names)
+    }
+
+    pub(crate) fn body<T: ToSchema>(self) -> Self {
+        self.described(|operation| operation.body = Some((SchemaOf::of::<T>(), true)))
+    }
+
+    pub(crate) fn optional_body<T: ToSchema>(self) -> Self {
+        self.described(|operation| operation.body = Some((SchemaOf::of::<T>(), false)))
+    }
+
+    pub(crate) fn ok<T: ToSchema>(self, description: &'static str) -> Self {
+        self.responds(200, Answer::Json { description, schema: SchemaOf::of::<T>() })
+    }
+
+    pub(crate) fn ok_text(self, media_type: &'static str, description: &'static str) -> Self {
+        self.responds(200, Answer::Text { description, media_type })
+    }
+
+    /// A response that `openapi/common.json` has under this name.
+    pub(crate) fn named(self, status: u16, name: &'static str) -> Self {
+        self.responds(status, Answer::Named(name))
+    }
+
+    pub(crate) fn not_found(self) -> Self {
+        self.named(404, "NotFound")
+    }
+
+    pub(crate) fn conflict(self) -> Self {
+        self.named(409, "Conflict")
+    }
+
+    pub(crate) fn unprocessable(self) -> Self {
+        self.named(422, "Unprocessable")
+    }
+
+    fn responds(self, status: u16, answer: Answer) -> Self {
+        self.described(|operation| operation.responses.push((status, answer)))
+    }
+
+    fn described(mut self, describe: impl FnOnce(&mut Operation)) -> Self {
+        if let Some(operation) = &mut self.operation {
+            describe(operation);
+        }
+        self
+    }
+}

@@ -1,0 +1,91 @@
+//! The log: one line per event, on standard error.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::time::Duration;
+
+use tracing::Level;
+
+/// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
+const MAX_LINES: usize = 4_096;
+/// How long the last lines may take to be written.
+const MAX_FLUSH: Duration = Duration::from_secs(1);
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+/// The log of this process. When it is dropped, the lines that wait are written.
+#[derive(Debug)]
+#[must_use = "when this is dropped the last lines are written"]
+pub struct Log {
+    lines: SyncSender<Message>,
+}
+
+enum Message {
+    Line(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+/// Begins to log, for the whole process. Where other code logs already, its log stays.
+///
+/// # Errors
+/// When the system gives no thread.
+pub fn start_log(format: LogFormat) -> io::Result<Log> {
+    let (lines, waiting) = mpsc::sync_channel(MAX_LINES);
+    std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&waiting))?;
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::INFO)
+        .with_target(false)
+        .with_ansi(false)
+        // It would report a closed standard error on standard error, and panic.
+        .log_internal_errors(false)
+        .with_writer(move || Line(writer.clone()));
+    let started = match format {
+        LogFormat::Text => tracing::subscriber::set_global_default(subscriber.finish()),
+        LogFormat::Json => tracing::subscriber::set_global_default(subscriber.json().flatten_event(true).finish()),
+    };
+    drop(started);
+    Ok(Log { lines })
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (written, all_written) = mpsc::sync_channel(1);
+        if self.lines.try_send(Message::Flush(written)).is_ok() {
+            // A log that nobody reads is not waited for any longer.
+            let _ = all_written.recv_timeout(MAX_FLUSH);
+        }
+    }
+}
+
+/// Takes one line: the subscriber writes each event at once.
+struct Line(SyncSender<Message>);
+
+impl Write for Line {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self.0.try_send(Message::Line(line.to_vec())) {
+            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Ok(line.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_lines(waiting: &Receiver<Message>) {
+    for message in waiting {
+        match message {
+            // Where nobody reads the log, or its disk is full, the line is lost and the server goes on.
+            Message::Line(line) => drop(io::stderr().lock().write_all(&line)),
+            Message::Flush(written) => drop(written.try_send(())),
+        }
+    }
+}

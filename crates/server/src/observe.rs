@@ -1,0 +1,107 @@
+//! Every request has an id, is counted and timed, and has one line in the log when it is answered.
+//!
+//! The line has neither headers nor bodies, and of the path only the route: keys, receipts and names stay out of logs.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::{Instrument, debug, error, info, info_span};
+
+use crate::keys::Caller;
+use crate::problem::Problem;
+
+/// The header that carries the id of a request, from a proxy or to the client.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest id that is taken over from a client.
+const MAX_REQUEST_ID: usize = 64;
+/// The methods that are counted by name: a client could make up others without end.
+const METHODS: [&str; 4] = ["GET", "POST", "DELETE", "HEAD"];
+/// Asked every few seconds by supervisors, so they are logged only when they fail.
+const PROBES: [&str; 4] = ["/health/live", "/healthz", "/readyz", "/metrics"];
+
+/// Who sent the request, as an extension of its answer.
+#[derive(Clone)]
+pub(crate) struct AdmittedCaller(pub(crate) Caller);
+
+pub(crate) async fn observe(request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = METHODS.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("OTHER");
+    let id = request_id(request.headers());
+    let span = info_span!("request", id = %id);
+    let started = Instant::now();
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let problem = response.extensions_mut().remove::<Problem>();
+    if let Some(problem) = &problem {
+        *response.body_mut() = problem.to_body(Some(&id));
+    }
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    let status = response.status().as_u16();
+    span.in_scope(|| log(&Answered { method, route: &route, seconds, response: &response, problem: problem.as_ref() }));
+    metrics::histogram!("proofmark_request_seconds", "path" => route.clone()).record(seconds);
+    metrics::counter!("proofmark_requests_total", "path" => route, "method" => method, "status" => status.to_string())
+        .increment(1);
+    response
+}
+
+struct Answered<'a> {
+    method: &'static str,
+    route: &'a str,
+    seconds: f64,
+    response: &'a Response,
+    problem: Option<&'a Problem>,
+}
+
+fn log(answered: &Answered<'_>) {
+    let Answered { method, route, seconds, response, problem } = answered;
+    let status = response.status();
+    let milliseconds = (seconds * 10_000.0).round() / 10.0;
+    let caller = response.extensions().get::<AdmittedCaller>().map(|AdmittedCaller(caller)| caller);
+    let (tenant, caller) = caller.map(|caller| (caller.tenant.as_str(), caller.id.as_str())).unzip();
+    let (code, cause) = (problem.map(Problem::code), problem.and_then(Problem::log_cause));
+    let status_code = status.as_u16();
+    if status.is_server_error() {
+        error!(method, route, status = status_code, milliseconds, tenant, caller, code, cause, "failed");
+    } else if PROBES.contains(route) {
+        debug!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
+    } else {
+        info!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
+    }
+}
+
+/// The id that a proxy gave, where it is one that a log line can hold; else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let given = given.filter(|id| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(plain));
+    given.map_or_else(new_id, str::to_owned)
+}
+
+/// Sixteen hex digits. The id only has to differ from those of other requests, so a number replaces missing randomness.
+fn new_id() -> String {
+    let random = getrandom::u64().unwrap_or_else(|_| Instant::now().elapsed().as_nanos() as u64);
+    format!("{random:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_taken_over_where_a_log_line_can_hold_it() {
+        let id_for =
+            |given: &'static str| request_id(&[(REQUEST_ID, HeaderValue::from_static(given))].into_iter().collect());
+        assert_eq!(id_for("a1-B2_c.3:4"), "a1-B2_c.3:4");
+        for given in
+            ["", "two words", "a\"b", "a=b", "0123456789012345678901234567890123456789012345678901234567890123x"]
+        {
+            assert_eq!(id_for(given).len(), 16, "{given}");
+        }
+        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,20 @@
+//! Makes a router of the endpoints.
+
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+
+use crate::endpoint::Endpoint;
+use crate::observe::observe;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+pub(crate) fn router(endpoints: Vec<Endpoint>, state: Arc<AppState>) -> Router {
+    let routes =
+        endpoints.into_iter().fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler));
+    routes
+        .fallback(|| async { Problem::unknown_path() })
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
+        .layer(middleware::from_fn(observe))
+        .with_state(state)
+}

@@ -1,0 +1,102 @@
+//! What HTTP and MCP share: decisions, verifications and acceptances, on one store.
+
+use std::sync::atomic::AtomicBool;
+
+use proofmark_receipt::{Json, Profile};
+use proofmark_verifier::{
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
+    Verifications, accept, check_document,
+};
+
+use crate::attempt_body::AttemptBody;
+use crate::keys::Caller;
+use crate::receipt_body::ReceiptBody;
+
+/// A decider, and verifications on the same store. Every method may wait for a disk.
+pub struct Services {
+    pub(crate) decider: Decider,
+    pub(crate) verifications: Verifications,
+    languages: Vec<Language>,
+    /// The policy that workflows must follow, where there is one.
+    workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
+}
+
+impl Services {
+    /// Services that verify work in these languages.
+    #[must_use]
+    pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Services {
+        Services { decider, verifications, languages, workflow_policy: None }
+    }
+
+    /// Accepts steps only of workflows that follow this policy.
+    #[must_use]
+    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::WorkflowPolicy>) -> Services {
+        Services { workflow_policy: policy, ..self }
+    }
+
+    /// The languages there are runtimes for.
+    pub(crate) fn languages(&self) -> &[Language] {
+        &self.languages
+    }
+
+    /// Whether there is a policy to decide by.
+    pub(crate) fn decides(&self) -> bool {
+        self.decider.policy().is_some()
+    }
+
+    /// Judges an attempt at a step of a run that the caller began, or that `begun_by` did, unless `stop` is set meanwhile.
+    pub(crate) fn accept(
+        &self,
+        caller: &Caller,
+        begun_by: Option<&str>,
+        body: &AttemptBody,
+        stop: &AtomicBool,
+    ) -> Result<Acceptance, AcceptError> {
+        let attempt = Attempt {
+            workflow: &body.workflow,
+            policy: self.workflow_policy.as_ref(),
+            step: &body.step,
+            sender: caller.sender(),
+            run: body.run.as_deref(),
+            begun_by,
+            number: body.number,
+            response: body.response.as_bytes(),
+            trace: body.trace.as_deref().map(str::as_bytes),
+            context: body.context.as_ref(),
+            receipts: None,
+            presented: &body.receipts,
+            trusted: self.decider.trusted(),
+            stop,
+        };
+        accept(&attempt, &self.decider.issuer())
+    }
+
+    /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
+    pub(crate) fn decide(
+        &self,
+        tenant: &Tenant,
+        request: &proofmark_boundary::Request,
+        stop: &AtomicBool,
+    ) -> Result<String, DecideError> {
+        Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
+    }
+
+    /// Checks a receipt of either kind.
+    pub(crate) fn check(&self, body: &ReceiptBody) -> Checked {
+        let trusted = body.trust.as_deref().unwrap_or_else(|| self.decider.trusted());
+        check_document(body.receipt.as_bytes(), Profile::Vrf, trusted)
+    }
+
+    /// A tenant's receipt.
+    pub(crate) fn receipt(&self, tenant: &Tenant, id: &str) -> Result<Option<Json>, StoreError> {
+        let Ok(id) = id.parse() else { return Ok(None) };
+        let stored = self.decider.store().of(tenant).receipt(&id)?;
+        Ok(stored.map(|stored| stored.receipt.document().clone()))
+    }
+
+    /// The text of a tenant's decision receipt.
+    pub(crate) fn decision(&self, tenant: &Tenant, id: &str) -> Result<Option<String>, StoreError> {
+        let stored = self.decider.store().of(tenant).decision(id)?;
+        Ok(stored.map(|stored| stored.document))
+    }
+}

@@ -1,0 +1,114 @@
+//! What all requests share, and how one is admitted.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::body;
+use crate::context::Head;
+use crate::keys::{ApiKeys, Caller, Role};
+use crate::mcp::Sessions;
+use crate::origin;
+use crate::problem::Problem;
+use crate::rate::Rate;
+use crate::readiness::Readiness;
+use crate::services::Services;
+use crate::share::{Limits, Share};
+use crate::stop::Stops;
+
+pub(crate) struct AppState {
+    pub(crate) services: Arc<Services>,
+    pub(crate) sessions: Sessions,
+    pub(crate) metrics: Option<PrometheusHandle>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) stops: Arc<Stops>,
+    pub(crate) readiness: Readiness,
+    /// The text of `/openapi.json`.
+    pub(crate) description: String,
+    callers: Callers,
+}
+
+/// Who may send requests, and how often.
+pub(crate) struct Callers {
+    /// Without keys, programs of this host.
+    pub(crate) keys: Option<ApiKeys>,
+    pub(crate) rate: Rate,
+}
+
+/// The variables of a path, which may not be UTF-8.
+pub(crate) type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
+
+impl AppState {
+    pub(crate) fn new(services: Services, callers: Callers, description: String) -> Self {
+        let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
+        Self {
+            sessions: Sessions::new(&services, &limits, &stops),
+            services,
+            metrics: None,
+            limits,
+            stops,
+            readiness: Readiness::default(),
+            description,
+            callers,
+        }
+    }
+
+    /// The same, which answers `/metrics` with these figures.
+    pub(crate) fn with_metrics(self, metrics: Option<PrometheusHandle>) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Admits a request whose caller has the role and has not called too often, and takes its share of all requests.
+    pub(crate) fn admit(
+        &self,
+        variables: PathVariables,
+        request: Request,
+        role: Option<Role>,
+    ) -> Result<(Head, Body, Share), Problem> {
+        let variables = variables.map_err(|_| Problem::unknown_path())?;
+        let variables = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let (parts, body) = request.into_parts();
+        let caller = self.authorize(&parts, role)?;
+        self.callers
+            .rate
+            .take(&format!("{}\0{}", caller.tenant, caller.id), Instant::now())
+            .map_err(Problem::too_often)?;
+        body::is_json(&parts.headers, &body)?;
+        let share = self.limits.requests.take(&caller.tenant, 1)?;
+        Ok((Head { caller, variables, parts }, body, share))
+    }
+
+    fn authorize(&self, parts: &Parts, role: Option<Role>) -> Result<Caller, Problem> {
+        let Parts { uri, headers, .. } = parts;
+        let Some(keys) = &self.callers.keys else {
+            origin::is_of_this_host(uri, headers)?;
+            return Ok(Caller::local());
+        };
+        origin::is_addressed(uri, headers)?;
+        let caller = bearer(headers).and_then(|key| keys.caller(key)).ok_or_else(|| {
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no known API key")
+                .help("send one as `Authorization: Bearer …`, once")
+        })?;
+        match role {
+            Some(role) if !caller.role.may(role) => {
+                let message = format!("this endpoint needs a key with the role `{}`", role.as_str());
+                Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", message))
+            }
+            Some(_) | None => Ok(caller.clone()),
+        }
+    }
+}
+
+/// The key of the one `Authorization`; its scheme is in any letter case (RFC 9110, section 11.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(only), None) = (values.next(), values.next()) else { return None };
+    let (scheme, key) = only.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}

@@ -1,0 +1,194 @@
+//! Verifications for HTTP and MCP alike: submitted, followed while they run, and cancelled when nobody waits any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
+use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Tenant, Work};
+use tokio::sync::watch;
+
+use crate::body;
+use crate::problem::Problem;
+use crate::services::Services;
+
+/// How long a client waits for its receipt before it gets a job instead.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// A verification that a client asks for.
+pub(crate) struct Submission {
+    pub(crate) tenant: Tenant,
+    pub(crate) request: Source,
+    /// The chain its receipt continues, among the tenant's own.
+    pub(crate) chain: Option<String>,
+    /// The receipt that its receipt supersedes.
+    pub(crate) supersedes: Option<ReceiptId>,
+    /// By which a repetition is recognised: the client's key, and the digest of path and body.
+    pub(crate) replayable: Option<(String, Sha256Digest)>,
+    /// Whether the client wants a job, and does not wait.
+    pub(crate) as_job: bool,
+}
+
+/// A request as `docs/requests.md` has it.
+pub(crate) enum Source {
+    /// JSON as a client sent it; it is stored as it is.
+    Text(String),
+    /// JSON in another form, and what converts it.
+    Foreign(String, fn(Json) -> Result<Json, Problem>),
+    Document(Json),
+}
+
+/// The outcome so far.
+pub(crate) enum Answer {
+    Receipt(Arc<Receipt>),
+    /// It goes on, also after a restart.
+    Job(JobView),
+}
+
+/// The chain of verifications that name none.
+const CHAIN: &str = "verifications";
+/// The longest name of a chain, in bytes.
+const MAX_CHAIN: usize = 80;
+
+/// A verification that was submitted.
+pub(crate) struct Pending {
+    pub(crate) id: ReceiptId,
+    tenant: Tenant,
+    views: Views,
+    cancel: CancelOnDrop,
+}
+
+/// Submits a verification. When the result is dropped before the end, and no idempotency key lets the client ask for the
+/// receipt again, the verification is cancelled.
+pub(crate) async fn begin(services: &Arc<Services>, submission: Submission) -> Result<Pending, Problem> {
+    let shared = Arc::clone(services);
+    // The guard is made where the work is submitted: a client may be gone before this future learns of it.
+    let cancel = blocking(services, move |_| submit(&shared, submission)).await??;
+    let (id, tenant) = (cancel.id, cancel.tenant.clone());
+    let views = follow(services, &tenant, id).await?.ok_or_else(gone)?;
+    Ok(Pending { id, tenant, views, cancel })
+}
+
+impl Pending {
+    /// Each state it comes to.
+    pub(crate) fn views(&self) -> watch::Receiver<JobView> {
+        self.views.states.clone()
+    }
+
+    /// Waits for the receipt.
+    pub(crate) async fn receipt(&mut self) -> Result<Arc<Receipt>, Problem> {
+        let ended = self.views.states.wait_for(|view| view.state.is_end()).await;
+        let view = ended.map_err(|_| Problem::internal())?.clone();
+        self.cancel.services = None;
+        match view.state {
+            JobState::Done => view.receipt.ok_or_else(Problem::internal),
+            JobState::Failed(cause) => Err(Problem::not_stored(&cause)),
+            JobState::Waiting | JobState::Running | JobState::Cancelled => Err(Problem::cancelled()),
+        }
+    }
+}
+
+/// Submits a verification and waits for it, at most [`MAX_WAIT`]; then it goes on as a job.
+pub(crate) async fn verify(services: &Arc<Services>, submission: Submission) -> Result<Answer, Problem> {
+    let as_job = submission.as_job;
+    let mut pending = begin(services, submission).await?;
+    // A client that asked for a job gets one, however soon it is over.
+    let wait = if as_job { Duration::ZERO } else { MAX_WAIT };
+    if let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
+        && !as_job
+    {
+        return Ok(Answer::Receipt(receipt?));
+    }
+    let (tenant, id) = (pending.tenant.clone(), pending.id);
+    blocking(services, move |services| services.verifications.persist(&tenant, &id)).await??;
+    pending.cancel.services = None;
+    Ok(Answer::Job(job(services, &pending.tenant, id).await?.ok_or_else(gone)?))
+}
+
+/// A job of this tenant.
+pub(crate) async fn job(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<JobView>, Problem> {
+    let tenant = tenant.clone();
+    Ok(blocking(services, move |services| services.verifications.job(&tenant, &id)).await??)
+}
+
+/// A job's states, for as long as this lives.
+pub(crate) struct Views {
+    pub(crate) states: watch::Receiver<JobView>,
+    _following: Following,
+}
+
+/// Each state a job comes to; none when there is no such job.
+pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
+    let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
+    let (send, states) = watch::channel(unknown);
+    let tenant = tenant.clone();
+    let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
+    let following =
+        blocking(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
+    Ok(following.map(|following| Views { states, _following: following }))
+}
+
+/// Does work that may wait for the disk on a thread for that.
+pub(crate) async fn blocking<T: Send + 'static>(
+    services: &Arc<Services>,
+    work: impl FnOnce(&Services) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let services = Arc::clone(services);
+    tokio::task::spawn_blocking(move || work(&services)).await.map_err(|_| Problem::internal())
+}
+
+/// The name of a chain that a client may choose. It has no slash, so it cannot be the chain of a step.
+pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
+    let name = name.unwrap_or(CHAIN);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    if name.is_empty() || name.len() > MAX_CHAIN || !name.chars().all(plain) {
+        return Err(Problem::bad("invalid_chain", "invalid name of a chain")
+            .help(format!("write 1 to {MAX_CHAIN} letters, digits, `-`, `_`, `.` and `:`")));
+    }
+    Ok(name.to_owned())
+}
+
+fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDrop, Problem> {
+    let (tenant, stays) = (submission.tenant.clone(), submission.as_job || submission.replayable.is_some());
+    let (request, text) = match submission.request {
+        Source::Text(text) => (Request::read(text.as_bytes(), Format::Json, None), text),
+        Source::Foreign(text, convert) => {
+            let document = convert(body::json(text.as_bytes())?)?;
+            (Request::from_json(&document), document.to_text())
+        }
+        Source::Document(document) => (Request::from_json(&document), document.to_text()),
+    };
+    let request = request.map_err(|error| Problem::bad(error.code(), format!("read the request: {error}")))?;
+    let work = Work {
+        chain: chain_name(submission.chain.as_deref())?,
+        tenant: submission.tenant,
+        request,
+        text,
+        supersedes: submission.supersedes,
+        replayable: submission.replayable,
+        durable: submission.as_job,
+    };
+    Ok(match services.verifications.submit(work)? {
+        Submitted::New(id) => CancelOnDrop { services: (!stays).then(|| Arc::clone(services)), tenant, id },
+        Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
+    })
+}
+
+/// The job was there before: it was cancelled meanwhile, or the store was replaced.
+fn gone() -> Problem {
+    Problem::not_found("job")
+}
+
+/// Cancels a verification that nobody waits for.
+struct CancelOnDrop {
+    services: Option<Arc<Services>>,
+    tenant: Tenant,
+    id: ReceiptId,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some(services) = self.services.take() else { return };
+        let (tenant, id) = (self.tenant.clone(), self.id);
+        drop(tokio::task::spawn_blocking(move || drop(services.verifications.cancel(&tenant, &id))));
+    }
+}

@@ -1,0 +1,75 @@
+//! The server does what its description says: asked by schemathesis, with answers held against the schemas.
+
+use std::path::Path;
+use std::process::Command;
+
+use proofmark_testing::python_with;
+use tempfile::TempDir;
+
+use crate::client::{listed, text};
+use crate::server::{Server, keys, new_key};
+
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+                      response_schema_conformance";
+
+const EVERYTHING: [&str; 2] = ["--phases", "coverage,fuzzing"];
+
+#[test]
+fn the_description_is_of_version_3_1() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let (status, document) = server.get("/openapi.json", "");
+    assert_eq!((status, text(&document, "openapi").as_str()), (200, "3.1.0"));
+}
+
+#[test]
+fn schemathesis_finds_nothing_without_keys() {
+    let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    conforms(&python, &server, home.path(), &EVERYTHING);
+    let (_, page) = server.get("/v1/decisions", "");
+    assert!(!listed(&page, "decisions").is_empty(), "nothing it asked was decided on");
+}
+
+#[test]
+fn schemathesis_finds_nothing_with_keys() {
+    let Some(python) = python_with("schemathesis", "schemathesis==4.32.5") else { return };
+    let home = TempDir::new().unwrap();
+    let (admin, one) = new_key("eve", "admin", "acme.shop");
+    let (agent, two) = new_key("bot", "agent", "acme.shop");
+    let file = keys(&[&one, &two]);
+    let server = Server::with_keys(home.path(), &file);
+    let admin = format!("Authorization: Bearer {admin}");
+    conforms(&python, &server, home.path(), &[&["-H", admin.as_str()], &EVERYTHING[..]].concat());
+    // What a role may not do, and a stranger, is refused the same way whatever is asked.
+    let refused = ["--phases", "coverage", "--mode", "positive"];
+    let agent = format!("Authorization: Bearer {agent}");
+    conforms(&python, &server, home.path(), &[&["-H", agent.as_str()], &refused[..]].concat());
+    conforms(&python, &server, home.path(), &refused);
+}
+
+fn conforms(python: &Path, server: &Server, home: &Path, more: &[&str]) {
+    let asked = Command::new(python)
+        .args(["-m", "schemathesis.cli", "run", &format!("{}/openapi.json", server.base())])
+        .args(["--checks", CHECKS, "--max-examples", "5", "--seed", "1", "--no-color", "--no-shrink"])
+        .args(more)
+        // It keeps examples below the folder it is run in.
+        .current_dir(home)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&asked.stdout);
+    assert!(asked.status.success(), "{said}{}", String::from_utf8_lossy(&asked.stderr));
+}
+
+#[test]
+fn the_page_of_the_description_asks_nobody_else() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let page = |path: &str| server.send(&format!("GET {path} HTTP/1.1"), "");
+    let (status, begin) = page("/docs/swagger-initializer.js");
+    assert_eq!(status, 200);
+    assert!(begin.contains("/openapi.json") && begin.contains(r#""validatorUrl": "none""#), "{begin}");
+    let (status, html) = page("/docs/");
+    assert!(status == 200 && !html.contains("//"), "{html}");
+}

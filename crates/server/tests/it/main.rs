@@ -1,0 +1,21 @@
+//! A server in this process, over real connections: what it answers, and what it refuses.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
+
+mod attacks;
+#[expect(dead_code, reason = "two packages of tests use it, each in part")]
+#[path = "../support/client.rs"]
+mod client;
+mod connections;
+mod described;
+mod findings;
+mod mcp;
+mod pages;
+mod policies;
+mod receipts;
+mod requests;
+mod reviews;
+mod sdk;
+mod server;
+mod snapshots;
+mod tenants;
+mod verifications;

@@ -1,0 +1,191 @@
+//! What reviewers say over HTTP, and what becomes of it.
+
+use proofmark_receipt::Json;
+use tempfile::TempDir;
+
+use crate::client::{MAIL, code, listed, text};
+use crate::server::{Server, keys, new_key, new_reviewer};
+
+const APPROVE: &str = r#"{"verdict": "approve", "note": "read it"}"#;
+
+/// A server with an agent and three reviewers: ann, bob, and cid, who holds `dba`, `lead` and `owner`.
+struct Office {
+    server: Server,
+    agent: String,
+    reviewers: [String; 3],
+    _home: TempDir,
+}
+
+impl Office {
+    fn open() -> Self {
+        let home = TempDir::new().unwrap();
+        let (agent, first) = new_key("bot", "agent", "acme.shop");
+        let (ann, second) = new_key("ann", "reviewer", "acme.shop");
+        let (bob, third) = new_key("bob", "reviewer", "acme.shop");
+        let (cid, fourth) = new_reviewer("cid", "acme.shop", &["dba", "lead", "owner"]);
+        let file = keys(&[&first, &second, &third, &fourth]);
+        let server = Server::with_keys(home.path(), &file);
+        Self { server, agent, reviewers: [ann, bob, cid], _home: home }
+    }
+
+    fn ask(&self, request: &str) -> Json {
+        let (status, decision) = self.server.post("/v1/decisions", &self.agent, request);
+        assert_eq!(status, 200, "{decision:?}");
+        decision
+    }
+
+    fn outcome(&self, request: &str) -> String {
+        text(&self.ask(request), "outcome")
+    }
+
+    fn review(&self, decision: &Json, reviewer: usize, word: &str) -> (u16, Json) {
+        let path = format!("/v1/reviews/{}", text(decision, "decision_id"));
+        self.server.post(&path, self.reviewers.get(reviewer).unwrap(), word)
+    }
+
+    fn waiting(&self) -> Vec<Json> {
+        let (status, page) = self.server.get("/v1/reviews", &self.reviewers[0]);
+        assert_eq!(status, 200, "{page:?}");
+        listed(&page, "decisions")
+    }
+}
+
+fn action(tool: &str) -> String {
+    format!(r#"{{"action": {{"tool": "{tool}", "class": "system_change", "args": {{"n": 1}}}}}}"#)
+}
+
+fn member<'a>(json: &'a Json, path: &[&str]) -> &'a Json {
+    path.iter().fold(json, |json, name| json.as_object().unwrap().get(name).unwrap())
+}
+
+#[test]
+fn two_approvals_are_of_two_callers() {
+    let office = Office::open();
+    let asked = office.ask(&action("pay"));
+    let (status, approved) = office.review(&asked, 0, APPROVE);
+    assert_eq!(status, 200, "{approved:?}");
+    let reviewer = member(&approved, &["approval", "metadata", "approval", "reviewer", "id"]);
+    assert_eq!(reviewer.as_str(), Some("ann"));
+    assert_eq!(office.waiting().len(), 1, "a second approval is wanted");
+    let (status, again) = office.review(&asked, 0, APPROVE);
+    assert_eq!((status, code(&again).as_str()), (409, "already_reviewed"), "{again:?}");
+    assert_eq!(office.outcome(&action("pay")), "replan_required");
+    let newer = office.ask(&action("pay"));
+    let (status, same) = office.review(&newer, 0, APPROVE);
+    assert_eq!((status, code(&same).as_str()), (422, "cannot_count"), "{same:?}");
+    assert!(text(&same, "detail").contains("let another person approve"), "{same:?}");
+    assert_eq!(office.review(&asked, 1, APPROVE).0, 200);
+    assert!(office.waiting().is_empty(), "what approvals settled waits no more");
+    let (status, enough) = office.review(&newer, 2, APPROVE);
+    assert_eq!((status, code(&enough).as_str()), (409, "enough_approvals"), "{enough:?}");
+    assert_eq!(office.outcome(&action("pay")), "allow");
+    assert_eq!(office.outcome(&action("pay")), "replan_required");
+    let (status, late) = office.review(&asked, 2, APPROVE);
+    assert_eq!((status, code(&late).as_str()), (409, "nothing_to_review"), "{late:?}");
+}
+
+#[test]
+fn a_review_that_cannot_count_is_refused_with_the_way_out() {
+    let office = Office::open();
+    let asked = office.ask(&action("drop"));
+    let (status, refused) = office.review(&asked, 0, APPROVE);
+    assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
+    assert!(text(&refused, "detail").contains("`proofmark approve` and a key of the role"), "{refused:?}");
+    assert_eq!(office.waiting().len(), 1, "nothing is kept of it");
+    // The entry of the third key holds the role.
+    assert_eq!(office.review(&asked, 2, APPROVE).0, 200);
+    assert_eq!(office.outcome(&action("drop")), "allow");
+    let asked = office.ask(&action("pay"));
+    let word = r#"{"verdict": "approve", "note": "yes", "role": "chief"}"#;
+    assert_eq!(code(&office.review(&asked, 0, word).1), "cannot_count");
+    let wiped = office.ask(&action("wipe"));
+    let (status, refused) = office.review(&wiped, 0, APPROVE);
+    assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
+}
+
+#[test]
+fn several_roles_are_of_several_people_unless_one_holds_them() {
+    let office = Office::open();
+    let lead = r#"{"verdict": "approve", "note": "yes", "role": "lead"}"#;
+    let owner = r#"{"verdict": "approve", "note": "yes", "role": "owner"}"#;
+    let asked = office.ask(&action("launch"));
+    assert_eq!(office.review(&asked, 0, lead).0, 200);
+    let (status, refused) = office.review(&asked, 0, owner);
+    assert_eq!((status, code(&refused).as_str()), (422, "cannot_count"), "{refused:?}");
+    assert_eq!(office.review(&asked, 1, owner).0, 200);
+    assert_eq!(office.outcome(&action("launch")), "allow");
+    let asked = office.ask(&action("launch"));
+    assert_eq!((office.review(&asked, 2, lead).0, office.review(&asked, 2, owner).0), (200, 200));
+    assert_eq!(office.outcome(&action("launch")), "allow");
+    let path = format!("/v1/decisions/{}", text(&asked, "decision_id"));
+    let shown = office.server.get(&path, &office.reviewers[0]).1;
+    let reviews = listed(&shown, "reviews");
+    let said: Vec<_> = reviews.iter().map(|review| (text(review, "reviewer"), text(review, "role"))).collect();
+    assert_eq!(said, [("cid".to_owned(), "lead".to_owned()), ("cid".to_owned(), "owner".to_owned())]);
+}
+
+#[test]
+fn an_approval_counts_in_its_environment_and_for_its_agent() {
+    let office = Office::open();
+    let at = |environment: &str, agent: &str| {
+        let agent = format!(r#""agent": {{"environment": "{environment}", "id": "{agent}"}}, "action""#);
+        MAIL.replace("\"action\"", &agent)
+    };
+    let asked = office.ask(&at("staging", "a"));
+    assert_eq!(office.review(&asked, 0, APPROVE).0, 200);
+    for other in [at("production", "a"), at("staging", "b"), MAIL.to_owned()] {
+        assert_eq!(office.outcome(&other), "replan_required", "{other}");
+    }
+    assert_eq!(office.outcome(&at("staging", "a")), "allow");
+}
+
+#[test]
+fn a_denial_answers_the_next_requests_until_it_ends() {
+    let office = Office::open();
+    let asked = office.ask(MAIL);
+    let word = r#"{"verdict": "deny", "note": "Not on a Friday.", "expires_in": 2}"#;
+    assert_eq!(office.review(&asked, 0, word).0, 200);
+    assert!(office.waiting().is_empty());
+    let (status, refused) = office.review(&asked, 1, APPROVE);
+    assert_eq!((status, code(&refused).as_str()), (409, "denied"), "{refused:?}");
+    let denied = office.ask(MAIL);
+    assert_eq!(text(&denied, "outcome"), "goal_fail_terminal");
+    let reason = &listed(&denied, "reasons")[0];
+    assert_eq!((text(reason, "code"), text(reason, "message")), ("human_denied".into(), "Not on a Friday.".into()));
+    assert!(text(reason, "detail").contains("ann denied"), "{reason:?}");
+    assert!(office.waiting().is_empty(), "what is denied waits for nobody");
+    // Another agent's same action is another matter.
+    let other = MAIL.replace("\"action\"", "\"agent\": {\"id\": \"b\"}, \"action\"");
+    assert_eq!(office.outcome(&other), "replan_required");
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let after = office.ask(MAIL);
+    assert_eq!(text(&after, "outcome"), "replan_required");
+    assert_eq!(office.waiting().len(), 2);
+    assert_eq!(office.review(&after, 0, APPROVE).0, 200);
+    assert_eq!(office.outcome(MAIL), "allow");
+}
+
+#[test]
+fn asking_thrice_waits_once_with_what_a_reviewer_has_to_see() {
+    let office = Office::open();
+    let told = MAIL
+        .replace("\"action\"", "\"task\": {\"first\": \"Answer T-1\"}, \"calls\": [{\"tool\": \"look\"}], \"action\"");
+    let asked = [office.ask(&told), office.ask(&told), office.ask(&told)];
+    let waiting = office.waiting();
+    let ids: Vec<_> = waiting.iter().map(|decision| text(decision, "decision_id")).collect();
+    assert_eq!(ids, [text(&asked[2], "decision_id")]);
+    assert_eq!(member(&waiting[0], &["facts", "task", "first"]).as_str(), Some("Answer T-1"));
+    assert_eq!(member(&waiting[0], &["facts", "calls"]).as_array().map(<[Json]>::len), Some(1));
+    let path = format!("/v1/decisions/{}", ids[0]);
+    let (by_reviewer, by_agent) =
+        (office.server.get(&path, &office.reviewers[0]).1, office.server.get(&path, &office.agent).1);
+    assert_eq!(member(&by_reviewer, &["facts"]), member(&waiting[0], &["facts"]));
+    assert!(member(&by_agent, &["facts"]).is_null(), "{by_agent:?}");
+    // A reviewer who still looks at the first one settles all three.
+    assert_eq!(office.review(&asked[0], 0, APPROVE).0, 200);
+    assert!(office.waiting().is_empty());
+    let (status, enough) = office.review(&asked[2], 1, APPROVE);
+    assert_eq!((status, code(&enough).as_str()), (409, "enough_approvals"), "{enough:?}");
+    assert_eq!(office.outcome(&told), "allow");
+    assert!(office.waiting().is_empty());
+}

@@ -1,0 +1,134 @@
+//! A server in this process, on the loopback.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use proofmark_receipt::Json;
+use proofmark_receipt::document::{self, Format};
+use proofmark_server::{ApiKeys, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_verifier::{Decider, Host, Keyring, Store, Verifications};
+use tokio::sync::oneshot;
+
+use crate::client::{Client, POLICY};
+
+/// What a server is started with, beside its store.
+pub(crate) struct Options {
+    /// The text of a file of API keys.
+    pub(crate) keys: Option<String>,
+    pub(crate) jobs: usize,
+    pub(crate) rate: u32,
+    /// The text of a workflow policy.
+    pub(crate) workflow_policy: Option<String>,
+}
+
+/// A server that is stopped when it is dropped, and then has closed its store.
+pub(crate) struct Server {
+    client: Client,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub(crate) fn start(home: &Path) -> Self {
+        Self::with(home, Options::default())
+    }
+
+    pub(crate) fn with_keys(home: &Path, keys: &str) -> Self {
+        Self::with(home, Options { keys: Some(keys.to_owned()), ..Options::default() })
+    }
+
+    pub(crate) fn with_jobs(home: &Path, jobs: usize) -> Self {
+        Self::with(home, Options { jobs, ..Options::default() })
+    }
+
+    pub(crate) fn with(home: &Path, options: Options) -> Self {
+        let settings = settings(home, &options);
+        let (stop, stopped) = oneshot::channel();
+        let (bound, address) = mpsc::channel();
+        let serve = move || {
+            let listening = |address: SocketAddr| bound.send(address).unwrap();
+            serve_until(settings, listening, async { drop(stopped.await) }).unwrap();
+        };
+        let thread = std::thread::spawn(serve);
+        let address = address.recv().unwrap().to_string();
+        Self { client: Client { address }, stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { keys: None, jobs: 2, rate: 1_000, workflow_policy: None }
+    }
+}
+
+impl std::ops::Deref for Server {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || ended.is_none_or(|ended| ended.is_ok()), "the server panicked");
+    }
+}
+
+/// What `proofmark serve --policy` makes of this home: its key, its store and the languages of this host.
+pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
+    let policy = std::fs::read(POLICY).unwrap();
+    let policy = document::parse(&policy, Format::Yaml).unwrap();
+    let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
+    let keyring = Keyring::new(home);
+    let key = match keyring.has("default") {
+        true => keyring.load("default", None).unwrap(),
+        false => keyring.create("default", None).unwrap(),
+    };
+    let store = Arc::new(Store::open(&home.join("proofmark.db")).unwrap());
+    let host = Host::probe(None);
+    let mut languages: Vec<_> = host.runtimes().iter().map(|runtime| runtime.language).collect();
+    languages.dedup();
+    let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), options.jobs).unwrap();
+    let keys = options.keys.as_ref().map(|keys| ApiKeys::read(&Json::parse(keys.as_bytes()).unwrap()).unwrap());
+    let workflow_policy = options.workflow_policy.as_ref().map(|policy| {
+        let policy = document::parse(policy.as_bytes(), Format::Yaml).unwrap();
+        proofmark_contract::WorkflowPolicy::read(&policy).unwrap()
+    });
+    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications, languages);
+    Settings {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        services: services.with_workflow_policy(workflow_policy),
+        keys,
+        rate: NonZeroU32::new(options.rate).unwrap(),
+    }
+}
+
+/// A new API key, and its entry for a file of keys.
+pub(crate) fn new_key(id: &str, role: &str, tenant: &str) -> (String, String) {
+    let role = match role {
+        "agent" => Role::Agent,
+        "reviewer" => Role::Reviewer,
+        "admin" => Role::Admin,
+        other => panic!("unknown role {other}"),
+    };
+    let (key, entry) = proofmark_server::new_key(id, role, tenant, &ReviewerEntry::default()).unwrap();
+    (key, entry.to_text())
+}
+
+/// A new API key of a reviewer who holds these roles, and its entry for a file of keys.
+pub(crate) fn new_reviewer(id: &str, tenant: &str, roles: &[&str]) -> (String, String) {
+    let reviewer = ReviewerEntry { roles: roles.iter().copied().map(str::to_owned).collect(), signer: None };
+    let (key, entry) = proofmark_server::new_key(id, Role::Reviewer, tenant, &reviewer).unwrap();
+    (key, entry.to_text())
+}
+
+/// The text of a file of keys.
+pub(crate) fn keys(entries: &[&str]) -> String {
+    format!("{{\"keys\": [{}]}}", entries.join(","))
+}

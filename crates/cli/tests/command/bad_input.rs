@@ -7,7 +7,7 @@ use crate::transcript::Transcript;
 /// Bad requests, and the names and places that the error must have.
 const BAD: &[(&str, &str, &[&str])] = &[
     ("cut", r#"{"output": {"content": "#, &["line 1"]),
-    ("duplicate_key", r#"{"output":{"content":"x"},"output":{"content":"y"}}"#, &["`output`", "twice"]),
+    ("duplicate_key", r#"{"output":{"content":"x"},"output":{"content":"y"}}"#, &["`output`", "duplicate"]),
     ("no_suite", r#"{"output":{"content":"x"}}"#, &["verification"]),
     (
         "empty_suite",

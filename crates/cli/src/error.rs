@@ -85,12 +85,3 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         TrustError,
     )
 }
-
-/// The help of a type that has no `help` of its own; a method of the type itself comes first.
-pub(crate) trait NoHelp {
-    fn help(&self) -> Option<String> {
-        None
-    }
-}
-
-impl<T> NoHelp for T {}

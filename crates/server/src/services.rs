@@ -54,7 +54,7 @@ impl Services {
     ) -> Result<Acceptance, AcceptError> {
         let attempt = Attempt {
             workflow: &body.workflow,
-            policy: None,
+            policy: self.workflow_policy.as_ref(),
             step: &body.step,
             sender: caller.sender(),
             run: body.run.as_deref(),

@@ -12,7 +12,7 @@ use crate::client::{Client, MAIL, NOTE, json, text, write_request};
 use crate::server::{Server, keys, new_key};
 
 /// Members that differ from run to run, or from host to host.
-const VARYING: [&str; 36] = [
+const VARYING: [&str; 37] = [
     "after",
     "approval_id",
     "chain_position",
@@ -43,6 +43,7 @@ const VARYING: [&str; 36] = [
     "signature",
     "signed_at",
     "signer_id",
+    "specification",
     "steps",
     "supersedes",
     "tip",

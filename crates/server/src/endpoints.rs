@@ -138,7 +138,8 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .parameters(&["Signer"])
             .named(200, "StoredReceipt")
             .not_found(),
-        blocking(Get, "/v1/receipts/{id}/request", ANY_ROLE, receipts::request)
+        // A request has the expected outputs and the salt, which the agent that is tested must not read.
+        blocking(Get, "/v1/receipts/{id}/request", ADMIN, receipts::request)
             .operation("receiptRequest", "receipts", "Show the request that a receipt issued here answers")
             .ok::<Request>("The request, as it was stored")
             .not_found(),

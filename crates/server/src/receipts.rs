@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, header};
 use proofmark_interop::x402;
 use proofmark_receipt::{Json, ReceiptId, SignerId, Timestamp, Verdict};
-use proofmark_verifier::{CountFilter, Filter, Received, StoredReceipt, Terms, chain_head, differences};
+use proofmark_verifier::{CountFilter, Filter, NotStored, Received, StoredReceipt, Terms, chain_head, differences};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,6 +77,10 @@ pub(crate) struct ReceivedEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     message: Option<String>,
+    /// What to do about it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    help: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -238,7 +242,9 @@ pub(crate) fn receive(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let received = context.decider.receive(&context.caller.tenant, vec![body])?;
     let received = received.into_iter().next().ok_or_else(Problem::internal)?;
     match &received.refused {
-        Some((code, message)) => Err(Problem::unprocessable(code, format!("store the receipt: {message}"))),
+        Some(NotStored { code, message, help }) => {
+            Err(Problem::unprocessable(code, format!("store the receipt: {message}")).maybe_help(help.clone()))
+        }
         None => Reply::json(&ReceivedAnswer::One(received.into())),
     }
 }
@@ -348,7 +354,10 @@ impl From<&StoredReceipt> for ReceiptEntry {
 
 impl From<Received> for ReceivedEntry {
     fn from(received: Received) -> Self {
-        let (cause, message) = received.refused.unzip();
+        let (mut cause, mut message, mut help) = (None, None, None);
+        if let Some(refused) = received.refused {
+            (cause, message, help) = (Some(refused.code), Some(refused.message), refused.help);
+        }
         Self {
             receipt_id: received.receipt_id.map(|id| id.to_string()),
             answer: received.answer.as_str(),
@@ -356,6 +365,7 @@ impl From<Received> for ReceivedEntry {
             kept: cause.is_none(),
             cause,
             message,
+            help,
         }
     }
 }

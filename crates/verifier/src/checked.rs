@@ -63,6 +63,7 @@ impl Checked {
             "trust": trust.as_str(),
             "cause"?: answer.code(),
             "message"?: answer.cause(),
+            "help"?: answer.help(),
             "signer_id"?: signer.as_ref().map(SignerId::to_string),
             "would_verify_under"?: hint.map(Profile::as_str),
         };

@@ -15,8 +15,18 @@ pub struct Received {
     /// Whether its signature is valid.
     pub answer: SignatureStatus,
     pub trust: Trust,
-    /// Why it is not stored, as a short stable name and in words; `None` when it is.
-    pub refused: Option<(&'static str, String)>,
+    /// Why it is not stored; `None` when it is.
+    pub refused: Option<NotStored>,
+}
+
+/// Why a receipt is not stored.
+#[derive(Clone, Debug)]
+pub struct NotStored {
+    /// A stable name for programs.
+    pub code: &'static str,
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
 }
 
 impl Decider {
@@ -44,7 +54,7 @@ impl Decider {
         let receipt = match Receipt::from_document(document) {
             Ok(receipt) => receipt,
             Err(error) => {
-                let refused = Some((error.code(), error.to_string()));
+                let refused = Some(NotStored { code: error.code(), message: error.to_string(), help: error.help() });
                 let answer = SignatureStatus::Undecidable(UndecidableCause::Malformed(error));
                 return (Received { receipt_id: None, answer, trust: Trust::Unknown, refused }, None);
             }
@@ -52,7 +62,7 @@ impl Decider {
         let verification = verify_receipt(&receipt, Profile::Vrf, &self.trusted);
         let (answer, trust) = (verification.answer, verification.trust);
         let refused = match (answer.code(), answer.cause()) {
-            (Some(code), Some(cause)) => Some((code, cause)),
+            (Some(code), Some(message)) => Some(NotStored { code, message, help: answer.help() }),
             (_, _) => None,
         };
         let submitted = match refused.is_none() {
@@ -74,7 +84,10 @@ fn received_again(store: &TenantStore<'_>, received: Received, receipt: &Receipt
     });
     let stored = issuer.map(|issuer| store.receipt_by(&receipt.receipt_id(), &issuer)).transpose()?.flatten();
     let same = stored.is_some_and(|stored| stored.receipt.hash() == receipt.hash());
-    let known =
-        "a receipt of its issuer with this id is already stored; ids are unique, so ask the issuer for one of its own";
-    Ok(Received { refused: (!same).then(|| ("receipt_known", known.to_owned())), ..received })
+    let refused = (!same).then(|| NotStored {
+        code: "receipt_known",
+        message: "another receipt of its issuer with this id is already stored".to_owned(),
+        help: Some("ids are unique: ask the issuer for a receipt with an id of its own".to_owned()),
+    });
+    Ok(Received { refused, ..received })
 }

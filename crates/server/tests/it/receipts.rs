@@ -366,18 +366,20 @@ fn an_evaluation_is_of_the_jobs_own_request_and_stands_for_itself() {
 }
 
 #[test]
-fn the_request_that_a_receipt_answers_is_shown_to_its_tenant_as_it_was_sent() {
+fn the_request_that_a_receipt_answers_is_shown_to_admins_of_its_tenant_as_it_was_sent() {
     let home = TempDir::new().unwrap();
-    let (one, first) = new_key("a", "agent", "one.x");
-    let (two, second) = new_key("b", "agent", "two.x");
-    let server = Server::with_keys(home.path(), &keys(&[&first, &second]));
-    let id = text(&verified(&server, &one), "receipt_id");
+    let (one, first) = new_key("a", "admin", "one.x");
+    let (two, second) = new_key("b", "admin", "two.x");
+    let (agent, third) = new_key("c", "agent", "one.x");
+    let server = Server::with_keys(home.path(), &keys(&[&first, &second, &third]));
+    let id = text(&verified(&server, &agent), "receipt_id");
     let request = |key: &str, id: &str| {
         server.send(&format!("GET /v1/receipts/{id}/request HTTP/1.1\r\nauthorization: Bearer {key}"), "")
     };
     assert_eq!(request(&one, &id), (200, suite(GOOD)));
     assert_eq!(request(&two, &id).0, 404);
     assert_eq!(request("", &id).0, 401);
+    assert_eq!(request(&agent, &id).0, 403, "it could read hidden tests");
     let brought = foreign();
     assert_eq!(server.post("/v1/receipts", &one, &brought).0, 200);
     let brought = text(&Json::parse(brought.as_bytes()).unwrap(), "receipt_id");

@@ -86,7 +86,7 @@ fn commits(path: &Path) -> usize {
     let log = fs::read(path.with_extension("db-wal")).unwrap_or_default();
     // A frame of the write-ahead log is a commit if bytes 4 to 7 of its header are not zero (SQLite file format, 4.1).
     let frames = log.get(32..).unwrap_or_default().chunks(24 + 4096);
-    frames.filter(|frame| frame[4..8] != [0; 4]).count()
+    frames.filter(|frame| frame.get(4..8).is_some_and(|size| size != [0; 4])).count()
 }
 
 #[test]

@@ -22,9 +22,10 @@ use proofmark_sandbox::Host;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Every part is within the limit of one process; all together are not.
+/// Every part is within the limit of one process; all together are not. Without the `:` bash would replace each part, with
+/// what it holds, by `sleep`.
 const SPREAD: &str = "
-for part in 1 2 3 4 5 6 7 8; do (printf -v held '%*s' 16000000 ''; sleep 100) & done
+for part in 1 2 3 4 5 6 7 8; do (printf -v held '%*s' 16000000 ''; sleep 100; :) & done
 wait
 ";
 

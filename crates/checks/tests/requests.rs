@@ -454,12 +454,12 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         ),
         (yaml("a: [1"), "invalid_yaml", "line", "YAML"),
     ];
-    for (read, code, place, mend) in table {
+    for (read, code, place, help) in table {
         let error = read.unwrap_err();
         assert_eq!(error.code(), code, "{error}");
         assert!(error.place().to_string().starts_with(place), "{error} is not at {place}");
         let message = format!("{}; {}", error.message(), error.help().unwrap_or_default());
-        assert!(message.contains(mend), "{error} does not say {mend}");
+        assert!(message.contains(help), "{error} does not say {help}");
         assert_eq!(error.to_string(), format!("{}: {}", error.place(), error.message()));
     }
 }

@@ -62,10 +62,10 @@ fn yaml_that_two_readers_read_differently_is_refused() {
         (with("specification: *nowhere"), ""),
         (with("specification: \"\\xZZ\""), ""),
     ];
-    for (text, mend) in table {
+    for (text, help) in table {
         let error = yaml(&text).expect_err(text.get(..200).unwrap_or(&text));
         assert_eq!(error.code(), "invalid_yaml", "{error}");
-        assert!(error.message().contains(mend), "{error} does not say {mend}");
+        assert!(error.message().contains(help), "{error} does not say {help}");
         assert!(error.message().chars().count() <= 1_001);
     }
     assert_eq!(Request::read(b"a: \xff", Format::Yaml, None).unwrap_err().code(), "invalid_yaml");

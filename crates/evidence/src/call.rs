@@ -11,7 +11,7 @@ pub struct Call {
     /// A text that is a JSON object or array is read as that.
     pub result: Option<Json>,
     pub status: CallStatus,
-    /// The time, as it was recorded.
+    /// The time, as recorded.
     pub at: Option<String>,
     /// Its index among the calls.
     pub index: usize,

@@ -101,13 +101,13 @@ impl Condition {
         Self { source: Arc::from(source), names, predicate }
     }
 
-    /// The text as it was written.
+    /// The text as written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The text as it was written, shared.
+    /// The text as written, shared.
     #[must_use]
     pub fn shared_source(&self) -> Arc<str> {
         self.source.clone()
@@ -162,7 +162,7 @@ impl TextExpression {
             .map(Self)
     }
 
-    /// The text as it was written.
+    /// The text as written.
     #[must_use]
     pub fn source(&self) -> &str {
         self.0.source()

@@ -13,7 +13,7 @@ const MAX_QUOTED_CHARS: usize = 40;
 pub struct InexactNumberError {
     /// The place, as in `action.args.items[0]`; empty when the number is the whole document.
     pub at: String,
-    /// The number as it was written, cut when it is long.
+    /// The number as written, cut when it is long.
     pub token: String,
 }
 

@@ -25,7 +25,7 @@ impl PartialEq for Path {
 }
 
 impl Path {
-    /// The path as it was written.
+    /// The path as written.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -58,7 +58,7 @@ impl Query {
         self.select(root, "", &mut Steps::of_evaluation(budget)).map_err(|missing| UnknownError { missing })
     }
 
-    /// The query as it was written.
+    /// The query as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -37,7 +37,7 @@ impl Pattern {
         Err(Fault::Pattern("it is too large once compiled".to_owned()))
     }
 
-    /// The pattern as it was written.
+    /// The pattern as written.
     pub(crate) fn text(&self) -> &str {
         self.regex.as_str()
     }

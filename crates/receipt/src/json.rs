@@ -1,4 +1,4 @@
-//! JSON as receipts need it: a strict reader that keeps every number as it was written, and the canonical forms that
+//! JSON as receipts need it: a strict reader that keeps every number as written, and the canonical forms that
 //! are hashed.
 //!
 //! What two parsers could understand differently (duplicate keys, lone surrogates, a byte order mark) is refused with a
@@ -151,7 +151,7 @@ impl Json {
 
     /// The canonical bytes of this value under [`Profile::Vrf`].
     pub fn canonical_vrf(&self) -> Vec<u8> {
-        #[expect(clippy::expect_used, reason = "the profile writes every number as it was written")]
+        #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
         self.canonical(Profile::Vrf).expect("the profile `vrf` has a form for every document")
     }
 }

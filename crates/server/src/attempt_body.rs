@@ -92,7 +92,7 @@ pub(crate) fn step_id(id: &str) -> Result<String, AttemptBodyError> {
     }
 }
 
-/// A document as it was written: a string is its text, anything else is the document itself.
+/// A document as written: a string is its text, anything else is the document itself.
 pub(crate) fn as_text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_text(), str::to_owned)
 }

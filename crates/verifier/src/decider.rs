@@ -140,7 +140,7 @@ impl Decider {
         let _same_action = self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
             match self.decide_once(policy, asked, folders) {
-                // Another process decided on the action, or spent what this decision spends: what is so now is asked again.
+                // Another process decided on the action, or spent what this decision spends: decide again.
                 Err(DecideError::Store(
                     StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_),
                 )) => {}

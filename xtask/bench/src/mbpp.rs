@@ -48,7 +48,7 @@ impl Task {
 
 fn task(line: &str) -> anyhow::Result<Task> {
     let document = Json::parse(line.as_bytes())?;
-    let object = document.as_object().context("it is no object")?;
+    let object = document.as_object().context("it is not an object")?;
     let text = |name: &str| object.get(name).and_then(Json::as_str).with_context(|| format!("`{name}` is missing"));
     let asserts = object.get("test_list").and_then(Json::as_array).context("`test_list` is missing")?;
     let tests = asserts.iter().map(|assert| {

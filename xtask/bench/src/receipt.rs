@@ -91,7 +91,7 @@ fn bare_rates(receipt: &Receipt, key: &SigningKey) -> anyhow::Result<(f64, f64)>
     let signed = receipt.signature().context("the sample is not signed")?;
     let digit = |at: usize| signed.signature.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Option<Vec<u8>> = (0..64).map(|index| digit(index * 2)).collect();
-    let signature = Signature::from_slice(&bytes.context("the signature is no hex")?)?;
+    let signature = Signature::from_slice(&bytes.context("the signature is not hex")?)?;
     let signer = key.signer();
     let key = VerifyingKey::from_bytes(signer.as_bytes())?;
     let bare = rate(LEAST, || {

@@ -1,7 +1,7 @@
 //! Rules about the recorded calls.
 //!
 //! For every rule each call of its tool is one of three: it fits, it may fit, or it does not fit. A call *may* fit when
-//! its end is not recorded, or when its arguments cannot be compared. Such a call is no evidence that something was done,
+//! its end is not recorded, or when its arguments cannot be compared. Such a call does not prove that something was done,
 //! and it may have been done all the same: so `min` counts only calls that fit, `max` counts those that may fit too, and
 //! `noOtherMutations` takes for granted only what a rule counted.
 

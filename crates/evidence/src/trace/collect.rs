@@ -18,7 +18,7 @@ pub(super) struct Calls {
     open: HashMap<String, usize>,
 }
 
-/// A call as it was made.
+/// A call as recorded.
 pub(super) struct Made<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,

@@ -244,7 +244,7 @@ fn text_length(content: &Content) -> usize {
 struct Tree<'t> {
     text: &'t str,
     nodes: vec::IntoIter<Node>,
-    /// Where each value starts; keys are no values.
+    /// Where each value starts; keys are not values.
     starts: Vec<usize>,
 }
 

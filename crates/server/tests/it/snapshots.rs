@@ -1,7 +1,7 @@
 //! Whole answers: status, media type and body of each endpoint, and of its main problems.
 //!
 //! What differs from run to run is replaced by its name. `INSTA_UPDATE=always cargo test -p proofmark-server --test it
-//! snapshots` writes them anew; read the difference before you commit it.
+//! snapshots` writes them again; read the difference before you commit it.
 
 use std::io::Read;
 

@@ -63,7 +63,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Task>> {
 
 fn row(line: &str) -> anyhow::Result<(Task, Call)> {
     let document = Json::parse(line.as_bytes())?;
-    let row = document.as_object().context("the line is no object")?;
+    let row = document.as_object().context("the line is not an object")?;
     let kind = match text(row, "kind")?.as_str() {
         "user" => Kind::User,
         "injection" => Kind::Injection,
@@ -91,5 +91,5 @@ fn member<'a>(row: &'a Object, name: &str) -> anyhow::Result<&'a Json> {
 }
 
 fn text(row: &Object, name: &str) -> anyhow::Result<String> {
-    Ok(member(row, name)?.as_str().with_context(|| format!("`{name}` is no text"))?.to_owned())
+    Ok(member(row, name)?.as_str().with_context(|| format!("`{name}` is not a text"))?.to_owned())
 }

@@ -72,8 +72,8 @@ impl Reader<'_> {
     fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, ActionPolicyError> {
         let fields = field.fields()?;
         fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
-        let mend = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
-        let output = TextExpression::read(&fields.need("output", mend)?, self.schema)?;
+        let help = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
+        let output = TextExpression::read(&fields.need("output", help)?, self.schema)?;
         let demand = ReceiptDemand::read(&fields)?;
         if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
             let message = "anyone can sign a receipt; write `trusted`, a public key, or a list of them";

@@ -18,7 +18,7 @@ impl Server {
         let binary = std::env::var_os("PROOFMARK_BIN").context("name the program to measure in PROOFMARK_BIN")?;
         let mut child = Command::new(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "1000000"])
-            .args(policy.into_iter().flat_map(|policy| [Path::new("--policy"), policy]))
+            .args(policy.into_iter().flat_map(|policy| [Path::new("--action-policy"), policy]))
             .env("PROOFMARK_HOME", home)
             .stderr(Stdio::piped())
             .spawn()

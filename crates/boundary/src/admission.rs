@@ -43,6 +43,7 @@ pub fn admits(
         Disposition::TerminalBlock => return refused("terminal", "the receipt ended its path"),
         Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {}
     }
+    // No change of the receipt changes the class (`is_changeable`), so they say nothing about another one.
     if resumed.text("action_class") != request.action_class() {
         return refused("other_action", "the request is for an action of another class than the receipt");
     }
@@ -58,6 +59,7 @@ pub fn admits(
         };
     }
     let facts = conditions::facts(policy, request, evidence, moment);
+    // One budget for all conditions: the receipt may hold any predicates, and past the budget none of them holds.
     let budget = Budget::new(MAX_DECISION_STEPS);
     let unmet = conditions.into_iter().filter(|condition| !holds(condition, &facts, &budget));
     let unmet: Vec<_> = unmet.map(str::to_owned).collect();
@@ -66,6 +68,7 @@ pub fn admits(
 
 fn read_conditions(resumed: &DecisionReceipt) -> Option<Vec<&str>> {
     let conditions = resumed.member("resume_contract", "conditions")?.as_array()?;
+    // The engine never writes more, and each one is compiled before any step is charged.
     if conditions.len() > MAX_CHANGES {
         return None;
     }

@@ -38,6 +38,7 @@ impl<'p> Assumption<'p> {
     fn follow(self, all: &mut Vec<Self>) {
         all.push(self);
         match (self.expression.view(), self.truth) {
+            // Only these two say something about each part; a false `&&` leaves open which of its parts is false.
             (View::And(items), true) | (View::Or(items), false) => {
                 items.into_iter().for_each(|item| Self::new(item, self.truth).follow(all));
             }

@@ -92,6 +92,8 @@ impl Case {
         let subject = self.request.subject();
         let mut documents = self.receipts.clone();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
+            // A pinned role accepts its members only, so reviewer n of a case is its member n. In other roles any key
+            // will do: no signature is verified here, and a key made of one byte tells reviewers apart.
             let pinned = policy.roles.members(role).and_then(|members| members.get(usize::from(*reviewer)));
             let person = pinned.cloned().unwrap_or_else(|| Person::Key(SignerId::from_bytes([*reviewer; 32])));
             let expires = self.moment.now.unix_millis().saturating_add(APPROVED_FOR_MILLIS);
@@ -211,6 +213,7 @@ fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptF
 
 fn tier(field: &Field<'_>) -> Result<u8, DocumentError> {
     let tier = field.json.as_number().and_then(|number| number.as_u64()).filter(|tier| *tier <= 3);
+    // The cast is exact: the tier is at most 3.
     tier.map(|tier| tier as u8).ok_or_else(|| field.error(Cause::InvalidValue, "a tier is 0, 1, 2 or 3"))
 }
 
@@ -221,6 +224,7 @@ fn approval(field: &Field<'_>) -> Result<(String, u8), DocumentError> {
     let reviewer = fields.get("reviewer").map(|field| Ok((field.clone(), field.positive()?))).transpose()?;
     match reviewer {
         None => Ok((role, 0)),
+        // `positive` returns at least 1, so the subtraction cannot underflow.
         Some((field, number)) => match u8::try_from(number - 1) {
             Ok(number) => Ok((role, number)),
             Err(_) => Err(field.error(Cause::TooMany, "reviewers are numbered from 1 to 256")),

@@ -120,7 +120,6 @@ pub(crate) fn changes(input: &Input<'_>, judged: &JudgedPolicy) -> Changes {
     }
 }
 
-/// A budget for one search.
 pub(crate) fn budget(stop: &dyn Fn() -> bool) -> Budget<'_> {
     Budget::stopping(MAX_SEARCH_STEPS, stop)
 }

@@ -12,6 +12,7 @@ use crate::request::Request;
 type JudgedApprovals<'e> = Vec<(&'e ReceiptFact, Option<Refusal>)>;
 
 pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool {
+    // What does not compile, is unknown or is past the budget does not hold: a retry is then not admitted.
     Predicate::compile(condition).is_ok_and(|predicate| predicate.truth_within(facts, budget) == Truth::True)
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidenc
         proofmark_predicate::Key::String(name) => Some((name.clone(), value.clone())),
         _ => None,
     });
+    // Of two entries with one name the later counts: a fact of the request never stands in for judged evidence.
     own.chain(with.into_iter().map(|(name, value)| (name.into(), value))).collect()
 }
 
@@ -66,6 +68,7 @@ fn approvals(judged: &[(Binds, JudgedApprovals<'_>)]) -> Vec<Value> {
     let value = |at: usize, fact: &ReceiptFact| {
         let role = fact.approval.as_ref().map_or("", |approval| &approval.role);
         let usable = judged.iter().map(|(binds, judged)| {
+            // Every way of binding judges the same approvals in the same order, so `at` is one approval in all of them.
             let usable = judged.get(at).is_some_and(|(_, refusal)| refusal.is_none());
             (bound("usable", *binds), Value::from(usable))
         });
@@ -81,6 +84,7 @@ fn approvers<'a>(roles: &Roles, approvals: impl Iterator<Item = &'a ReceiptFact>
         let Some(approval) = &fact.approval else { continue };
         let person = roles.person(fact);
         match approved.iter_mut().find(|(role, _)| *role == approval.role) {
+            // A caller whose entry names a key and that key's holder are one person (`Roles::person`), who counts once.
             Some((_, people)) if people.contains(&person) => {}
             Some((_, people)) => people.push(person),
             None => approved.push((&approval.role, vec![person])),

@@ -70,6 +70,7 @@ impl Coverage {
 
     /// The rules that never had an effect: denials that never applied, requirements that were always met.
     pub fn never_hit(&self) -> impl Iterator<Item = &RuleHits> {
+        // Without a dot it is `boundaries[0]` itself, which blocks only while its `match` or `when` is unknown.
         self.rules.iter().filter(|rule| rule.hit == 0 && rule.rule.matches('.').count() > 0)
     }
 }

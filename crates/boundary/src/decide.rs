@@ -40,6 +40,7 @@ const MAX_UNREAD: usize = 16;
 /// Decides. The same arguments always give the same decision.
 #[must_use]
 pub fn decide(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Decision {
+    // Two budgets: a long search cannot take the steps of a rule, and `binding.steps` counts the rules alone.
     let (judging, searching) = (Budget::new(MAX_DECISION_STEPS), change::budget(&|| false));
     within(policy, request, evidence, moment, (&judging, &searching))
 }
@@ -57,6 +58,7 @@ pub fn decide_until(
 ) -> Result<Decision, StoppedError> {
     let (judging, searching) = (Budget::stopping(MAX_DECISION_STEPS, stop), change::budget(stop));
     let decision = within(policy, request, evidence, moment, (&judging, &searching));
+    // A stopped rule is unknown, so a decision that was stopped is not what the policy says.
     judging.finish().and(searching.finish()).map(|()| decision)
 }
 
@@ -79,6 +81,7 @@ fn within(
     let expires_at = expiry(&input, &judged);
     let (disposition, shadowed) = shadow(policy.mode, &judged);
     let (unread, changes) = match disposition {
+        // An allow needs no change, and a path that ended is never resumed (`admits`).
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => {
             (Vec::new(), Changes::default())
         }
@@ -90,6 +93,7 @@ fn within(
     Decision {
         disposition,
         shadowed,
+        // Shadow mode must not use up what the same action needs once the policy is enforced.
         spends: if disposition.allows() && shadowed.is_none() { spends(&judged) } else { Vec::new() },
         changes,
         unread,
@@ -113,6 +117,7 @@ fn recorded(evidence: &Evidence, judged: &JudgedPolicy) -> (Evidence, Vec<Receip
     let read: Vec<_> = items
         .filter_map(|item| if let EvidenceItem::Document { document, .. } = item { Some(&**document) } else { None })
         .collect();
+    // By content, not by id: two documents can have one id.
     let documents = evidence.documents().iter().filter(|fact| !read.iter().any(|read| read.content == fact.content));
     // An approval in another role can be the reason why one does not count, so approvals come first.
     let (approvals, receipts): (Vec<_>, Vec<_>) = documents.partition(|fact| fact.approval.is_some());
@@ -280,6 +285,7 @@ fn spends(judged: &JudgedPolicy) -> Vec<Spend> {
     let mut spends: Vec<Spend> = Vec::new();
     for item in judged.findings.iter().flat_map(|finding| &finding.evidence) {
         if let EvidenceItem::Document { document, refusal: None, single_use: true, .. } = item
+            // One approval can serve several rules, and is spent once.
             && !spends.iter().any(|spend| spend.content == document.content)
         {
             spends.push(document.spend());
@@ -293,6 +299,7 @@ fn expiry(input: &Input<'_>, judged: &JudgedPolicy) -> Timestamp {
     let mut at = input.moment.now.unix_millis().saturating_add(input.policy.valid_for_millis);
     for finding in &judged.findings {
         for item in &finding.evidence {
+            // A refused document supports nothing, so its end is of no concern.
             let EvidenceItem::Document { document, refusal: None, .. } = item else { continue };
             if let Some(approval) = &document.approval {
                 at = at.min(approval.expires_at.unix_millis());

@@ -53,7 +53,6 @@ impl<'w> Applying<'w> {
     }
 }
 
-/// Judges a request.
 pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     let mut judge = Judge {
         input,
@@ -67,8 +66,10 @@ pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     applies::class(&mut judge);
     let boundaries = input.policy.boundaries.iter().enumerate();
     let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
+    // Only rules that are judged take part: one that is not would hold a receipt another rule needs.
     let binding = applying.iter().filter(|applying| applying.status == RuleStatus::Holds);
     judge.assigned = evidence::assigned(binding.flat_map(Applying::receipts), &judge.facts, input);
+    // A boundary that may apply covers the action: its own finding blocks and names what is missing.
     let covered = applying.iter().any(|applying| matches!(applying.status, RuleStatus::Holds | RuleStatus::Unknown));
     for applying in applying {
         judge.rules(applying);
@@ -76,8 +77,10 @@ pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
     if !covered {
         applies::unmatched(&mut judge);
     }
+    // The larger count: a runtime that leaves denials out cannot lower what the store counted.
     let denied_before = input.moment.history.denied.max(input.request.denies());
     let disposition = match input.moment.history.denial {
+        // A human has decided, and the path ends: there is nothing to escalate.
         Some(_) => judge.disposition(),
         None => judge.repeat(judge.disposition(), denied_before),
     };
@@ -150,6 +153,7 @@ impl Judge<'_> {
     /// After too many denials of the same action somebody else decides: a loop of retries must end.
     fn repeat(&mut self, disposition: Disposition, denied_before: u64) -> Disposition {
         let repeat = self.input.policy.repeat;
+        // Plus one for this denial; an allow is no denial, so it never escalates.
         if disposition.allows() || denied_before.saturating_add(1) < repeat.limit {
             return disposition;
         }
@@ -168,6 +172,7 @@ impl Judge<'_> {
             detail: None,
         });
         self.findings.push(finding);
+        // The maximum, so that escalating never widens a path that ends.
         disposition.max(escalated)
     }
 }

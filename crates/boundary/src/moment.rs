@@ -12,7 +12,7 @@ pub struct Moment {
 /// What the store of decisions knows about the same action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// How often an action with this fingerprint was denied in this run.
+    /// How often an action with this fingerprint was denied since it was last allowed.
     pub denied: u64,
     /// A human's denial of the same action, by the same agent in the same environment, that has not expired.
     pub denial: Option<Denial>,

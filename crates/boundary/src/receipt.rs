@@ -151,6 +151,7 @@ fn disposition_object(disposition: Disposition) -> Object {
 
 fn resume_contract(decision: &Decision, steps: &[Json]) -> Object {
     let upstream = decision.disposition == Disposition::UpstreamReplan;
+    // A human review is resumed by an approval, not by the node's own retry.
     let retry = decision.disposition.replans() && !decision.must_not_retry_same_action();
     let resume_when = match decision.changes.all.is_empty() {
         true => steps.iter().filter_map(|step| step.as_object()?.get("message").cloned()).collect(),
@@ -175,6 +176,7 @@ fn binding(decision: &Decision) -> Object {
     binding.insert("engine", ENGINE);
     binding.insert("steps", decision.steps);
     binding.insert("denied_before", decision.denied_before);
+    // A replay has no store, so the denial that decided is part of the receipt.
     if let Some(denial) = &decision.denial {
         binding.insert("denial", denial.to_json());
     }

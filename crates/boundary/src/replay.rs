@@ -90,6 +90,7 @@ fn recompute(
         return Recomputed::Unreadable("binding.denied_before");
     };
     let denial = receipt.member("binding", "denial").map(Denial::read);
+    // Absent is no denial; present and unreadable must not be replayed as none.
     let Some(denial) = denial.map_or(Some(None), |denial| denial.map(Some)) else {
         return Recomputed::Unreadable("binding.denial");
     };
@@ -110,6 +111,7 @@ fn recompute(
         .collect();
     let moment = Moment { now, history: History { denied, denial } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
+    // The id is taken over and the chain left out: neither can be recomputed (`NOT_COMPARED`).
     let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
     let not_compared = |place: &str| NOT_COMPARED.contains(&place);
     let found = difference::differences(receipt.document(), again.document(), MAX_DIFFERENCES, &not_compared);

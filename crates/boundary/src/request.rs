@@ -31,6 +31,7 @@ impl Request {
     pub fn read(document: &Json) -> Result<Self, DocumentError> {
         let root = Field::root(document);
         let fields = root.fields()?;
+        // Either member selects this form, so that the error names the missing one instead of an unknown field.
         let facts = match fields.get("decision_context").or(fields.get("envelope")) {
             Some(_) => wire::facts(&fields)?,
             None => plain::facts(&fields)?,
@@ -109,6 +110,7 @@ impl Request {
             Value::Map(map) => map.entries().to_vec(),
             _ => Vec::new(),
         };
+        // Of two entries with one name the later counts, so no request sets its own time.
         entries.push((Key::String("now".into()), Value::from(now)));
         Value::Map(Map::from_entries(entries))
     }

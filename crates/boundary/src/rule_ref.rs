@@ -8,7 +8,6 @@ pub(crate) struct RuleRef {
     pub(crate) index: usize,
 }
 
-/// The kinds of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RuleKind {
     Review,

@@ -138,7 +138,7 @@ pub fn labels(text: &str) -> Vec<(&'static str, &'static str)> {
 /// The patterns of one kind as a set in which each keeps its position in [`RULES`].
 #[expect(clippy::expect_used, reason = "the patterns are constants, and every test compiles them")]
 fn compiled(pattern_of: fn(&Finds) -> Option<&'static str>) -> RegexSet {
-    /// Matches no text.
+    /// Matches no text. It stands for a rule of another kind, so that positions in the set are those in `RULES`.
     const NEVER: &str = r"[^\s\S]";
     let patterns = RULES.iter().map(|rule| pattern_of(&rule.finds).unwrap_or(NEVER));
     RegexSetBuilder::new(patterns).size_limit(MAX_COMPILED).build().expect("the patterns are valid and small")
@@ -146,6 +146,7 @@ fn compiled(pattern_of: fn(&Finds) -> Option<&'static str>) -> RegexSet {
 
 /// The words of a text, as [`Finds::InWords`] needs them.
 fn words(text: &str) -> String {
+    // A zero-width character inside a word would hide the word from the patterns.
     let visible: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
     let lower = visible.to_lowercase();
     let words = lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').filter(|word| !word.is_empty());
@@ -164,6 +165,7 @@ fn encoded(text: &str) -> bool {
     runs.filter(|run| run.len() > SHORT_RUN).any(|run| {
         let has = |test: fn(&u8) -> bool| run.as_bytes().iter().any(test);
         let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Without this mix it may be a ruled line or a long identifier.
         hex || (has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
     })
 }

@@ -28,6 +28,7 @@ pub struct Civil {
 impl Civil {
     /// The date and time of this second.
     pub fn from_seconds(seconds: i64) -> Self {
+        // Rounded down, not towards zero: before 1970 too, the time of day counts from midnight.
         let (year, month, day) = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
         let time = seconds.rem_euclid(SECONDS_PER_DAY);
         Self { year, month, day, hour: time / 3600, minute: time / 60 % 60, second: time % 60 }
@@ -81,6 +82,7 @@ pub fn parse_rfc3339(text: &str) -> Option<(i64, u32)> {
     let nanos = reader.fraction()?;
     let offset = match reader.0 {
         [b'Z' | b'z'] => 0,
+        // `offset` also reads one without a sign, which RFC 3339 does not allow.
         [b'+' | b'-', ..] => reader.offset()?,
         _ => return None,
     };
@@ -122,6 +124,7 @@ impl Reader<'_> {
             return Some(0);
         }
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // Digits past the nanosecond are refused, not dropped: otherwise two times that differ would be read as one.
         if !(1..=MAX_FRACTION_DIGITS).contains(&digits) {
             return None;
         }
@@ -163,8 +166,11 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 
 /// The inverse of [`days_from_civil`].
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    // 719 468 days lie between 0000-03-01, where an era begins, and 1970-01-01. An era of 400 years has 146 097 days.
     let shifted = days + 719_468;
     let day_of_era = shifted.rem_euclid(146_097);
+    // Without the leap days before it, a day's year is its number divided by 365. The last day of an era, 146 096, is a
+    // leap day too, and without the last term would count as the first day of a year that the era does not have.
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;

@@ -36,8 +36,10 @@ impl DetailBudget {
 
     /// Fits the texts of the next detail into its share. What one detail leaves goes to the next ones.
     pub(crate) fn fit(&mut self, detail: Detail) -> Detail {
+        // Shared anew for each detail, so none gets less than an equal part, whatever those before it wrote.
         let mut share = self.left / self.details.max(1);
         let before = share;
+        // The order is the priority: what the first text takes is missing from the share of the next.
         let message = detail.message.and_then(|text| fitted(text, "message", &mut share));
         let actual = detail.actual.and_then(|text| fitted(text, "actual", &mut share));
         let expected = detail.expected.and_then(|text| fitted(text, "expected", &mut share));
@@ -53,6 +55,7 @@ fn fitted(text: String, member: &str, share: &mut usize) -> Option<String> {
     let cuts = CUTS.into_iter().filter(could_fit).collect::<Vec<_>>();
     cuts.into_iter().find_map(|chars| {
         let text = cut(&text, chars);
+        // The `?` gives up this cut only; the next one may fit.
         *share = share.checked_sub(member.len() + r#","":"#.len() + written(&text))?;
         Some(text)
     })
@@ -60,5 +63,6 @@ fn fitted(text: String, member: &str, share: &mut usize) -> Option<String> {
 
 /// The bytes of a string in JSON.
 fn written(text: &str) -> usize {
+    // Escapes count: a control character takes six bytes, so the length of the text says too little.
     Json::from(text).to_text().len()
 }

@@ -44,7 +44,6 @@ pub struct Command {
     pub packages: bool,
     /// Paths of the host the command asks to read.
     pub readable: Vec<String>,
-    /// The limits asked for.
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,

@@ -35,12 +35,14 @@ pub fn equal(answer: &Value, expected: &Value, rules: Rules, tolerance: Option<f
     };
     match (answer, expected) {
         (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => all(left, right),
+        // Not left to the canonical texts: those have no tolerance for the items inside.
         (Value::List(left), Value::Tuple(right)) | (Value::Tuple(left), Value::List(right)) => {
             rules.json && all(left, right)
         }
         (Value::Dict(left), Value::Dict(right)) | (Value::Map(left), Value::Map(right)) => {
             equal_members(left, right, rules, tolerance)
         }
+        // Sets end up here: which members are near each other would take a search, so they get no tolerance.
         _ => canonical_key(answer, rules) == canonical_key(expected, rules) || near(answer, expected, tolerance),
     }
 }
@@ -88,6 +90,7 @@ fn by_key(pairs: &[(Value, Value)], rules: Rules) -> Vec<(Vec<u8>, &Value)> {
 }
 
 fn near(answer: &Value, expected: &Value, tolerance: Option<f64>) -> bool {
+    // An expected integer is counted, not measured: a tolerance of 1 must not accept 42 for 41.
     let exact = matches!(expected, Value::Int(_));
     match (tolerance, number(answer), number(expected)) {
         (Some(tolerance), Some((re, im)), Some((expected_re, expected_im))) if !exact => {
@@ -105,6 +108,7 @@ fn number(value: &Value) -> Option<(f64, f64)> {
         Value::Complex(re, im) => (*re, *im),
         _ => return None,
     };
+    // A distance to infinity or NaN says nothing; such values are equal only by their canonical texts.
     (re.is_finite() && im.is_finite()).then_some((re, im))
 }
 

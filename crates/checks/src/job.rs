@@ -75,7 +75,6 @@ pub struct Project {
 pub struct ProjectFile {
     /// Its path below the project: `/` between names, none of them `.` or `..`.
     pub path: String,
-    /// Its content.
     pub content: Vec<u8>,
 }
 
@@ -117,7 +116,6 @@ pub struct Outcome {
 /// How one case ended, and how long it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseOutcome {
-    /// How it ended.
     pub end: End,
     /// The wall time it took, measured outside the sandbox.
     pub elapsed: Duration,

@@ -49,9 +49,7 @@ impl fmt::Display for Fault {
 /// What a receipt says of a submission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgment {
-    /// The tier of the checks.
     pub tier: u8,
-    /// The verdict.
     pub verdict: Verdict,
     /// The checks, in the order of the suite.
     pub results: Results,
@@ -80,10 +78,12 @@ impl Request {
     ) -> Result<Judgment, StoppedError> {
         let budget = Budget::stopping(MAX_CONSTRAINT_STEPS, stop);
         let judgment = self.judge_within(submission, expected, &budget);
+        // What was stopped halfway is dropped: its unchecked constraints would read as the submission's errors.
         budget.finish().map(|()| judgment)
     }
 
     fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
+        // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
         let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
         match &self.checks {
             Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
@@ -105,6 +105,7 @@ impl Request {
         let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
         for (index, test) in suite.tests.iter().enumerate() {
             let expected = match test.expected {
+                // The second job has cases for the expressions only, in the order of their tests.
                 Expected::Expression(_) => evaluated.next().map(|case| &case.end),
                 Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
             };
@@ -137,6 +138,7 @@ impl Request {
         });
         if budget.is_none() {
             // The counts stay whole; of the tests, those that did not pass come first.
+            // A stable sort: both groups keep the order of the report.
             results.details.sort_by_key(|detail| detail.status == Status::Pass);
             results.details.truncate(MAX_BARE);
         }
@@ -189,6 +191,7 @@ fn faulted(detail: &Detail) -> Option<Fault> {
 /// The verdict of a suite, given its counts and whose fault its errors are.
 pub(crate) fn verdict(total: u64, passed: u64, fault: Option<Fault>) -> Verdict {
     match (total, passed, fault) {
+        // "All of none passed" must not be a pass.
         (0, _, _) => Verdict::Error,
         (_, _, Some(Fault::Verifier)) => Verdict::Error,
         (total, passed, None) if passed == total => Verdict::Pass,
@@ -221,6 +224,7 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
         (count, Some(outcome)) => wrong_count("expected values", outcome, count),
         (_, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
     };
+    // Only where nothing was run can the runtime have no name.
     let nameless =
         submission.runtime.is_empty() && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
     let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());

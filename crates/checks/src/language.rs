@@ -133,10 +133,12 @@ impl Language {
 impl Names {
     /// Whether a text is a name and nothing else: it goes into source text.
     pub(crate) fn allow(&self, name: &str) -> bool {
+        // Takes one mark off, so `f??` is left with a stem that is no name.
         let stem = name.strip_suffix(self.ends).unwrap_or(name);
         let letter = |char: char| char.is_ascii_alphabetic() || self.special.contains(&char);
         stem.starts_with(letter)
             && stem.chars().all(|char| letter(char) || char.is_ascii_digit())
+            // The whole name, not its stem: in Ruby `defined?` is a keyword.
             && !self.keywords.contains(&name)
     }
 }

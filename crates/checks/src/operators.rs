@@ -32,10 +32,12 @@ impl Operators {
         let mut reach = vec![true];
         let mut before = "";
         while let Some(piece) = pieces.next() {
+            // Empty where more brackets close than open: not an expression, so nothing in it decides.
             let reaches = reach.last().copied().unwrap_or(false);
             match piece {
                 "(" | "[" | "{" => reach.push(reaches && self.shows(piece, before, pieces.follows_value)),
                 ")" | "]" | "}" => drop(reach.pop()),
+                // Up to the bracket that closes around it: after `(lambda: 1)` comparisons decide again.
                 body if self.bodies.contains(&body) => {
                     reach.iter_mut().last().into_iter().for_each(|reaches| *reaches = false)
                 }
@@ -60,6 +62,7 @@ impl Operators {
     /// The word, the operator or the character that a text begins with.
     fn piece<'a>(&self, text: &'a str) -> &'a str {
         let word = text.find(|c: char| !is_word(c)).unwrap_or(text.len());
+        // `other` first: some of its operators, as `===` and `<<`, begin with one that decides.
         let operator = self.other.iter().chain(self.deciding).find(|operator| text.starts_with(*operator));
         let length = match (word, operator) {
             (0, Some(operator)) => operator.len(),
@@ -72,6 +75,7 @@ impl Operators {
     /// The bytes of the character that ends a word, where the text begins with one that is not part of an operator.
     fn word_end(&self, text: &str) -> usize {
         match text.strip_prefix(self.word_ends) {
+            // In `a!=b` the mark belongs to the operator, not to the name.
             Some(rest) if !rest.starts_with('=') => text.len() - rest.len(),
             Some(_) | None => 0,
         }

@@ -38,6 +38,7 @@ impl Request {
 
 fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestError> {
     if suite.tests.len() > caps.tests {
+        // Not lowered like the limits: the verdict would be that of another suite.
         let message = format!("{} tests are more than the {} this host allows", suite.tests.len(), caps.tests);
         let place = Place::Field("verification.tests".to_owned());
         return Err(RequestError::new(place, Code::TooMany, message).with_help("split the suite"));
@@ -57,6 +58,7 @@ fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestE
 fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     let allowed = |path: &String| {
         let path = Path::new(path);
+        // `starts_with` compares name by name and keeps `..`: `/data/../etc` would count as below `/data`.
         let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         plain && caps.readable.iter().any(|allowed| path.starts_with(allowed))
     };
@@ -69,6 +71,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         return Ok(Plan::default());
     }
     let asked = &command.limits;
+    // A command is the only case of its job, so the cap is that of all checks together.
     let timeout = asked.timeout.or(asked.total_timeout).unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(caps.total_timeout);
     let limits = Limits {
         memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.memory_mb),

@@ -45,6 +45,7 @@ fn write(value: &Value, notation: &Notation, out: &mut String) {
             out.push_str(notation.symbol_prefix);
             text::name(name, notation, out);
         }
+        // Decoding has checked the bytes, so there are code points.
         Value::Wide(bytes) => text::quoted(code_points(bytes).unwrap_or_default().into_iter(), notation, out),
         Value::Bytes(bytes) => out.push_str(&(notation.bytes)(bytes)),
         Value::List(items) => list("[", items, "]", notation, out),
@@ -72,6 +73,7 @@ fn list(open: &str, items: &[Value], close: &str, notation: &Notation, out: &mut
 fn set(items: &[Value], notation: &Notation, out: &mut String) {
     let mut shown: Vec<_> = items.iter().map(|item| (magnitude(item), render(item, notation))).collect();
     shown.sort_by(|(left, left_text), (right, right_text)| {
+        // `total_cmp` puts NaN, which stands for all that is not a number, behind infinity.
         left.total_cmp(right).then_with(|| left_text.cmp(right_text))
     });
     let texts: Vec<_> = shown.into_iter().map(|(_, text)| text).collect();

@@ -41,6 +41,7 @@ impl Reported {
 
 /// The tests of a report of this form.
 pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, ReportError> {
+    // Lossy, for the structure of both forms is ASCII: other bytes can only spoil names and messages.
     let text = String::from_utf8_lossy(bytes);
     let begins = beginning(&text);
     match form {

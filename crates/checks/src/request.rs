@@ -124,6 +124,7 @@ impl Request {
                 with_text(&root, outside, constraints.map(|constraints| Checks::Constraints { constraints, reveal }))?
             }
         };
+        // Refused before anything runs: judging never cuts names, so it relies on their room in a receipt.
         if DetailBudget::beside(task.as_ref(), names(&checks)).is_none() {
             let message = "the names of the tests, with the task, are more than a receipt can hold";
             let error = verification.error(Code::TooLarge, message);
@@ -158,6 +159,7 @@ impl SuiteHashes {
         let mut document = document::parse(bytes, format)?;
         if let Json::Object(root) = &mut document {
             let mode = root.get("verification").and_then(|block| block.as_object()?.get("mode")?.as_str());
+            // The output is no part of these digests, so an empty one in the mode's form stands in for it.
             let text = if mode == Some("command") { r#"{"files":{"any":""}}"# } else { r#"{"content":""}"# };
             root.insert("output", Json::parse(text.as_bytes()).unwrap_or(Json::Null));
         }
@@ -184,6 +186,7 @@ fn kind(block: &Fields<'_>) -> Result<Kind, RequestError> {
         return Ok(Kind::Constraints);
     }
     let kind = block.need("kind", &format!("write `test_suite`; {KINDS}"))?;
+    // Only looked at: a mode of the wrong type is refused by the reader of the suite.
     let command = block.get("mode").is_some_and(|mode| mode.json.as_str() == Some("command"));
     match kind.text()? {
         "test_suite" if command => Ok(Kind::Command),
@@ -218,8 +221,10 @@ fn names(checks: &Checks) -> Vec<&str> {
     match checks {
         Checks::Suite(suite) => suite.tests.iter().map(|test| test.name.as_str()).collect(),
         Checks::Constraints { constraints, .. } => {
+            // `DetailBudget::fit` cuts neither of the two.
             constraints.iter().flat_map(|constraint| [constraint.name.as_str(), constraint.text.as_str()]).collect()
         }
+        // The names are those of the report, known after the run; `conclude` makes them fit.
         Checks::Command(_) => Vec::new(),
     }
 }
@@ -271,6 +276,7 @@ fn output(root: &Fields<'_>, submission: Option<&str>) -> Result<String, Request
             return Err(error.with_help("write the submission here, or give it as a file with `--submission`"));
         }
     };
+    // A submission from outside has not passed the limit on the request's own bytes.
     if text.len() > MAX_REQUEST_BYTES {
         let message = format!("{} bytes are more than the {MAX_REQUEST_BYTES} a submission may have", text.len());
         return Err(RequestError::new(Place::Field("output.content".to_owned()), Code::TooLarge, message));

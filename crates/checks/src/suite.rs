@@ -19,7 +19,6 @@ pub struct Suite {
     pub mode: Mode,
     /// The tests: at least one, their names all different.
     pub tests: Vec<Test>,
-    /// The limits asked for.
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,

@@ -28,7 +28,6 @@ pub enum Value {
     Null,
     /// JavaScript's `undefined`.
     Undefined,
-    /// A boolean.
     Bool(bool),
     /// An integer of any size; in JavaScript a safe integer of type Number.
     Int(Integer),
@@ -38,7 +37,6 @@ pub enum Value {
     Complex(f64, f64),
     /// JavaScript's `BigInt`.
     BigInt(Integer),
-    /// A string.
     Text(String),
     /// Ruby's `Symbol`.
     Symbol(String),
@@ -188,12 +186,14 @@ fn float(repr: &str) -> Result<f64, ValueError> {
         "-inf" => return Ok(f64::NEG_INFINITY),
         _ => {}
     }
+    // Rust's `parse` also reads `infinity` and `+nan`, which no harness writes.
     let plain = repr.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let number = repr.parse::<f64>().ok().filter(|number| plain && number.is_finite());
     number.ok_or(ValueError::Malformed("a float that is not a number"))
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, ValueError> {
+    // Digit by digit: `from_str_radix` would read `+1` as well.
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |pair: &[u8]| match pair {
         [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),

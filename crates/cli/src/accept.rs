@@ -81,6 +81,7 @@ impl Accept {
         let trace = self.trace.as_ref().map(limited).transpose()?;
         let context = self.context.as_deref().map(context).transpose()?;
         let trusted = self.trusting.signers()?;
+        // After the documents are read: key and store are created on first use, and an invalid document creates none.
         let key = self.signing.key(config)?;
         let store = self.store.open(config)?;
         let attempt = Attempt {
@@ -97,6 +98,7 @@ impl Accept {
             receipts: self.receipts.as_deref(),
             presented: &[],
             trusted: &trusted,
+            // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, &Issuer::new(Some(key), Some(store)))?;
@@ -122,11 +124,11 @@ fn context(path: &Path) -> anyhow::Result<Json> {
     Ok(context)
 }
 
-/// The exit code of a state.
 pub(crate) fn exit(state: &State) -> Exit {
     match state {
         State::Accepted { .. } | State::AcceptedWithWarnings { .. } => Exit::Yes,
         State::Retry(_) | State::Aborted { .. } => Exit::No,
+        // An attempt that was judged is in neither state.
         State::Pending | State::Evaluating { .. } => Exit::NoAnswer,
     }
 }

@@ -64,6 +64,7 @@ impl Evaluate {
         let store = self.store.open(config)?;
         let signer = key.signer();
         let receipt = verified(request, &Issuer::new(Some(key), Some(store)))?;
+        // The key that has just signed is the only trusted signer: nobody else issued this receipt.
         let worth = Worth::of_issued(&receipt, &[signer]);
         let evaluation = evaluation(&receipt, &worth, Some(&text), &Subject::default());
         let mut out = out::stdout();
@@ -88,6 +89,7 @@ impl Evaluate {
         let label = self.job.display().to_string();
         let context = || format!("read the job `{label}`");
         let job = document::parse(&bytes, Format::Json).with_context(context)?;
+        // `evaluation` compares the receipt with this text, so the checks are read from the text and not from the job.
         let text = evaluation_request(&job).with_context(context)?.to_text();
         let request = Request::read(text.as_bytes(), Format::Json, None)
             .with_context(|| format!("read the checks of the job `{label}`"))?;

@@ -55,6 +55,7 @@ impl Approve {
         if trusted.is_empty() {
             trusted.push(config.signing_key(None, passphrase.as_ref())?.signer());
         }
+        // An approval is of the action that the decision states, so only a trusted decision may be approved.
         require_trusted(&decision, &trusted, &self.decision)?;
         let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = self.store.open(config)?;

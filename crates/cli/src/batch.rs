@@ -19,8 +19,10 @@ pub(crate) fn run(
     let progress = progress(requests.len());
     let result = batch.run(requests, |index, receipt| {
         progress.inc(1);
+        // The bar and the receipts may share a terminal: the bar is cleared while a receipt is printed.
         progress.suspend(|| show(index, receipt))
     });
+    // On an error, too: its message is printed next.
     progress.finish_and_clear();
     result
 }

@@ -51,6 +51,7 @@ impl Config {
         let context = || format!("read the passphrase file `{}`", file.display());
         let mut text = Zeroizing::new(String::new());
         let opened = std::fs::File::open(file).with_context(context)?;
+        // One byte more than allowed shows that the file is too long.
         opened.take(MAX_PASSPHRASE + 1).read_to_string(&mut text).with_context(context)?;
         if text.len() as u64 > MAX_PASSPHRASE {
             // A passphrase cut short would still encrypt a new key.
@@ -59,6 +60,7 @@ impl Config {
                 "use a shorter passphrase",
             ));
         }
+        // Editors end a file with a line break; spaces may belong to the passphrase.
         Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
     }
 

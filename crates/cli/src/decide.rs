@@ -89,6 +89,7 @@ impl Decide {
             let resumed = decision_receipt(path)?;
             let own = [key.signer()];
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
+            // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
             require_trusted(&resumed, signers, path)?;
             if let Some(reason) = not_admitted(&resume(&question, &resumed, &store)?) {
                 writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
@@ -109,6 +110,7 @@ impl Decide {
     /// The signer of local decisions. A replay creates no key.
     fn local_signer(&self, config: &Config) -> anyhow::Result<Option<SignerId>> {
         let name = self.signing.key.as_deref().unwrap_or(config::DEFAULT_KEY);
+        // A key that is named must exist. Without the default key no signer is trusted: never `same`.
         if self.signing.key.is_none() && !config.keyring().has(name) {
             return Ok(None);
         }
@@ -185,6 +187,7 @@ fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Resu
                 "give the receipt as it was issued",
             ));
         }
+        // Before the differences: the exit code of an undecidable signature does not depend on unverified content.
         (_, SignatureStatus::Undecidable(_)) => (paint.bad("undecidable"), Exit::NoAnswer),
         (Recomputed::Differs(_), _) => (paint.bad("differs"), Exit::No),
         (Recomputed::Same, _) if replay.is_same() => (paint.good("same"), Exit::Yes),

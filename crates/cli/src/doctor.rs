@@ -63,7 +63,9 @@ impl Findings {
         // The doctor changes nothing: it opens the store only where there is one, and creates no key.
         let path = config.store_path(None);
         let store = path.exists().then(|| Store::open_existing(&path));
+        // A store that cannot be read is reported as `store`; how late the clock is then remains unknown.
         let behind = store.as_ref().and_then(|store| clock_behind(store.as_ref().ok()?).ok());
+        // With its level named, the probe does not repeat the self-tests of stronger levels, which have just failed.
         let host = Host::probe(strongest);
         Findings {
             runtimes: host.runtimes(),

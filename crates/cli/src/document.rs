@@ -28,6 +28,7 @@ impl Document {
         let label = path.display().to_string();
         let text = input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?;
         let json = path.extension().is_some_and(|extension| extension == "json");
+        // YAML includes what JSON can say, so a name with another ending or none is read as YAML.
         let format = if json { Format::Json } else { Format::Yaml };
         Ok(match document::parse_with_places(&text, format) {
             Ok((json, places)) => {
@@ -97,23 +98,21 @@ pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
 fn finding(label: &str, text: &[u8], document: Option<&Document>, error: &DocumentError) -> Finding {
     let (place, message) = match error.place() {
         Place::Whole => (None, error.message().to_owned()),
+        // The label names line and column; a message repeats only the field, which the label lacks.
         Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
         Place::Field(path) => (document.and_then(|document| document.locate(path)), error.to_string()),
     };
     Finding { help: error.help(), ..Finding::at(label, text, place, error.code(), message) }
 }
 
-/// Reads a workflow.
 pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
     read_as(path, "workflow", Workflow::read)
 }
 
-/// Reads a workflow policy.
 pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
     read_as(path, "workflow policy", WorkflowPolicy::read)
 }
 
-/// Reads an action policy.
 pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
     let document = match Document::read(path)? {
         Ok(document) => document,

@@ -40,6 +40,7 @@ pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> 
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Some types quote their cause in their own message, and others leave it to the chain.
         if !message.contains(&cause) {
             message.push_str(": ");
             message.push_str(&cause);

@@ -43,6 +43,7 @@ impl Finding {
     pub(crate) fn at(file: &str, text: &[u8], place: Option<(u64, u64)>, code: &str, message: String) -> Finding {
         let excerpt = place.and_then(|(line, _)| {
             let index = usize::try_from(line.checked_sub(1)?).ok()?;
+            // The finding may be that the text is invalid UTF-8.
             String::from_utf8_lossy(text).lines().nth(index).map(str::to_owned)
         });
         Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, help: None, excerpt }
@@ -69,6 +70,7 @@ impl Finding {
     pub(crate) fn caret(&self) -> Option<String> {
         let ((_, column), excerpt) = (self.place?, self.excerpt.as_ref()?);
         let before = usize::try_from(column.saturating_sub(1)).ok()?;
+        // A tab stays a tab: the caret is then below its column, however wide the terminal makes tabs.
         let indent: String = excerpt.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         Some(format!("    {}\n    {indent}^", printable(excerpt)))
     }

@@ -54,6 +54,7 @@ pub(crate) fn read_stdin(limit: u64) -> anyhow::Result<Vec<u8>> {
 
 fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // Reported sizes are not used: a pipe has none, and a file can grow. One byte more shows an excess.
     from.take(limit + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
         return Err(with_help(format!("it is larger than {limit} bytes"), "make it smaller"));
@@ -82,6 +83,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if path.is_file() && kind(&path).is_some() {
             files.push(path);
         }
+        // Inside the loop, so that the list never takes more memory than the limit allows.
         if files.len() > MAX_FOLDER_FILES {
             return Err(with_help(
                 format!("read the folder `{}`: it holds more than {MAX_FOLDER_FILES} requests", folder.display()),
@@ -89,6 +91,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             ));
         }
     }
+    // The system lists a folder in any order; receipts are in the same order on every run.
     files.sort();
     if files.is_empty() {
         return Err(anyhow!(
@@ -133,6 +136,7 @@ impl Lines {
         let mut bytes = Vec::new();
         self.file.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
         if bytes.len() as u64 == MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
+            // The rest of a line that is too long is skipped, not kept; the next line is then read from its beginning.
             self.file.skip_until(b'\n')?;
         }
         self.line += u64::from(!bytes.is_empty());
@@ -169,6 +173,7 @@ impl Iterator for Lines {
                     return Some(Err(error).with_context(|| format!("read `{}`", self.path.display())));
                 }
             }
+            // An empty file is an error: among other arguments it would go unnoticed.
             if self.ended && !self.filled {
                 let label = self.path.display();
                 let message = format!("find requests in `{label}`: it is empty");

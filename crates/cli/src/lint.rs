@@ -54,6 +54,7 @@ impl Lint {
             }
         }
         let workflows: Vec<Workflow> =
+            // No error is lost: `check` reads each document again, as what it is, and reports its errors.
             documents.iter().filter_map(|document| Workflow::read(&document.json).ok()).collect();
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
@@ -82,6 +83,7 @@ fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
                 path.display()
             ));
         }
+        // The system lists a folder in any order; findings are in the same order on every run.
         inside.sort();
         all.extend(inside);
     }
@@ -131,6 +133,7 @@ fn placed(document: &Document, finding: &lint::Finding) -> Finding {
         DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
             document.locate(&finding.path)
         }
+        // The document is a workflow, and the policy at fault is another file: a place here would be wrong.
         DocumentKind::Policy => None,
     };
     let message = format!("`{}`: {}", finding.path, finding.message);

@@ -103,6 +103,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let parsed = Arguments::command().try_get_matches_from(current_spelling(env::args_os()));
+    // Each command has its own `--json`, but errors are printed here, so the form is taken from the matches.
     let result = match parsed.and_then(|matches| Ok((wants_json(&matches), Arguments::from_arg_matches(&matches)?))) {
         Ok((json, arguments)) => {
             if json {
@@ -127,6 +128,7 @@ fn current_spelling(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> 
 
 /// Whether the command, or the subcommand, is to print JSON.
 fn wants_json(matches: &ArgMatches) -> bool {
+    // An error means that this command has no `--json`.
     let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
     json.unwrap_or(false) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
 }
@@ -134,6 +136,7 @@ fn wants_json(matches: &ArgMatches) -> bool {
 /// Prints the help, the version or an error in the arguments.
 fn print(help: &clap::Error) -> Exit {
     match (help.print(), help.exit_code()) {
+        // A reader that closes the pipe, as `head` does, has seen enough: the exit code stays that of the help.
         (Err(error), _) if error.kind() != ErrorKind::BrokenPipe => {
             out::report_incomplete(&anyhow::Error::new(error).context("write the help"));
             Exit::NoAnswer

@@ -43,6 +43,7 @@ impl Mcp {
         if let Some(Command::Config(command)) = self.command {
             return command.run();
         }
+        // Named, because `_` would drop the log at once; it must live as long as the server.
         let _log = self.service.log()?;
         serve_stdio(self.service.services(config)?)?;
         Ok(Exit::Yes)

@@ -69,7 +69,6 @@ impl StoreAt {
 }
 
 impl Trusting {
-    /// The trusted signers.
     pub(crate) fn signers(&self) -> anyhow::Result<Vec<SignerId>> {
         signers(&self.trust)
     }

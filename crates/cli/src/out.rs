@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::paint::printable;
 
 /// Whether standard output could not be written; nothing more is written to it then.
+// The flags are read and written without an order between them: none of them guards other data.
 static STDOUT_LOST: AtomicBool = AtomicBool::new(false);
 /// Whether output was lost for another reason than that its reader closed the pipe.
 static INCOMPLETE: AtomicBool = AtomicBool::new(false);
@@ -21,7 +22,6 @@ static JSON: AtomicBool = AtomicBool::new(false);
 /// Standard output. Writing to it never fails, so the command finishes its work; [`exit_code`] takes a loss into account.
 pub(crate) struct Stdout(StdoutLock<'static>);
 
-/// Standard output.
 pub(crate) fn stdout() -> Stdout {
     Stdout(io::stdout().lock())
 }

@@ -13,6 +13,7 @@ pub(crate) struct Paint {
 impl Paint {
     /// On when standard output is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
     pub(crate) fn for_stdout() -> Paint {
+        // The convention says that an empty value is no request.
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Paint { on: !no_color && std::io::stdout().is_terminal() }
     }

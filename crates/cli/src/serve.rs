@@ -47,6 +47,7 @@ impl Serve {
         let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
         let open = keys.is_none();
         let services = self.service.services(config)?;
+        // Named, because `_` would drop the log at once; it must live as long as the server.
         let _log = self.service.log()?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
@@ -110,7 +111,9 @@ impl ServiceOptions {
         let store = Arc::new(self.store.open(config)?);
         let host = Host::probe(None);
         let mut languages: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
+        // `runtimes` lists them language by language, so equal ones are neighbours.
         languages.dedup();
+        // The number of cores can be unknown; one job at a time always works.
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;

@@ -52,6 +52,7 @@ fn heading(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -
     let results = receipt.results();
     let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
     let name = task.map_or_else(|| printable(label), |task| format!("{} ({})", printable(label), printable(task)));
+    // The receipt may be of another issuer, whose metadata has any content: a value of another type is not shown.
     let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
     let duration = milliseconds.map_or_else(String::new, |number| format!(", {} ms", printable(number.as_str())));
     let checks = if results.total == 1 { "check" } else { "checks" };

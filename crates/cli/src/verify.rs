@@ -93,8 +93,8 @@ impl Verify {
         if let Some(path) = &self.suite_digest {
             return self.print_suite(path);
         }
-        // The order matters: without a readable request no key and no store are created, and a file of `--out` that cannot
-        // be written is found before anything runs.
+        // The order matters: without a readable request no key and no store are created, and a file of `--out` that
+        // cannot be written is found before anything runs.
         let mut reader = RequestReader::new(&self)?;
         let mut window = reader.next_window();
         if window.is_empty() {
@@ -111,6 +111,7 @@ impl Verify {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
         };
+        // A window is empty only at the end: requests that cannot be read do not fill it.
         let (mut worst, mut requests) = (Exit::Yes, 0);
         while !window.is_empty() {
             let label = |index: usize| window.labels.get(index).map_or("", String::as_str);
@@ -121,6 +122,7 @@ impl Verify {
                 }
                 Err(error) => {
                     let error = anyhow::Error::from(error).context(format!("verify `{}`", label(index)));
+                    // The worst exit code there is, so no later receipt changes it.
                     worst = out::report(&error);
                     Ok(())
                 }
@@ -175,6 +177,7 @@ impl Window {
 }
 
 /// The most requests of a window.
+// The requests of a window run side by side; the next window begins when all of them have ended.
 const WINDOW_REQUESTS: usize = 256;
 /// A window that has this many bytes of requests takes no more.
 const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
@@ -201,6 +204,7 @@ impl RequestReader {
     fn next_window(&mut self) -> Window {
         let mut window = Window::default();
         let mut bytes = 0;
+        // Taken once: the project is part of the first window only.
         if let Some((label, request)) = self.project.take() {
             window.labels.push(label);
             window.requests.push(request);
@@ -279,6 +283,7 @@ impl Output {
             && let Err(error) = write(copy)
         {
             out::report_incomplete(&anyhow::Error::new(error).context("write the receipts to the file of `--out`"));
+            // Nothing more is written to it: a copy with a gap would look complete.
             self.copy = None;
         }
     }

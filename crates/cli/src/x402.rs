@@ -97,6 +97,7 @@ const MAX_LINES: u64 = 4 * MAX_HEADER as u64;
 
 impl Decode {
     fn run(self) -> anyhow::Result<Exit> {
+        // Other headers may have any bytes; this one is refused unless it is ASCII, so a lossy text is enough.
         let text = match self.header.as_str() {
             "-" => String::from_utf8_lossy(&input::read_stdin(MAX_LINES)?).into_owned(),
             header => header.to_owned(),

@@ -37,7 +37,6 @@ pub struct Case {
 pub enum CaseResponse {
     /// The response in this file.
     File(String),
-    /// This text.
     Text(String),
 }
 

@@ -81,6 +81,7 @@ impl Contract {
         let position = workflow.position(step).ok_or_else(|| unknown_step(workflow, step))?;
         let step = workflow.steps.get(position).ok_or_else(|| unknown_step(workflow, step))?;
         let verification = step.verification.as_ref().filter(|verification| verification.rules() > 0);
+        // Also under an exemption from `requireVerification`: without a rule there is nothing to judge.
         let verification = verification.ok_or_else(|| ContractError::NoVerification(step.id.clone()))?;
         let findings = lint::blocking_findings(workflow, position, policy, now_ms);
         if !findings.is_empty() {
@@ -102,6 +103,7 @@ impl Contract {
             "noOtherMutations": self.no_other_mutations,
             "minEvidence": self.min_evidence.as_str(),
             "demands": self.demands.to_json(),
+            // Part of the digest, so that a step accepted under an exemption does not pass as one accepted without it.
             "exemptions": self.exemptions.iter().map(Exemption::to_json).collect::<Vec<_>>(),
         }
         .into()
@@ -129,6 +131,7 @@ fn resolve(
     let lifted =
         |demand: DemandKind| policy.is_some_and(|policy| policy::lifts(policy, workflow, step, demand, now_ms));
     let demanded = demands.no_other_mutations && !lifted(DemandKind::NoOtherMutations);
+    // A `false` against a demand in force never gets here: `blocking_findings` reports it.
     let written = verification.no_other_mutations.unwrap_or(class == Class::Mutating);
     Contract {
         workflow: workflow.name.clone(),

@@ -15,12 +15,14 @@ pub fn delay_ms(on_failure: &OnFailure, attempt: u32, seed: u64) -> u64 {
     match on_failure.jitter {
         Jitter::None => base,
         Jitter::Full => draw(base, attempt, seed),
+        // The two halves add up to `base` at most, so the sum does not overflow.
         Jitter::Equal => base.div_ceil(2) + draw(base / 2, attempt, seed),
     }
 }
 
 /// A seed for a run: the first 8 bytes of SHA-256 of its name and the step's.
 pub fn seed(run: &str, step: &str) -> u64 {
+    // The zero bytes keep `a` and `bc` apart from `ab` and `c`.
     let named = format!("proofmark/run-seed\0{run}\0{step}");
     first_bytes(&Sha256Digest::of(named.as_bytes()))
 }
@@ -40,6 +42,7 @@ fn base_ms(on_failure: &OnFailure, attempt: u32) -> u64 {
         Strategy::Fixed => initial,
         Strategy::Linear => initial.saturating_mul(u64::from(attempt)),
         Strategy::Exponential => {
+            // A `u64` has room for 63 doublings, and `MAX_ATTEMPTS` is 100.
             let factor = 1u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
             initial.saturating_mul(factor)
         }

@@ -1,7 +1,7 @@
 //! Judges an attempt by its contract.
 //!
 //! Rules are judged in a fixed order: the result block, rules about the payload, about recorded calls, about receipts,
-//! then the two that no workflow writes: no other mutation (`noOtherMutations`) and the least worth of the evidence
+//! then the two that no workflow lists: no other mutation (`noOtherMutations`) and evidence of the demanded status
 //! (`ground`). A rule that fails hides none after it, so that one receipt names everything that is missing.
 //!
 //! A rule is met, unmet or unknown. Unknown means that facts are absent, of the wrong type, too long to be held exactly,
@@ -110,6 +110,7 @@ pub fn evaluate_until(
 ) -> Result<Judgment, StoppedError> {
     let budget = Budget::stopping(MAX_EVALUATION_STEPS, stop);
     let judgment = evaluate_within(contract, evidence, &budget);
+    // Stopping makes every rule unknown. Returned as a judgment, that would use up an attempt.
     budget.finish().map(|()| judgment)
 }
 
@@ -143,6 +144,7 @@ fn evaluate_within(contract: &Contract, evidence: &AttemptEvidence<'_>, budget: 
 pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseError>) -> BTreeSet<String> {
     let payload = payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
     let budget = Budget::new(MAX_EVALUATION_STEPS);
+    // Bindings read the payload only. Judging follows with a budget of its own.
     let facts = Facts { all: Value::Null, payload, budget: &budget };
     receipts::outputs_wanted(&contract.verification.receipts, &facts)
 }
@@ -177,6 +179,7 @@ fn ground(contract: &Contract, rules: &[RuleResult]) -> Option<RuleResult> {
     if demanded == EvidenceStatus::Absent {
         return None;
     }
+    // Not the result block itself, which every agent can write and which states nothing.
     let best = rules
         .iter()
         .filter(|rule| rule.kind != RuleKind::Result && rule.rests_on(demanded))
@@ -201,6 +204,7 @@ fn outcome(contract: &Contract, rules: &[RuleResult]) -> AttemptOutcome {
     let met = rules.iter().all(|rule| rule.outcome == RuleOutcome::Met);
     match (met, contract.verification.on_missing) {
         (true, _) => AttemptOutcome::Accept,
+        // `Contract::of` refuses `warn` where the class or the policy forbids it.
         (false, OnMissing::Warn) => AttemptOutcome::AcceptWithWarnings,
         (false, OnMissing::RejectAndRetry) => AttemptOutcome::RejectAndRetry,
         (false, OnMissing::RejectAndAbort) => AttemptOutcome::RejectAndAbort,

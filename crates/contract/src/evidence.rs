@@ -42,6 +42,7 @@ pub(crate) struct Facts<'b> {
 
 impl<'b> Facts<'b> {
     pub(crate) fn of(evidence: &AttemptEvidence<'_>, budget: &'b Budget<'b>) -> Self {
+        // A payload with a number that cannot be held exactly is left out: rules about it are then unknown, not met.
         let payload = evidence.payload.as_ref().ok().and_then(|payload| facts::value(&payload.json).ok());
         let context = evidence.context.and_then(|context| facts::value(context).ok());
         // One call that cannot be held exactly makes every condition about calls unknown: a list without it would
@@ -56,6 +57,7 @@ impl<'b> Facts<'b> {
 
     /// Whether two values are equal. False once the budget is used up; the caller then makes every rule unknown.
     pub(crate) fn same(&self, expected: &Value, found: &Value) -> bool {
+        // `facts::same` reads no further than `expected` goes, so the size of `expected` bounds the work.
         self.budget.charge(facts::steps(expected)).is_ok() && facts::same(expected, found)
     }
 }

@@ -88,6 +88,7 @@ impl Expect {
             Self::Present | Self::Absent => Match::Holds,
             Self::Equals(expected) => match facts::value(expected) {
                 Ok(exact) if facts.same(&exact, value) => Match::Holds,
+                // `exact` refused such a number when the rule was read, so `Err` does not occur here.
                 Ok(_) | Err(_) => {
                     Match::Differs(format!("`{named}` is {}, expected {}", brief(value), brief_json(expected)))
                 }
@@ -124,6 +125,7 @@ pub(crate) fn brief_json(json: &Json) -> String {
 }
 
 fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
+    // A number that cannot be held exactly equals nothing, so a rule with one could never be met.
     match facts::value(field.json) {
         Ok(_) => Ok(expect),
         Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
@@ -139,6 +141,7 @@ fn is_null_or_empty(value: &Value) -> bool {
 }
 
 fn with_value(facts: &Value, value: &Value) -> Value {
+    // The parts of a value are shared, so these copies are cheap.
     let mut all: Vec<(std::sync::Arc<str>, Value)> = vec![("value".into(), value.clone())];
     for name in ["payload", "context", "calls"] {
         if let Some(fact) = facts.get(name) {
@@ -155,6 +158,7 @@ fn missing_at(missing: Vec<Missing>, place: &str) -> Vec<MissingFact> {
         _ => path,
     };
     match missing.is_empty() {
+        // Only a condition that cannot be compiled is unknown without a reason (`Condition::truth`).
         true => vec![MissingFact::new(place.to_owned(), "cannot be judged: the condition cannot be read")],
         false => missing.into_iter().map(|fact| MissingFact::new(rename(fact.path), &fact.why.to_string())).collect(),
     }

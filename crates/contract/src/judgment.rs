@@ -18,7 +18,7 @@ pub struct JudgedAttempt<'a> {
     pub judgment: &'a Judgment,
     pub state: &'a State,
     pub run: &'a str,
-    /// The attempt, from 1.
+    /// From 1.
     pub attempt: u32,
     pub response: &'a [u8],
     pub trace: Option<&'a Trace>,
@@ -79,6 +79,7 @@ fn detail(rule: &RuleResult) -> Detail {
 /// Missing facts are the submission's fault, so an unknown rule does not make the verdict `error`.
 fn verdict(results: &Results) -> Verdict {
     match (results.passed, results.total) {
+        // Unreachable: every judgment has the rule about the result block.
         (_, 0) => Verdict::Error,
         (passed, total) if passed == total => Verdict::Pass,
         (0, _) => Verdict::Fail,
@@ -98,6 +99,7 @@ fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
     };
     let spent = judged.judgment.spends.iter().map(|spend| Json::from(spend.receipt_id.as_str()));
     object! {
+        // The mark of the kind. Clients choose `task_type`, so that alone would leave the receipt without a kind.
         "kind": "step_acceptance",
         "structural": true,
         "workflow": contract.workflow.as_str(),

@@ -58,6 +58,7 @@ pub fn lint_policy(policy: &WorkflowPolicy, workflows: &[Workflow], now_ms: i64)
         if exemption.is_expired(now_ms) {
             findings.push(expired(index, exemption));
         } else if !workflows.is_empty() && !covers_a_step(index) {
+            // Not reached without workflows: then nothing shows that the exemption is unused.
             let message = "the exemption covers no step of these workflows".to_owned();
             let path = format!("exemptions[{index}].scope");
             findings
@@ -77,6 +78,7 @@ pub(crate) fn blocking_findings(
     let violations = policy::violations(workflow, position, policy, now_ms);
     let mut findings: Vec<_> = violations.into_iter().map(Finding::from).collect();
     findings.extend(step::unreadable_conditions(workflow, position));
+    // An expired exemption blocks the step even if it keeps the demand, until somebody removes or renews it.
     if let (Some(policy), Some(step)) = (policy, workflow.steps.get(position)) {
         let expired_ones = policy.exemptions_for(workflow, step).filter(|(_, exemption)| exemption.is_expired(now_ms));
         findings.extend(expired_ones.map(|(index, exemption)| expired(index, exemption)));

@@ -62,6 +62,7 @@ impl WorkflowPolicy {
         let fields = Field::root(document).fields()?;
         fields.only(vocabulary::POLICY)?;
         if let Some(field) = fields.get("description") {
+            // Only checked: a description has no effect.
             field.text()?;
         }
         let (mutating, readonly) = read_classes(&fields)?;
@@ -79,6 +80,7 @@ impl WorkflowPolicy {
     /// The class of a step: the strictest that the workflow or this policy gives it.
     pub fn class_of(&self, workflow: &Workflow, step: &Step) -> Class {
         let own = workflow.class_of(step);
+        // By the class in the workflow: the class that is being computed cannot decide which scopes count.
         let matching = self.requirements.iter().filter(|requirement| requirement.scope.covers(workflow, step, own));
         matching.filter_map(|requirement| requirement.class).fold(own, Class::max)
     }
@@ -90,6 +92,7 @@ impl WorkflowPolicy {
             Class::Mutating => &self.mutating,
             Class::Readonly => &self.readonly,
         };
+        // By the strictest class, so that a step which the policy makes mutating meets the demands on mutating steps.
         let matching = self.requirements.iter().filter(|requirement| requirement.scope.covers(workflow, step, class));
         matching.fold(Demands::of_class(class).and(of_class), |all, requirement| all.and(&requirement.demands))
     }

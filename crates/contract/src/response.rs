@@ -114,6 +114,7 @@ pub fn extract(response: &[u8]) -> Result<Payload, ResponseError> {
         return Err(ResponseError::TooLarge(response.len()));
     }
     let text = std::str::from_utf8(response).map_err(|error| ResponseError::NotUtf8(error.valid_up_to()))?;
+    // First, since the texts inside a JSON document are not Markdown, whatever they look like.
     if let Some(payload) = whole(text) {
         return payload;
     }
@@ -132,6 +133,7 @@ fn whole(text: &str) -> Option<Result<Payload, ResponseError>> {
     if !trimmed.starts_with(['{', '[']) {
         return None;
     }
+    // Not an error yet: Markdown may begin with a bracket too.
     let json = document::parse(trimmed.as_bytes(), Format::Json).ok()?;
     Some(object(json, BlockForm::Whole, 1))
 }
@@ -190,6 +192,7 @@ impl<'t> Scan<'t> {
         while found.len() < MAX_BLOCKS {
             let Some(line) = self.lines.next() else { break };
             let number = self.lines.number();
+            // A fence interrupts a paragraph and open inline code, a tag does not (CommonMark, sections 3.1 and 4.6).
             if let Some(fence) = Fence::opening(line) {
                 found.extend(self.fenced(line, &fence, number)?);
             } else if line.starts_with(OPEN_TAG) && self.paragraph.is_plain() {
@@ -219,8 +222,10 @@ impl<'t> Scan<'t> {
 
     /// Reads the block that the tag at the start of `line` opens.
     fn tagged(&mut self, line: &str, number: u64) -> Block<'t> {
+        // From right after the opening tag, since the payload may begin on the same line.
         let body = self.lines.until(line.len() - OPEN_TAG.len(), CLOSE_TAG);
         let alone = self.lines.is_at_line_end();
+        // The end of this line belongs to the block; otherwise it would be read as an empty line after it.
         if alone {
             self.lines.next();
         }

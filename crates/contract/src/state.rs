@@ -8,7 +8,7 @@
 //! | `accepted`, `accepted_with_warnings` | already accepted | already accepted | already accepted |
 //! | `aborted` | already aborted | already aborted | already aborted |
 //!
-//! An outcome leads on so: accepted to `accepted` or `accepted_with_warnings`; reject-and-retry to `retry` n+1 while
+//! An outcome leads on as follows: accepted to `accepted` or `accepted_with_warnings`; reject-and-retry to `retry` n+1 while
 //! there are attempts, else to `aborted` with the action of `onFailure`; reject-and-abort to `aborted` with `abort`.
 //!
 //! The attempt number makes every event safe to repeat: the number that is awaited is part of the state, so a response
@@ -248,12 +248,14 @@ impl TransitionError {
 }
 
 fn resubmit(retry: &Retry, attempt: u32, contract: &Sha256Digest, now_ms: i64) -> Result<State, TransitionError> {
+    // The number first: a response that comes twice or late is refused as that, whatever its contract.
     if attempt != retry.attempt {
         return Err(misplaced(attempt, retry.attempt));
     }
     if *contract != retry.contract {
         return Err(TransitionError::OtherContract);
     }
+    // A negative difference does not fit `u64`: the time has come.
     match retry.not_before_ms.checked_sub(now_ms).map(u64::try_from) {
         Some(Ok(early_ms)) if early_ms > 0 => Err(TransitionError::TooEarly { attempt, early_ms }),
         _ => Ok(State::Evaluating { attempt, contract: *contract, awaited: Some(retry.clone()) }),
@@ -261,6 +263,7 @@ fn resubmit(retry: &Retry, attempt: u32, contract: &Sha256Digest, now_ms: i64) -
 }
 
 fn misplaced(attempt: u32, expected: u32) -> TransitionError {
+    // Attempts are counted from 1, so attempt 0 was never awaited and is neither repeated nor late.
     match expected.checked_sub(attempt) {
         Some(1) if attempt > 0 => TransitionError::Repeated { attempt, expected },
         Some(2..) if attempt > 0 => TransitionError::Late { attempt, expected },
@@ -278,11 +281,13 @@ fn judged(attempt: u32, contract: &Sha256Digest, outcome: AttemptOutcome, plan: 
             State::Retry(Retry {
                 attempt: attempt.saturating_add(1),
                 prompt: plan.prompt.clone(),
+                // A delay is at most `MAX_DELAY_MS`, so neither bound is reached with times since 1970.
                 not_before_ms: now_ms.saturating_add(i64::try_from(delay).unwrap_or(i64::MAX)),
                 contract: *contract,
             })
         }
         (AttemptOutcome::RejectAndRetry, false) => State::Aborted { attempt, action: plan.on_failure.action.clone() },
+        // The action of `onFailure` follows attempts that are used up, not a contract that aborts at once.
         (AttemptOutcome::RejectAndAbort, _) => State::Aborted { attempt, action: Action::Abort },
     }
 }

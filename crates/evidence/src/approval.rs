@@ -145,6 +145,7 @@ impl ApprovalDemand {
         now: &Timestamp,
     ) -> Approvals<'e> {
         let mut judged = judged(roles, subject, self.binds, evidence, now);
+        // Only after all roles were judged together: an approval in another role may exclude one in this role.
         judged.retain(|(fact, _)| fact.approval.as_ref().is_some_and(|approval| approval.role == self.role));
         let mut counted: Vec<&ReceiptFact> = Vec::new();
         for (fact, refusal) in judged.iter_mut().filter(|(_, refusal)| refusal.is_none()) {
@@ -152,6 +153,7 @@ impl ApprovalDemand {
             if self.distinct && counted.iter().any(again) {
                 *refusal = Some(Refusal::SameReviewer);
             } else if counted.len() < self.count {
+                // As many as are asked for: further ones are neither counted nor refused.
                 counted.push(fact);
             }
         }
@@ -190,6 +192,7 @@ pub fn judged<'e>(
 fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, now: &Timestamp) -> Result<(), Refusal> {
     let Some(approval) = &fact.approval else { return Err(Refusal::OtherKind) };
     let action = subject.action;
+    // Independent verifiers read `hashes.output`, this crate the metadata: the two must name the same action.
     refuse(approval.subject.action != action || fact.output != action, Refusal::OtherOutput)?;
     refuse(!fact.valid, Refusal::NotValid)?;
     refuse(fact.kind != Some(ReceiptKind::Approval), Refusal::OtherKind)?;
@@ -199,6 +202,7 @@ fn counts(roles: &Roles, subject: &Subject, binds: Binds, fact: &ReceiptFact, no
     refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
     refuse(approval.expires_at.unix_millis() <= now.unix_millis(), Refusal::Expired)?;
     binds.hold(&approval.subject, subject)?;
+    // There is no `single_use` to ask for: every approval serves one decision.
     refuse(fact.spent, Refusal::Spent)
 }
 
@@ -217,6 +221,7 @@ fn read_role(field: &Field<'_>) -> Result<String, DocumentError> {
 
 fn read_count(field: &Field<'_>) -> Result<usize, DocumentError> {
     match field.positive()? {
+        // At most `MAX_APPROVALS`, so the cast loses nothing.
         count @ 1..=MAX_APPROVALS => Ok(count as usize),
         _ => {
             let error = field.error(Cause::TooMany, "too many approvals");
@@ -304,6 +309,7 @@ impl Approval {
             task: Some(task),
             results: Results::from_details(vec![reviewed(self.note)]),
             hashes: Hashes {
+                // The whole decision that the reviewer read, so that the receipt says which one was approved.
                 specification: Sha256Digest::of(&Json::Object(decision.clone()).canonical_vrf()),
                 output: subject.action,
                 tests: None,

@@ -30,6 +30,7 @@ fn augment(candidates: &[Vec<usize>], rule: usize, owners: &mut BTreeMap<usize, 
     while let Some(&asking) = waiting.get(next) {
         next += 1;
         for &document in candidates.get(asking).map_or(&[][..], Vec::as_slice) {
+            // Each document is reached once, so a search ends after at most one look at every candidate.
             if asked_by.contains_key(&document) {
                 continue;
             }
@@ -46,6 +47,7 @@ fn augment(candidates: &[Vec<usize>], rule: usize, owners: &mut BTreeMap<usize, 
 fn hand_over(free: usize, rule: usize, asked_by: &BTreeMap<usize, usize>, owners: &mut BTreeMap<usize, usize>) {
     let mut document = free;
     while let Some(&taker) = asked_by.get(&document) {
+        // Found before the insertion, after which `taker` owns two documents until the next turn takes this one.
         let given_up = owners.iter().find(|(_, owner)| **owner == taker).map(|(given_up, _)| *given_up);
         owners.insert(document, taker);
         match given_up {

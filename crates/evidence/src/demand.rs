@@ -99,6 +99,7 @@ impl ReceiptDemand {
         let trusted = match &self.signer {
             SignerDemand::Trusted => fact.trust == Trust::Trusted,
             SignerDemand::Any => true,
+            // The keys that a rule names need not be among the trusted ones.
             SignerDemand::Keys(keys) => fact.signer.is_some_and(|signer| keys.contains(&signer)),
         };
         let suite = match &self.accepts {
@@ -107,9 +108,11 @@ impl ReceiptDemand {
             Accepts::Specification => wanted.specification.is_some(),
             Accepts::AnySuite => true,
         };
+        // Compared as texts: a wanted text that is not a digest differs from every digest, so it matches nothing.
         let other = |wanted: Option<&str>, found: &Sha256Digest| wanted.is_some_and(|text| text != found.to_string());
         let compared = match self.kind {
             ReceiptKind::Verification => fact.comparison.is_some_and(|comparison| comparison >= self.comparison),
+            // Only a verification runs a submission, whose process could forge the answers that are compared.
             ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => true,
         };
         // The order is that of `Refusal`: a document about other bytes is the least interesting one to report.
@@ -133,6 +136,7 @@ impl ReceiptDemand {
     pub fn candidates(&self, wanted: &Wanted<'_>, evidence: &Evidence, now: &Timestamp) -> Vec<usize> {
         let documents = evidence.documents().iter().enumerate();
         let mut met: Vec<_> = documents.filter(|(_, fact)| self.meets(wanted, fact, now).is_ok()).collect();
+        // The content breaks ties, so that the same documents always give the same result.
         met.sort_by_key(|(_, fact)| std::cmp::Reverse((fact.verified_at.unix_millis(), fact.content)));
         met.into_iter().map(|(place, _)| place).collect()
     }
@@ -150,6 +154,7 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
     if let Some(any) = &any
         && !any.boolean()?
     {
+        // `false` alone would leave open what the rule accepts.
         return Err(any
             .error(Cause::InvalidValue, "`any_suite` is `false`")
             .with_help("write `true`, or name a `suite` or a `specification` instead"));

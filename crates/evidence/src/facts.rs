@@ -43,6 +43,7 @@ pub fn value(json: &Json) -> Result<Value, InexactNumberError> {
     Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(truth) => Value::from(*truth),
+        // Never rounded: two different numbers must not become the same fact.
         Json::Number(number) => Value::number(number.as_str()).map_err(|_| InexactNumberError {
             at: String::new(),
             token: number.as_str().chars().take(MAX_QUOTED_CHARS).collect(),
@@ -93,9 +94,11 @@ pub fn same(left: &Value, right: &Value) -> bool {
             left.entries().len() == right.entries().len()
                 && left.entries().iter().all(|(key, value)| match key {
                     Key::String(name) => right.get_str(name).is_some_and(|other| same(value, other)),
+                    // JSON objects have no such keys.
                     Key::Bool(_) | Key::Int(_) | Key::UInt(_) => false,
                 })
         }
+        // An integer and a decimal of the same value are different variants of `Value`.
         _ => match (decimal(left), decimal(right)) {
             (Some(left), Some(right)) => left == right,
             _ => left == right,

@@ -16,6 +16,7 @@ pub fn matches(glob: &str, text: &str) -> bool {
 /// Whether `wide` matches every text that `narrow` matches; `false` when that is not obvious.
 #[must_use]
 pub fn covers(wide: &str, narrow: &str) -> bool {
+    // `matches` reads `narrow` as a text, in which a `?` of `wide` also matches a `*`, although that stands for more.
     let unclear = wide.contains('?') && narrow.contains('*');
     wide == narrow || wide == "*" || (!unclear && matches(wide, narrow))
 }
@@ -139,6 +140,7 @@ fn matches_bytes(glob: &[u8], text: &[u8]) -> bool {
                 read += 1;
             }
             (_, Some((after, from))) => {
+                // By whole characters, so that a `?` after the `*` never begins inside one.
                 let from = from + text.get(from).map_or(1, |byte| character_len(*byte));
                 star = Some((after, from));
                 (at, read) = (after, from);

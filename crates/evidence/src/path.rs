@@ -53,7 +53,9 @@ impl Path {
     /// The reasons, when a limit ended the search, so that it is unknown whether there are values.
     pub fn select(&self, document: &Value, budget: &Budget<'_>) -> Result<Vec<Value>, Vec<Missing>> {
         let query = match &self.way {
+            // Not charged: the length of the path, which the author of the rule chose, bounds the work.
             Way::Steps(steps) => return Ok(walk(document, steps).into_iter().collect()),
+            // `Contract::of` refuses such a path before anything is judged, so it cannot meet a rule with `absent`.
             Way::Query(Err(_)) => return Ok(Vec::new()),
             Way::Query(Ok(query)) => query,
         };
@@ -110,6 +112,7 @@ fn steps(text: &str) -> Option<Vec<String>> {
 fn walk(document: &Value, steps: &[String]) -> Option<Value> {
     let mut here = document;
     for step in steps {
+        // `a[0]` and `a.0` are the same step: an index in a list, a name in a map.
         here = match here {
             Value::List(items) => item(items, step)?,
             other => other.get(step)?,

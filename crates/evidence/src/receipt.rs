@@ -108,9 +108,11 @@ impl ReceiptKind {
     pub fn of(receipt: &Receipt) -> Option<Self> {
         let metadata = receipt.metadata();
         let named = match metadata.get("kind") {
+            // An unknown word is no kind at all; taken as a verification, the receipt would count for something else.
             Some(word) => Some(Self::from_word(word.as_str()?)?),
             None => None,
         };
+        // Any other `task_type` is free text of the client and names no kind.
         let typed = receipt.task().and_then(|task| task.task_type.as_deref()).and_then(Self::from_word);
         let approval = match metadata.get("approval") {
             Some(approval) => ApprovalFact::read(approval).map(|_| Self::Approval).map(Some)?,
@@ -147,6 +149,7 @@ impl Comparison {
     /// What a receipt names (`metadata.comparison`); `None` when that is unknown.
     fn of(receipt: &Receipt) -> Option<Self> {
         match receipt.metadata().get("comparison").map(Json::as_str) {
+            // Only runs with `mode: command` compare inside the process, and their receipts say so.
             None => Some(Self::External),
             Some(Some("in-process")) => Some(Self::InProcess),
             Some(_) => None,
@@ -178,6 +181,7 @@ impl ReceiptFact {
             spent,
             spent_by: None,
             vouched: false,
+            // What is marked as two kinds counts as neither, so its approval is not read.
             approval: approval.filter(|_| kind == Some(ReceiptKind::Approval)),
         }
     }
@@ -213,6 +217,7 @@ impl ReceiptFact {
     }
 
     pub(crate) fn older_than(&self, max_age_millis: Option<i64>, now: &Timestamp) -> bool {
+        // Negative for a document dated less than `MAX_AHEAD_MILLIS` in the future, which is never too old.
         let age = now.unix_millis().saturating_sub(self.verified_at.unix_millis());
         max_age_millis.is_some_and(|max| age > max)
     }
@@ -243,9 +248,11 @@ impl Evidence {
             let key = |fact: &ReceiptFact| (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer);
             key(left).cmp(&key(right))
         });
+        // `dedup_by` passes the later document first.
         documents.dedup_by(|other, first| {
             let same = other.content == first.content;
             if same {
+                // A document that is spent under one spelling of its signature is spent under all.
                 first.spent |= other.spent;
                 first.spent_by = first.spent_by.take().or_else(|| other.spent_by.take());
             }

@@ -103,6 +103,7 @@ pub(crate) fn refuse(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
 pub fn nearest(judged: Vec<(&ReceiptFact, Option<Refusal>)>) -> Vec<(&ReceiptFact, Refusal)> {
     let mut refused: Vec<_> =
         judged.into_iter().filter_map(|(fact, refusal)| refusal.map(|refusal| (fact, refusal))).collect();
+    // The content breaks ties: receipts of decisions quote this list, and a replay must arrive at the same one.
     refused.sort_by(|left, right| (right.1, left.0.content).cmp(&(left.1, right.0.content)));
     refused.truncate(MAX_REFUSED);
     refused

@@ -78,6 +78,7 @@ impl Reviewer {
     #[must_use]
     pub fn person(&self, server: SignerId) -> Person {
         match self.key {
+            // The key identifies the same person whether they sign themselves or the server signs for them.
             Some(key) => Person::Key(key),
             None => Person::Caller { id: self.id.clone(), server },
         }

@@ -25,12 +25,14 @@ impl Roles {
     #[must_use]
     pub fn person(&self, fact: &ReceiptFact) -> Option<Person> {
         let signer = fact.signer?;
+        // A signer that may not vouch counts as itself; otherwise one key could pose as several reviewers.
         Some(self.vouched(fact).map_or(Person::Key(signer), |reviewer| reviewer.person(signer)))
     }
 
     /// Whether the reviewer of an approval may approve in this role.
     pub(crate) fn may_speak(&self, fact: &ReceiptFact, role: &str) -> bool {
         let roles = self.vouched(fact).map_or(&[][..], |reviewer| &reviewer.roles);
+        // A server that lists the roles of a caller limits the caller to them; without a list there is no limit.
         let restricted = !roles.is_empty() && !roles.iter().any(|held| held == role);
         match self.members(role) {
             // The pinned key of a server stands for all its callers without roles of their own.
@@ -46,6 +48,7 @@ impl Roles {
     pub(crate) fn exclude(&self, one: &ReceiptFact, other: &ReceiptFact) -> bool {
         let (Some(first), Some(second)) = (&one.approval, &other.approval) else { return false };
         let held = [&first.role, &second.role].into_iter().all(|role| self.holds(one, role) || self.holds(other, role));
+        // An approval in a role that no rule asks for must not exclude one that counts.
         let asked = [&first.role, &second.role].into_iter().all(|role| self.asked.contains(role));
         asked && first.role != second.role && !held && self.person(one) == self.person(other)
     }

@@ -41,6 +41,7 @@ pub fn millis(text: &str) -> Option<i64> {
 /// [`DocumentError`] names the field and shows the form.
 pub fn read_end(field: &Field<'_>) -> Result<Timestamp, DocumentError> {
     let text = field.text()?;
+    // The day that is written is the last one, so the end is the beginning of the next.
     let day =
         || format!("{text}T00:00:00Z").parse::<Timestamp>().map(|day| day.unix_millis().saturating_add(DAY_MILLIS));
     let end = text.parse::<Timestamp>().or_else(|_| day().map(Timestamp::from_unix_millis));

@@ -1,4 +1,4 @@
-//! Suites: a specification and the tests of it, under one digest.
+//! Suites: a specification and its tests, under one digest.
 
 use proofmark_receipt::{Json, Sha256Digest, object};
 
@@ -42,6 +42,7 @@ fn descend<E>(
             object.get_mut(name).map_or(Ok(()), |member| descend(member, rest, &place, find))
         }
         (None, Json::Object(object)) => match object.get_mut("suite") {
+            // A text in the form of a digest is never looked up, so no file with such a name can replace the suite.
             Some(Json::String(text)) if text.parse::<Sha256Digest>().is_err() => {
                 *text = find(text, &format!("{at}.suite"))?.to_string();
                 Ok(())

@@ -40,13 +40,12 @@ pub struct Form {
     lists: &'static [&'static str],
     /// Whether its records may be messages without calls, which several forms write alike.
     has_messages: bool,
-    /// Whether a record is of this form.
     recognizes: fn(&Object) -> bool,
     /// The calls that were recorded, in the order they were made.
     calls: fn(&[Record]) -> Result<Vec<Call>, TraceError>,
 }
 
-/// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another stands
+/// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another comes
 /// before it.
 pub static FORMS: [&Form; 8] = [
     &mcp::FORM,
@@ -56,6 +55,7 @@ pub static FORMS: [&Form; 8] = [
     &openai_chat::FORM,
     &anthropic::FORM,
     &openai_responses::FORM,
+    // The last one: spans and items of other forms have a `name` too, as its calls do.
     &plain::FORM,
 ];
 
@@ -119,6 +119,7 @@ pub fn read_as(bytes: &[u8], form: &'static Form) -> Result<Trace, TraceError> {
 
 fn read_records(bytes: &[u8], records: Vec<Record>, form: &'static Form) -> Result<Trace, TraceError> {
     let calls = (form.calls)(&records)?;
+    // Over the bytes as given: a receipt names this digest as `trace_digest`, and anyone who has the file can check it.
     Ok(Trace { form, calls, records: records.len(), digest: Sha256Digest::of(bytes) })
 }
 

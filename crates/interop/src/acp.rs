@@ -88,12 +88,14 @@ pub fn is_of_job(request: &Json) -> bool {
     let Some(request) = request.as_object() else { return false };
     let Some(specification) = request.get("specification") else { return false };
     checks(&Field::root(specification)).is_ok_and(|(tier, verification)| {
+        // Equal as JSON, not as read: a check that differs in any way is not the buyer's.
         request.get(VERIFICATION) == Some(&verification) && request.get("tier") == tier.as_ref()
     })
 }
 
 /// SHA-256 of the receipt without its signature, as 64 hex digits: the one that was signed, where it was.
 fn content_hash(receipt: &Receipt) -> String {
+    // The receipt may be unverified here, so what it claims as its hash is used only in the form of one.
     let signed = receipt.signature().map(|signature| signature.content_hash.trim_start_matches("sha256:"));
     let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match signed.filter(is_hash) {
@@ -104,6 +106,7 @@ fn content_hash(receipt: &Receipt) -> String {
 
 /// Passed of total, rounded down, so that only a whole pass is 1.
 fn score(passed: u64, total: u64) -> Json {
+    // Counts are any 64-bit numbers, so the product needs more bits. Without any check the score is 0.
     let parts = (u128::from(passed) * SCORE_PARTS).checked_div(u128::from(total)).unwrap_or(0);
     let fraction = format!("{:04}", parts % SCORE_PARTS);
     let fraction = fraction.trim_end_matches('0');
@@ -116,6 +119,7 @@ fn reason(receipt: &Receipt, hash: &str) -> String {
     let (verdict, id) = (receipt.verdict(), receipt.receipt_id());
     let text =
         format!("{verdict}: {} of {} checks passed; VRF receipt {id}; sha256 {hash}", results.passed, results.total);
+    // The longest verdict, counts, id and hash have fewer than 200 characters, so the cut never takes part of the hash.
     text.chars().take(MAX_REASON_CHARS).collect()
 }
 
@@ -187,6 +191,7 @@ fn checks(requirements: &Field<'_>) -> Result<(Option<Json>, Json), DocumentErro
     })?;
     let found = object_in(&block, "write an object with `kind`, `language` and `tests`")?;
     let mut verification = found.as_object().cloned().unwrap_or_default();
+    // `verification` has the request's form. Under the other name it holds the tier, and `kind` may be missing.
     if fields.get(VERIFICATION).is_some() {
         return Ok((None, verification.into()));
     }
@@ -222,6 +227,7 @@ fn output(deliverable: &Field<'_>) -> Result<Object, DocumentError> {
 
 fn is_packed(json: &Json) -> bool {
     let text = |object: &Object, name| object.get(name).is_some_and(|value| value.as_str().is_some());
+    // Exactly this form: any other JSON text may be the delivered work itself, whose bytes count.
     json.as_object().is_some_and(|object| object.len() == 2 && text(object, "type") && object.contains("value"))
 }
 
@@ -241,6 +247,7 @@ fn content(fields: &Fields<'_>) -> Result<String, DocumentError> {
 /// Whether a deliverable of this type is the address of one.
 fn is_elsewhere(kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
+    // Wide on purpose: an address that is judged as if it were the work would pass or fail for nothing.
     kind.contains("url") || kind.contains("uri") || kind.contains("ipfs") || kind == "link"
 }
 

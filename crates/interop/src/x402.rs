@@ -99,6 +99,7 @@ pub fn path(id: &ReceiptId) -> String {
 /// # Errors
 /// [`HeaderError`] when it carries none, or one in a spelling that only some readers accept.
 pub fn decode(value: &str) -> Result<Carried, HeaderError> {
+    // Before anything is decoded: the header comes from a stranger.
     if value.len() > MAX_HEADER {
         return Err(HeaderError::TooLong(value.len()));
     }

@@ -48,6 +48,7 @@ pub(crate) enum Kind {
     },
     List {
         items: Vec<Node>,
+        // Made once when the predicate is loaded: `x in ['a', 'b']` allocates nothing for each evaluation.
         /// The list, when all its items are literals.
         value: Option<Value>,
     },

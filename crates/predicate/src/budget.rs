@@ -79,6 +79,7 @@ impl<'s> Budget<'s> {
     }
 
     fn look(&self, taken: u64) -> Result<(), Failure> {
+        // The first failure stays: all later evaluations of a request name the same limit.
         if self.failure.get().is_none() {
             if taken > self.limit {
                 self.end(Failure::BudgetLimit(self.limit));
@@ -145,6 +146,7 @@ impl<'b> Steps<'b> {
 
     /// Why this evaluation has ended.
     pub(crate) fn failure(&self) -> Option<Failure> {
+        // The evaluation's own limit comes first, as in `charge`, so both name the same one if both are exceeded.
         if self.taken > MAX_STEPS { Some(Failure::StepLimit) } else { self.budget.failure() }
     }
 
@@ -153,6 +155,8 @@ impl<'b> Steps<'b> {
     }
 
     pub(crate) fn charge(&mut self, steps: u64) -> Result<(), Failure> {
+        // A single charge may be as large as `u64::MAX` (see `path`). It costs the shared budget no more than one
+        // evaluation may take, so one hostile condition leaves steps for the others.
         let taken = self.taken.saturating_add(steps).min(MAX_STEPS + 1);
         let charged = self.budget.charge(taken - self.taken);
         self.taken = taken;

@@ -20,7 +20,6 @@ pub struct Decimal {
 /// Why a number cannot be held or computed exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// The text is not a decimal number.
     #[error("the text is not a decimal number")]
     Malformed,
     /// The exact number needs more than [`MAX_DECIMAL_DIGITS`] digits.
@@ -29,7 +28,6 @@ pub enum NumberError {
     /// The number is outside ±10^[`MAX_DECIMAL_EXPONENT`], or as close to zero.
     #[error("the number is outside the range of decimals")]
     OutOfRange,
-    /// A division by zero.
     #[error("division by zero")]
     DivisionByZero,
 }
@@ -98,6 +96,7 @@ impl Decimal {
     /// [`NumberError::TooPrecise`] and [`NumberError::OutOfRange`].
     pub fn multiply(self, other: Self) -> Result<Self, NumberError> {
         let product = self.coefficient().checked_mul(other.coefficient()).ok_or(NumberError::TooPrecise)?;
+        // No exponent is below -6177 or above 6144, so the sum fits.
         Self::new(product, self.exponent + other.exponent)
     }
 
@@ -114,6 +113,7 @@ impl Decimal {
         let mut rest = a % b;
         let mut exponent = self.exponent - other.exponent;
         // Long division: `rest` is below 10^34, so `rest * 10` fits.
+        // It ends when the quotient has 34 digits. Leading zeros do not count: they leave it at zero.
         while rest != 0 && quotient < 10u128.pow(MAX_DECIMAL_DIGITS - 1) {
             quotient = quotient * 10 + rest * 10 / b;
             rest = rest * 10 % b;
@@ -144,6 +144,7 @@ impl Decimal {
     /// The whole number this is, if it is one and fits.
     #[must_use]
     pub fn to_integer(self) -> Option<i128> {
+        // In the shortest form a negative exponent always means a fraction.
         (self.exponent >= 0).then(|| self.scaled_to(0)).flatten()
     }
 
@@ -153,11 +154,14 @@ impl Decimal {
         if self.exponent >= 0 {
             return self.scaled_to(0);
         }
+        // A power past 38 digits is larger than any coefficient, so nothing is left before the point.
         let divisor = 10i128.checked_pow(self.exponent.unsigned_abs());
         Some(divisor.map_or(0, |divisor| self.coefficient() / divisor))
     }
 
     fn raw(coefficient: i128, exponent: i32) -> Self {
+        // Both casts cut off bits on purpose: the shift is arithmetic, so `high` keeps the sign and `low` the lower
+        // bits.
         Self { high: (coefficient >> 64) as i64, low: coefficient as u64, exponent }
     }
 
@@ -241,6 +245,7 @@ impl FromStr for Decimal {
             return Err(NumberError::Malformed);
         }
         let (coefficient, shift) = parse_digits(whole, fraction)?;
+        // Not returned yet: zero with an absurd exponent is zero.
         let exponent = i32::try_from(exponent + shift).map_err(|_| NumberError::OutOfRange);
         if coefficient == 0 {
             return Ok(Self::ZERO);
@@ -268,11 +273,13 @@ fn parse_digits(whole: &str, fraction: &str) -> Result<(i128, i64), NumberError>
         if !byte.is_ascii_digit() {
             return Err(NumberError::Malformed);
         }
+        // Zeros are only counted until another digit follows, so `1000…0` of any length needs no large coefficient.
         if byte == b'0' {
             dropped += 1;
             zeros = zeros.saturating_add(u32::from(coefficient != 0));
             continue;
         }
+        // 38 digits fit, more than allowed: `new` refuses what remains too precise.
         let power = 10i128.checked_pow(zeros + 1);
         coefficient = power
             .and_then(|power| coefficient.checked_mul(power))
@@ -358,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_can_not_hold() {
+    fn refuses_what_it_cannot_hold() {
         let digits = "1".repeat(35);
         assert_eq!(digits.parse::<Decimal>(), Err(NumberError::TooPrecise));
         assert_eq!("1e99999999999".parse::<Decimal>(), Err(NumberError::OutOfRange));

@@ -15,7 +15,6 @@ pub struct Span {
 /// What is wrong with a predicate that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The text is not an expression.
     #[error("expected {expected}, found {found}")]
     Syntax { expected: String, found: String },
     /// A literal that has no value, such as a number out of range.
@@ -154,8 +153,10 @@ impl CompileError {
     #[must_use]
     pub fn caret(&self) -> String {
         let rest = self.text.chars().count().saturating_sub(self.column - 1);
+        // The span is in bytes and may end on a later line; carets stay under this one.
         let width = (self.span.end - self.span.start).clamp(1, rest.max(1));
         let indent: String =
+            // A tab stays one, so the carets line up however wide the terminal shows it.
             self.text.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         format!("{}\n{indent}{}", self.text, "^".repeat(width))
     }
@@ -193,7 +194,6 @@ pub enum Failure {
     DivisionByZero,
     #[error("the decimal is too precise or out of range")]
     Inexact,
-    /// A text does not have the form a conversion needs.
     #[error("the text does not have the form the conversion needs")]
     Conversion,
     #[error("the time is out of range")]
@@ -205,7 +205,6 @@ pub enum Failure {
     /// The evaluations of the request took more steps than its [`crate::Budget`] has, which is this many.
     #[error("the conditions of the request take more than {0} steps together; ask about fewer or smaller facts")]
     BudgetLimit(u64),
-    /// The [`crate::Budget`] was stopped.
     #[error("the evaluation was stopped")]
     Stopped,
     /// A string, list or nesting grew past its limit.
@@ -288,11 +287,12 @@ pub(crate) fn shown(name: &str) -> String {
     }
 }
 
-/// A path as a reason names it: without control characters, cut at [`MAX_REASON_BYTES`], so that hostile facts cannot swell
-/// a reason.
+/// A path as a reason names it: without control characters, cut at [`MAX_REASON_BYTES`], so that hostile facts cannot make
+/// a reason long.
 pub(crate) fn shorten(path: String) -> String {
     let mut path = if path.contains(char::is_control) { escaped(&path) } else { path };
     if path.len() > MAX_REASON_BYTES {
+        // After the escaping, which makes a text longer.
         path.truncate(path.floor_char_boundary(MAX_REASON_BYTES));
         path.push('…');
     }

@@ -166,6 +166,7 @@ impl<'a> Machine<'a> {
                 }
                 (Err(more), Some(known)) => merge(known, more),
             }
+            // Whatever is returned then, `unless_exhausted` replaces it.
             if self.steps.exhausted() {
                 break;
             }
@@ -191,6 +192,7 @@ impl<'a> Machine<'a> {
             Kind::Index { base, index } => self.index(base, index),
             Kind::Has { base, field } => self.has(base.as_deref(), field).map(Operand::from),
             Kind::Not(_) | Kind::And(_) | Kind::Or(_) => {
+                // This junction is an operand of something else, and that clause decides as a whole.
                 let before = self.decided.len();
                 let truth = self.decide(node);
                 self.decided.truncate(before);
@@ -199,6 +201,7 @@ impl<'a> Machine<'a> {
             Kind::Negate(operand) => self.negate(node, operand).map(Operand::Owned),
             Kind::Conditional(parts) => {
                 let [condition, then, otherwise] = &**parts;
+                // As in CEL, an unknown condition makes the whole unknown, even if both branches would agree.
                 if self.condition(condition)? { self.eval(then) } else { self.eval(otherwise) }
             }
             Kind::Binary { operator, operands } => self.binary(node, *operator, operands),
@@ -210,6 +213,7 @@ impl<'a> Machine<'a> {
                 let Value::String(string) = &*operand else {
                     return Err(self.wrong_type(text, "string", &operand));
                 };
+                // Before the match, which cannot be interrupted.
                 self.charge(node, pattern.steps(string.len()))?;
                 Ok(pattern.is_match(string).into())
             }
@@ -243,6 +247,7 @@ impl<'a> Machine<'a> {
                 let Some(at) = index.as_integer() else {
                     return Err(self.wrong_type(index_node, "int", &index));
                 };
+                // A negative index is absent: only JSONPath counts from the end.
                 let at = usize::try_from(at).ok();
                 at.and_then(|at| element(&operand, items, at))
             }
@@ -262,6 +267,7 @@ impl<'a> Machine<'a> {
 
     fn has(&mut self, base: Option<&'a Node>, field: &str) -> Flow<bool> {
         let Some(base) = base else {
+            // Absence is an answer here, not a reason for unknown. A fact that is null is there.
             return Ok(self.facts.get(field).is_some());
         };
         match &*self.eval(base)? {
@@ -314,6 +320,7 @@ impl<'a> Machine<'a> {
         }
         self.charge_items(node, keyed.len())?;
         let map = Map::from_entries(keyed);
+        // As in CEL, equal keys are an error: with computed keys, one entry would silently replace another.
         if map.entries().len() < entries.len() {
             return Err(self.failed(node, Failure::DuplicateKey));
         }

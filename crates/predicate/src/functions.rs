@@ -88,7 +88,6 @@ const INSTANT: Parameter =
 const SPAN: Parameter = Parameter { classes: &[Class::Duration, Class::String], expected: "text such as `1h30m`" };
 const TIME: Parameter = Parameter { classes: &[Class::Timestamp, Class::Duration], expected: "timestamp" };
 
-/// All functions and methods.
 static FUNCTIONS: [Signature; 26] = [
     Signature { form: Form::Both, ..function("size", &[SIZED], Type::Number, size) },
     comparison("startsWith", |text, part| in_texts(text, part, |text, part| text.starts_with(part))),
@@ -119,6 +118,7 @@ static FUNCTIONS: [Signature; 26] = [
 ];
 
 /// What has a syntax of its own.
+// Only for suggestions and lists of names: the parser looks for these before it searches the table.
 const SPECIAL_FUNCTIONS: [&str; 3] = ["has", "path", "matches"];
 const SPECIAL_METHODS: [&str; 2] = ["path", "matches"];
 
@@ -208,7 +208,6 @@ impl Parameter {
 }
 
 impl Run {
-    /// Whether it takes this many arguments.
     pub(crate) fn takes(self, count: usize) -> bool {
         match self {
             Self::One(_) => count == 1,
@@ -254,6 +253,7 @@ fn size(value: &Value) -> Answer {
 fn lower(value: &Value) -> Answer {
     let Value::String(text) = value else { return Err(Refusal::Type) };
     let lower = text.to_lowercase();
+    // Checked after the work, which the charge for the argument covers: a character has at most three in lower case.
     if lower.len() > MAX_STRING_BYTES {
         return Err(Refusal::Call(Failure::SizeLimit));
     }
@@ -266,6 +266,7 @@ fn int(value: &Value) -> Answer {
         Value::Timestamp(time) => return Ok(Value::Int(time.seconds())),
         Value::String(text) => return parsed(text.parse().map(Value::Int)),
         Value::UInt(value) => Some(i128::from(*value)),
+        // CEL's `int()` drops the fraction, towards zero.
         Value::Decimal(value) => value.truncate(),
         _ => return Err(Refusal::Type),
     };

@@ -28,6 +28,8 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
+// The first one that the text begins with is taken, so longer ones come first. No expression has `=`: it is a token so
+// that the parser can say that `==` is meant.
 const OPERATORS: [&str; 25] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", "(", ")", "[", "]", "{", "}",
     ".", ",", "=",
@@ -94,6 +96,7 @@ impl<'a> Lexer<'a> {
         let Some(first) = rest.chars().next() else {
             return Ok(Token::End);
         };
+        // Before words, since `r'…'` and `b'…'` begin with a letter.
         if let Some(literal) = self.string_literal()? {
             return Ok(literal);
         }
@@ -125,6 +128,7 @@ impl<'a> Lexer<'a> {
 
     fn skip_space(&mut self) {
         loop {
+            // The white space of CEL. Other Unicode space, which looks the same, is an error.
             self.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}'));
             if !self.rest().starts_with("//") {
                 return;

@@ -3,6 +3,7 @@
 /// Longest source text of one predicate, in bytes.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024;
 
+// The parser, the type checker and the evaluator recurse; this bounds their stack.
 /// Deepest nesting of an expression. A chain of `&&` or `||` counts as one level however long it
 /// is; every other operator, call, index or bracket counts as one more.
 pub const MAX_DEPTH: usize = 64;
@@ -35,6 +36,8 @@ pub const MAX_PATTERNS: usize = 64;
 /// Longest JSONPath query, in bytes.
 pub const MAX_PATH_BYTES: usize = 512;
 
+// The JSONPath parser recurses for each bracket, and tries the inside of a filter in several ways, so its cost
+// multiplies with each level.
 /// Most brackets open at once in a JSONPath query.
 pub const MAX_PATH_NESTING: usize = 8;
 
@@ -44,6 +47,7 @@ pub const MAX_MISSING: usize = 32;
 /// Longest path text in a reason, in bytes; longer ones end in `…`.
 pub const MAX_REASON_BYTES: usize = 256;
 
+// As many as decimal128 of IEEE 754 has, whose largest exponent is the next limit. They fit an `i128`.
 /// Most significant digits of a decimal.
 pub const MAX_DECIMAL_DIGITS: u32 = 34;
 

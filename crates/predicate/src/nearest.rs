@@ -11,6 +11,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .filter(|candidate| candidate.len() <= 64)
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= allowed)
+        // Of several names at one distance the first in the alphabet, so a message does not depend on their order.
         .min()
         .map(|(_, candidate)| candidate.to_owned())
 }

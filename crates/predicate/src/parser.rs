@@ -41,6 +41,7 @@ impl Parser {
 
     /// Parses one level deeper, up to the limit.
     fn nested<T>(&mut self, parse: fn(&mut Self) -> Result<T, Located>) -> Result<T, Located> {
+        // `node` checks the result, but only after the recursion: this check bounds the parser's own stack.
         if self.depth >= MAX_DEPTH {
             return Err(Fault::TooDeep.at(self.span()));
         }
@@ -91,6 +92,7 @@ impl Parser {
                 break;
             }
             self.advance();
+            // One tighter, so that equal operators group from the left. It recurses at most three times.
             let right = self.binary(binds + 1)?;
             let span = cover(&left, &right);
             left = node(Kind::Binary { operator, operands: Box::new([left, right]) }, span)?;
@@ -168,6 +170,7 @@ impl Parser {
 
     fn field_name(&mut self) -> Result<(Arc<str>, bool), Located> {
         match self.peek().clone() {
+            // As in CEL, a field may have the name of a reserved word, `order.package`; a fact may not.
             Token::Word(name) if !matches!(&*name, "true" | "false" | "null" | "in") => {
                 self.advance();
                 Ok((name, false))
@@ -213,6 +216,7 @@ impl Parser {
             "null" => Some(Value::Null),
             _ => None,
         };
+        // As in CEL, where an identifier is not a reserved word. Between backticks they are allowed.
         if &*name == "in" || lexer::is_reserved(&name) {
             return Err(self.unexpected("an operand that is not a reserved word"));
         }
@@ -226,6 +230,7 @@ impl Parser {
         // The innermost variable of a name hides the others, and facts.
         let kind = match self.scope.iter().rposition(|variable| *variable == name) {
             Some(slot) => Kind::Local(slot),
+            // A fact named like a type is written between backticks, which is a `Token::Quoted`.
             None => match TypeName::denoted_by(&name) {
                 Some(denoted) => Kind::Constant(Value::Type(denoted)),
                 None => Kind::Fact(name),

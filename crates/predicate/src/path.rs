@@ -2,7 +2,7 @@
 //!
 //! A query of only names, indexes and wildcards is strict and evaluated here: a member that is absent makes the answer
 //! unknown, not the list shorter. Queries with filters, slices, unions or `..` select what is present, as the standard says;
-//! only the plain names they begin with must be present.
+//! only the names and indexes they begin with must be present.
 
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ impl Query {
         if rest.is_empty() {
             return Ok(Self { text: text.to_owned(), strict, general: None });
         }
-        // Their patterns would be compiled by the library without limits on their size.
+        // The library would compile their patterns without a limit on size. A field whose name contains one of the words
+        // is refused too.
         if ["match", "search"].iter().any(|name| text.contains(name)) {
             return Err(Fault::PathFunction);
         }
@@ -79,6 +80,8 @@ impl Query {
         strict.truncate(plain.unwrap_or(strict.len()));
         // Counting marks in the text instead of parsing it overestimates the cost, which is safe.
         let count = |mark: &str| text.matches(mark).count();
+        // `..`, a filter and a `$` inside of one each may visit all nodes below every node that is reached. A union of
+        // n + 1 parts visits a node n + 1 ≤ 2^n times, and unions that follow each other multiply.
         let nested = count("..") + count("?") + count("$").saturating_sub(1);
         let repeated = 1u64.checked_shl(u32::try_from(count(",")).unwrap_or(64));
         let relative = u64::try_from(count("@") + 1).unwrap_or(u64::MAX);
@@ -98,6 +101,7 @@ impl Query {
     /// The nodes the query selects, in its order. `name` is the name of the root in reasons.
     pub(crate) fn select(&self, root: &Value, name: &str, steps: &mut Steps<'_>) -> Result<Vec<Value>, Vec<Missing>> {
         let mut walk = Walk { name, steps, trail: Vec::new(), found: Vec::new(), missing: Vec::new() };
+        // Also for general queries: the names and indexes they begin with must be present.
         walk.follow(root, &self.strict);
         let Walk { found, missing, .. } = walk;
         if !missing.is_empty() {
@@ -155,6 +159,8 @@ fn to_json(value: &Value, depth: usize, steps: &mut Steps<'_>) -> Result<serde_j
         Value::Int(value) => (*value).into(),
         Value::UInt(value) => (*value).into(),
         Value::Decimal(value) => {
+            // The text of a decimal parses to the nearest double. One past the range of doubles is infinite, which
+            // `from_f64` refuses.
             let double = value.to_string().parse::<f64>().map_err(|_| Failure::Inexact)?;
             serde_json::Number::from_f64(double).ok_or(Failure::Inexact)?.into()
         }
@@ -212,6 +218,7 @@ impl<'a> Walk<'a, '_, '_> {
             (Step::Name(_), _) => self.note_type("map", value),
             (Step::Index(index), Value::List(items)) => {
                 let at = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+                // An index before the start wraps to one past the end, so `get` finds nothing.
                 let at = if *index < 0 { items.len().wrapping_sub(at) } else { at };
                 self.enter(Place::Index(at), items.get(at), rest);
             }
@@ -232,6 +239,7 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     fn enter(&mut self, place: Place<'a>, value: Option<&'a Value>, rest: &'a [Step]) {
+        // The result is unknown by then, and further reasons would be left out.
         if self.missing.len() >= MAX_MISSING || self.steps.exhausted() {
             return;
         }

@@ -23,12 +23,15 @@ impl Pattern {
         for size in SIZES {
             match compile(text, size) {
                 Ok(regex) => {
+                    // The engine's worst case for one byte of text is proportional to the compiled size: 4 KiB of it
+                    // count as one step for sixteen bytes.
                     let steps_per_block = u64::try_from(size >> 12).unwrap_or(u64::MAX);
                     return Ok(Self { regex, steps_per_block });
                 }
                 Err(regex::Error::CompiledTooBig(_)) => {}
                 Err(other) => {
                     let message = other.to_string();
+                    // The lines before it repeat the pattern with a caret; the caller shows where the fault is.
                     let last = message.lines().last().unwrap_or_default();
                     return Err(Fault::Pattern(last.trim_start_matches("error: ").to_owned()));
                 }

@@ -82,6 +82,7 @@ impl Predicate {
     /// Whether the predicate holds for these facts, a map of the top-level names.
     #[must_use]
     pub fn evaluate(&self, facts: &Value) -> Evaluation {
+        // The limit of one evaluation is the same and has precedence, so a result never names this budget.
         self.evaluate_within(facts, &Budget::new(MAX_STEPS))
     }
 
@@ -155,6 +156,8 @@ impl Predicate {
     fn load(source: &str, schema: Option<&Schema>, expected: Option<TypeName>) -> Result<Self, CompileError> {
         let place = |located| CompileError::new(source, located);
         if source.len() > MAX_SOURCE_BYTES {
+            // Refused before anything is read; a span of the whole source would show carets under all of its first
+            // line.
             let span = Span { start: 0, end: 0 };
             return Err(place(Located { fault: Fault::TooLong, span }));
         }

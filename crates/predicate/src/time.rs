@@ -7,6 +7,7 @@ use proofmark_calendar::{Civil, FIRST_SECOND, LAST_SECOND, parse_rfc3339};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 /// Spans longer than about 292 years do not fit 64-bit nanoseconds.
+// `ms` stands before `m`: the first unit that the text begins with is taken.
 const DURATION_UNITS: [(&str, i64); 7] = [
     ("ms", 1_000_000),
     ("us", 1_000),
@@ -61,6 +62,7 @@ impl Timestamp {
     /// # Errors
     /// [`TimeError::OutOfRange`] outside the years 1 to 9999.
     pub fn from_seconds(seconds: i64) -> Result<Self, TimeError> {
+        // In 128 bits, since nanoseconds since 1970 leave 64 bits in the year 2262.
         Self::new(i128::from(seconds) * i128::from(NANOS_PER_SECOND))
     }
 
@@ -98,6 +100,7 @@ impl Timestamp {
         let civil = Civil::from_seconds(self.seconds + offset_seconds);
         match field {
             Field::FullYear => civil.year,
+            // CEL counts months and `getDayOfMonth` from 0, but `getDate` from 1.
             Field::Month => civil.month - 1,
             Field::Date => civil.day,
             Field::DayOfMonth => civil.day - 1,
@@ -208,6 +211,7 @@ impl FromStr for Duration {
             total += scaled_nanos(number, *nanos)?;
             rest = tail.strip_prefix(unit).unwrap_or_default();
             parts += 1;
+            // Units may repeat and come in any order, as in Go, so this bounds the sum.
             if parts > 16 {
                 return Err(TimeError::Malformed);
             }
@@ -225,9 +229,11 @@ fn scaled_nanos(number: &str, unit: i64) -> Result<i128, TimeError> {
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return Err(TimeError::Malformed);
     }
+    // 15 digits times the nanoseconds of an hour, 16 times over, are far below 2^127.
     if whole.len() > 15 || fraction.len() > 15 {
         return Err(TimeError::OutOfRange);
     }
+    // The caller passes digits and points only, so all that fails to parse is an empty half, as in `.5s` or `1.s`.
     let read = |digits: &str| digits.parse::<i128>().unwrap_or(0);
     let scale = 10i128.pow(u32::try_from(fraction.len()).unwrap_or(0));
     let unit = i128::from(unit);

@@ -20,6 +20,7 @@ pub(crate) fn check(node: &Node, schema: Option<&Schema>, expected: Option<TypeN
         (Some(found), Some(expected)) if found != Class::of_type(expected) => {
             Err(Fault::Result { found: found.to_string(), expected: expected.name() }.at(node.span))
         }
+        // A type that is not known passes: the evaluation is unknown if it turns out wrong.
         (Some(_) | None, _) => Ok(()),
     }
 }
@@ -40,6 +41,7 @@ impl<'s> Checker<'s> {
                 let base_type = self.infer(base)?;
                 select(base_type, field, after(base, field))
             }
+            // Also of `has`: a misspelt name would make it false for all facts.
             Kind::Has { base: None, field } => self.fact(field, node.span).map(|_| Type::Bool),
             Kind::Has { base: Some(base), field } => {
                 let base_type = self.infer(base)?;
@@ -124,7 +126,7 @@ impl<'s> Checker<'s> {
         let [condition, then, otherwise] = parts;
         self.expect(condition, &[Class::Bool], "`?`")?;
         let (then, otherwise) = (self.infer(then)?, self.infer(otherwise)?);
-        // Branches of two types are allowed: the condition may know which one applies.
+        // Branches of two types are allowed: the condition may tell them apart.
         Ok(if then.class() == otherwise.class() { then } else { Type::Any })
     }
 
@@ -159,6 +161,7 @@ fn field<'s>(schema: &'s Schema, name: &str, what: &'static str, span: Span) -> 
 
 /// The span of a name selected from `base`: it follows the base and a dot.
 fn after(base: &Node, name: &str) -> Span {
+    // A guess if there is space around the dot, or backticks around the name. Only messages show it.
     let start = base.span.end + 1;
     Span { start, end: start + name.len() }
 }

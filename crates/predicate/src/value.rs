@@ -97,6 +97,7 @@ impl Value {
     pub fn number(token: &str) -> Result<Self, NumberError> {
         match token.parse() {
             Ok(integer) => Ok(Self::Int(integer)),
+            // An integer past 64 bits becomes a decimal too, which is exact to 34 digits; a double would round it.
             Err(_) => token.parse().map(Self::Decimal),
         }
     }
@@ -139,7 +140,6 @@ impl Value {
         }
     }
 
-    /// The number as a decimal.
     pub(crate) fn as_decimal(&self) -> Option<Decimal> {
         match self {
             Self::Int(value) => Some(Decimal::from(*value)),

@@ -109,7 +109,7 @@ fn an_exhausted_budget_is_unknown_whatever_follows() {
 }
 
 #[test]
-fn strings_can_not_be_grown_without_bound() {
+fn strings_cannot_be_grown_without_bound() {
     let facts = one("s", Value::from("x".repeat(1 << 19)));
     assert_eq!(answer("(s + s + s).size() > 0", &facts), "size_limit");
     assert_eq!(

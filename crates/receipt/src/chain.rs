@@ -81,6 +81,7 @@ impl Link<'_> {
     #[must_use]
     pub fn follows(&self, tip: Option<&ChainTip>) -> bool {
         match (self.tip(), tip) {
+            // Without a position of its own a document is part of no chain, not even of an empty one.
             (None, _) => false,
             (Some(own), None) => starts(self, &own).is_ok(),
             (Some(own), Some(tip)) => follows(self, &own, tip).is_ok(),
@@ -126,6 +127,7 @@ pub fn verify_links(links: &[Link<'_>], end: Option<SignedEnd<'_>>) -> Result<()
         }
         last = Some(tip);
     }
+    // Nothing to verify is not a valid chain: an export that failed would pass as one.
     let last = last.ok_or(ChainError::Empty)?;
     match end {
         None => Ok(()),
@@ -140,6 +142,8 @@ pub fn verify_links(links: &[Link<'_>], end: Option<SignedEnd<'_>>) -> Result<()
 fn signed_by_issuer(links: &[Link<'_>], end: SignedEnd<'_>) -> Result<(), ChainError> {
     let named = end.head.signer_id();
     let signer: Option<SignerId> = named.parse().ok();
+    // The caller has refused an empty chain, whose receipts anyone would have signed. An unsigned link has no signer,
+    // and so never the signer of a head.
     let issued = || links.iter().all(|link| link.signer() == signer);
     match signer.is_some_and(|signer| end.trusted.contains(&signer) || issued()) {
         true => Ok(()),
@@ -148,6 +152,7 @@ fn signed_by_issuer(links: &[Link<'_>], end: SignedEnd<'_>) -> Result<(), ChainE
 }
 
 fn starts(link: &Link<'_>, tip: &ChainTip) -> Result<(), ChainError> {
+    // `null` counts as present: a field without a value is absent (`docs/receipts.md`, "Fields").
     let predecessor = link.metadata("previous_receipt").is_some() || link.metadata("previous_receipt_hash").is_some();
     match (tip.position, predecessor) {
         (0, false) => Ok(()),
@@ -163,10 +168,12 @@ fn follows(link: &Link<'_>, tip: &ChainTip, last: &ChainTip) -> Result<(), Chain
     if position < after {
         return Err(ChainError::Reordered { receipt_id, position, after });
     }
+    // `after + 1` cannot overflow: `position` is larger here.
     if position != after + 1 {
         return Err(ChainError::Gap { receipt_id, position, due: after + 1 });
     }
     let text = |name: &str| link.metadata(name).and_then(Json::as_str);
+    // An id does not fix the content of the predecessor; its hash does.
     let hash = text("previous_receipt_hash").ok_or(ChainError::Unpinned(receipt_id))?;
     let id = text("previous_receipt").and_then(|id| id.parse().ok());
     match hash.parse() == Ok(last.hash) && id == Some(last.receipt_id) {
@@ -177,6 +184,7 @@ fn follows(link: &Link<'_>, tip: &ChainTip, last: &ChainTip) -> Result<(), Chain
 
 fn ends(last: &ChainTip, head: &ChainHead) -> Result<(), ChainError> {
     let found = last.position.saturating_add(1);
+    // Before the tips are compared: they differ in a truncated chain, too, and only the lengths tell the cause.
     if found < head.length() {
         return Err(ChainError::Truncated { signed: head.length(), found });
     }

@@ -46,6 +46,7 @@ impl Sha256Digest {
 
     /// Reads `content_hash`: 64 lower-case hex digits, with or without the prefix.
     pub(crate) fn from_content_hash(text: &str) -> Option<Self> {
+        // Proofmark writes the bare digits; other issuers write the prefix, too, and sign it with them.
         let digits = text.strip_prefix(Self::PREFIX).unwrap_or(text);
         hex::decode_lower(digits).map(Self)
     }

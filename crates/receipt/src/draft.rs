@@ -8,12 +8,10 @@ use crate::{Detail, Hashes, Receipt, ReceiptId, Results, SigningKey, Task, Times
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub receipt_id: ReceiptId,
-    /// When the work was verified.
     pub verified_at: Timestamp,
     /// How deep the verification went: 0 to 3.
     pub tier: u8,
     pub verdict: Verdict,
-    /// What the work was for.
     pub task: Option<Task>,
     pub results: Results,
     pub hashes: Hashes,
@@ -32,9 +30,11 @@ impl Draft {
     /// # Errors
     /// [`SignError`] when the draft is outside the safe set, too large, or breaks a rule of the format.
     pub fn sign(mut self, key: &SigningKey) -> Result<Receipt, SignError> {
+        // Inside the hash, while `signature.signer_id` is not: nobody can sign the same content again as their own.
         self.metadata.insert("issuer_key", key.signer().to_string());
         let mut document = self.document()?;
         sign(&mut document, key)?;
+        // Read back once it is signed: the limit on bytes includes the signature.
         finish(document)
     }
 

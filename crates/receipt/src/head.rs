@@ -7,7 +7,6 @@ use crate::signature::{Signature, sign_document, verify_document};
 use crate::verification::Verification;
 use crate::{Sha256Digest, SignerId, SigningKey, Timestamp, object, shown};
 
-/// The member `format`.
 const FORMAT: &str = "proofmark-chain-head/1";
 
 /// A signed statement of a chain's length and last receipt, without which a missing end would not show.
@@ -80,6 +79,7 @@ impl ChainHead {
         if format != FORMAT {
             return Err(ReceiptError::WrongFormat { found: shown(format), expected: FORMAT });
         }
+        // Receipts do not name their chain, so there is nothing to compare it with: `tip` says which chain is meant.
         top.string("chain")?;
         top.timestamp("signed_at")?;
         let (length, tip) = (top.count("length")?, top.digest("tip")?);

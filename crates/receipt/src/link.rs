@@ -17,6 +17,7 @@ impl ChainTip {
     ///
     /// `previous_receipt_hash` = SHA-256(canonical_vrf(predecessor)), its signature included: an id alone pins nothing.
     pub fn write_link(tip: Option<&Self>, metadata: &mut Object) {
+        // Saturation never shows: a position beyond 2^53−1 is outside the safe set and is not signed.
         metadata.insert("chain_position", tip.map_or(0, |tip| tip.position.saturating_add(1)));
         match tip {
             Some(tip) => {
@@ -24,6 +25,7 @@ impl ChainTip {
                 metadata.insert("previous_receipt_hash", tip.hash.to_string());
             }
             None => {
+                // A predecessor left over in `metadata` would make this an invalid beginning (`wrong_first_position`).
                 metadata.remove("previous_receipt");
                 metadata.remove("previous_receipt_hash");
             }

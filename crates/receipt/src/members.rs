@@ -85,6 +85,7 @@ impl<'a> Members<'a> {
 
     pub(crate) fn count(&self, name: &str) -> Result<u64, ReceiptError> {
         let number = self.number(name)?;
+        // Some readers give `1.0` as a float: counts are written as integers (`docs/receipts.md`, "Fields").
         if !number.is_integer() {
             return Err(ReceiptError::WrongType {
                 field: self.place(name),
@@ -126,6 +127,7 @@ impl<'a> Members<'a> {
     }
 
     fn below(&self, name: &'static str) -> [&'static str; 2] {
+        // Two names suffice: no format read here nests deeper than `results.details[]`.
         let [_, last] = self.path;
         [last, name]
     }

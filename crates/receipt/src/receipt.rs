@@ -102,6 +102,7 @@ impl Receipt {
     pub fn metadata(&self) -> &Object {
         static EMPTY: Object = Object::new();
         let metadata = self.object().get("metadata");
+        // Never another type than an object: `read::fields` has refused that.
         metadata.and_then(Json::as_object).unwrap_or(&EMPTY)
     }
 
@@ -146,6 +147,7 @@ impl Receipt {
 
     pub(crate) fn object(&self) -> &Object {
         static EMPTY: Object = Object::new();
+        // Always an object: `read::fields` has refused anything else.
         self.document.as_object().unwrap_or(&EMPTY)
     }
 }

@@ -24,6 +24,7 @@ impl ParseReceiptIdError {
 impl ReceiptId {
     /// The id of these random bytes, six bits of which become version and variant.
     pub fn from_random_bytes(mut bytes: [u8; 16]) -> Self {
+        // Bytes 6 and 8.
         let [.., version, _, variant, _, _, _, _, _, _, _] = &mut bytes;
         *version = *version & 0x0F | 0x40;
         *variant = *variant & 0x3F | 0x80;
@@ -36,6 +37,7 @@ impl ReceiptId {
     /// [`ParseReceiptIdError`] when version or variant is not that of a UUID version 4.
     pub fn from_bytes(bytes: [u8; 16]) -> Result<Self, ParseReceiptIdError> {
         let id = Self(bytes);
+        // Setting version and variant changes every UUID but those of version 4.
         match Self::from_random_bytes(bytes) == id {
             true => Ok(id),
             false => Err(ParseReceiptIdError(id.to_string())),
@@ -55,6 +57,7 @@ impl FromStr for ReceiptId {
     fn from_str(text: &str) -> Result<Self, ParseReceiptIdError> {
         let groups = text.split('-').map(str::len);
         let bytes = match groups.eq([8, 4, 4, 4, 12]) {
+            // Capitals are the same id. The document keeps its text, so its hash stays the same.
             true => hex::decode(&text.replace('-', "")),
             false => None,
         };

@@ -117,7 +117,6 @@ pub struct Detail {
     pub elapsed_ms: Option<u64>,
     /// Why it failed or could not be judged.
     pub message: Option<String>,
-    /// The constraint it checked.
     pub constraint: Option<String>,
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn check_safe(document: &Object) -> Result<(), SignError> {
 fn check_members(object: &Object, place: &str) -> Result<(), SignError> {
     object.iter().try_for_each(|(name, value)| {
         let below = if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+        // ASCII sorts alike by code point (`vrf`, Python) and by UTF-16 unit (RFC 8785).
         match name.is_ascii() {
             true => check_value(value, &below),
             false => Err(SignError::UnsafeKey(below)),
@@ -66,6 +67,7 @@ fn check_value(value: &Json, place: &str) -> Result<(), SignError> {
 /// Writes the document and reads it back, so that nothing is issued that a reader would refuse.
 pub(crate) fn read_back(document: Object) -> Result<Json, SignError> {
     let text = Json::Object(document).to_text();
+    // Before it is parsed, for an error that says what to do about it.
     if text.len() > json::MAX_BYTES {
         return Err(SignError::TooLarge(text.len()));
     }

@@ -28,6 +28,7 @@ pub struct Signature {
 
 impl Signature {
     pub(crate) fn read(members: Members<'_>) -> Result<Self, ReceiptError> {
+        // No signature covers this object: anyone could add a member to a receipt that stays valid.
         members.only(&MEMBERS)?;
         Ok(Self {
             algorithm: members.string("algorithm")?.to_owned(),
@@ -59,12 +60,17 @@ impl Signature {
         let bytes = hex::decode_lower::<64>(&self.signature).ok_or(UndecidableCause::MalformedSignature)?;
         // A number that two readers understand differently may stand for two values under one hash.
         check_exact(signed, profile).map_err(UndecidableCause::NoCanonicalForm)?;
+        // Both checks are needed: the signature covers only the text of the hash, and only the hash
+        // covers the document.
         if content_hash(signed, profile).map_err(UndecidableCause::NoCanonicalForm)? != claimed {
             return Err(InvalidCause::ContentHash.into());
         }
+        // The text as written: an issuer who begins it with `sha256:` has signed that, too.
         if !signer.verify(self.content_hash.as_bytes(), &bytes) {
             return Err(InvalidCause::Signature.into());
         }
+        // The same text, not the same key: outside the profile `vrf` a key has several spellings, of which the issuer
+        // has signed one.
         match issuer_key.is_none_or(|issuer| issuer.as_str() == Some(&self.signer_id)) {
             true => Ok(signer),
             false => Err(InvalidCause::IssuerKey.into()),
@@ -112,6 +118,7 @@ pub fn sign_document(document: &mut Object, key: &SigningKey) -> Result<(), Sign
     document.insert("issuer_key", key.signer().to_string());
     check_safe(document)?;
     sign(document, key)?;
+    // Read back once it is signed: the limit on bytes includes the signature.
     read_back(document.clone()).map(|_| ())
 }
 

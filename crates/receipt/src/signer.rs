@@ -61,6 +61,7 @@ impl SignerId {
     /// The JSON Web Key (RFC 8037, section 2), its `kid` the thumbprint of RFC 7638.
     pub fn jwk(&self) -> Object {
         let x = Base64UrlUnpadded::encode_string(&self.0);
+        // RFC 7638, section 3: the required members only, sorted, without white space. Base64url needs no escapes.
         let thumbprint = Sha256Digest::of(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#).as_bytes());
         object! {
             "kty": "OKP",
@@ -108,6 +109,7 @@ impl SignerId {
     /// Ed25519-verify-strict(self, `message`, `signature`): no small-order key, no non-canonical encoding.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let signature = Signature::from_bytes(signature);
+        // `verify` instead would accept a key of small order, under which one signature is valid for many messages.
         VerifyingKey::from_bytes(&self.0).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
     }
 
@@ -121,6 +123,7 @@ impl FromStr for SignerId {
 
     fn from_str(text: &str) -> Result<Self, ParseSignerError> {
         let bytes = if let Some(digits) = text.strip_prefix("ed25519:") {
+            // Lower case only: each form of a key has one spelling (`docs/receipts.md`, "Signature").
             hex::decode_lower(digits)
         } else if let Some(encoded) = text.strip_prefix("did:key:z") {
             from_did(encoded)
@@ -159,6 +162,7 @@ fn from_did(encoded: &str) -> Option<[u8; 32]> {
 /// Exactly `N` bytes in canonical base64.
 fn decoded<E: Encoding, const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
+    // The decoder refuses missing padding and stray bits in the last character, which would be further spellings.
     let length = E::decode(text, &mut bytes).ok()?.len();
     (length == N).then_some(bytes)
 }

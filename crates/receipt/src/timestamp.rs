@@ -38,6 +38,7 @@ impl Timestamp {
     /// The instant this many milliseconds after 1970-01-01T00:00:00Z; beyond the years 1 to 9999, the nearest in them.
     pub fn from_unix_millis(millis: i64) -> Self {
         let unix_millis = millis.clamp(FIRST_MILLI, LAST_MILLI);
+        // Euclidean, because the fraction counts forward before 1970, too: -1 ms is 23:59:59.999 of the day before.
         let civil = Civil::from_seconds(unix_millis.div_euclid(1000));
         let text = format!("{civil}.{:03}Z", unix_millis.rem_euclid(1000));
         Self { text, unix_millis }
@@ -73,6 +74,7 @@ impl fmt::Display for Timestamp {
 
 fn read(text: &str) -> Option<i64> {
     // One spelling of each part: a receipt is hashed as text.
+    // `-00:00` is an unknown local offset (RFC 3339, section 4.3).
     let utc = text.ends_with('Z') || text.ends_with("+00:00");
     if !utc || text.as_bytes().get(10) != Some(&b'T') {
         return None;

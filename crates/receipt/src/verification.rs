@@ -157,6 +157,7 @@ impl Trust {
 
     /// Trust in the signer of a valid signature. Without trusted signers it is unknown, never trusted.
     pub(crate) fn in_signer(signer: SignerId, trusted: &[SignerId]) -> Self {
+        // Where nobody is named, nobody asked for trust: `Untrusted` would be a refusal that no one stated.
         match (trusted.is_empty(), trusted.contains(&signer)) {
             (true, _) => Self::Unknown,
             (false, true) => Self::Trusted,

@@ -29,6 +29,7 @@ pub fn verify_receipt(receipt: &Receipt, profile: Profile, trusted: &[SignerId])
         Err(cause) => Verification {
             hint: hint(receipt, profile, &cause),
             answer: cause.into(),
+            // Anyone can name a trusted signer in a document that is not valid.
             trust: Trust::Unknown,
             signer: None,
         },
@@ -43,6 +44,7 @@ fn check(receipt: &Receipt, profile: Profile) -> Result<SignerId, NotValid> {
 /// Another profile under which the receipt would verify. It explains the failure and never makes the receipt valid.
 fn hint(receipt: &Receipt, asked: Profile, cause: &NotValid) -> Option<Profile> {
     match cause {
+        // Only causes that another canonical form can explain; the others do not depend on the profile.
         NotValid::Invalid(InvalidCause::ContentHash)
         | NotValid::Undecidable(UndecidableCause::NoCanonicalForm(_) | UndecidableCause::SignerSpelling) => {
             Profile::ALL.into_iter().find(|profile| *profile != asked && check(receipt, *profile).is_ok())

@@ -67,6 +67,7 @@ impl AttemptBody {
         let workflow = fields.need("workflow", "write the workflow, as its text in YAML or JSON or as an object")?;
         let attempt = fields.get("attempt").map(|field| field.positive()).transpose()?;
         let receipts = fields.get("receipts").map(|field| field.items()).transpose()?.unwrap_or_default();
+        // Before they are parsed, and later verified: signatures are the expensive part.
         if receipts.len() > MAX_RECEIPTS {
             return Err(AttemptBodyError::TooManyReceipts);
         }
@@ -99,6 +100,7 @@ pub(crate) fn as_text(json: &Json) -> String {
 
 fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
     let parsed = match json.as_str() {
+        // Text is read as YAML, which includes JSON.
         Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(AttemptBodyError::Workflow)?,
         None => json,
     };
@@ -106,6 +108,7 @@ fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
 }
 
 fn read_receipt(field: &Field<'_>) -> Result<Receipt, AttemptBodyError> {
+    // A receipt sent as an object verifies, too: `to_text` keeps its numbers as written.
     let read = Receipt::parse(as_text(field.json).as_bytes());
     read.map_err(|error| AttemptBodyError::Receipt { at: field.at.to_string(), error })
 }

@@ -29,11 +29,13 @@ const UNPACKED_AT_ONCE: usize = 64 << 10;
 /// Refuses a body that is not declared to be JSON. A page of another origin may send a form, a text, or bytes without a type
 /// unasked, and never JSON.
 pub(crate) fn is_json(headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
+    // A request without a body has nothing to declare: `DELETE`, `GET` and a `redeem` without terms.
     if body.is_end_stream() {
         return Ok(());
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or_default());
     let declared = match (types.next(), types.next()) {
+        // Without the parameters: a page may send `text/plain; application/json` unasked.
         (Some(media_type), None) => media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
         (_, _) => String::new(),
     };
@@ -54,6 +56,7 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long").help("send it in one go");
     // A body whose announced length is too large is refused before it is sent.
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    // A body in chunks announces nothing; `gather` counts what arrives.
     if announced.is_some_and(|length| length > most as u64) {
         return Err(too_large(most));
     }
@@ -97,8 +100,10 @@ async fn gather(body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, 
 
 fn unpack(bytes: &[u8], most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
+    // gzip allows several members (RFC 1952, section 2.2); a decoder of one would silently ignore the rest.
     let mut packed = MultiGzDecoder::new(bytes);
     loop {
+        // Piece by piece, with both limits checked after each: gzip can unpack to a thousand times its length.
         let read = packed.by_ref().take(UNPACKED_AT_ONCE as u64).read_to_end(&mut unpacked).map_err(|error| {
             Problem::bad("invalid_gzip", format!("the body cannot be unpacked ({error})")).help("compress it again")
         })?;

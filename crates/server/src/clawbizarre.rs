@@ -59,6 +59,7 @@ pub(crate) fn verify_receipt(context: &RequestContext<'_>) -> Result<Reply, Prob
     let body = ReceiptBody::read_either(&context.json()?)?;
     let verification = context.services.check(&body).verification;
     let receipt = Json::parse(body.receipt.as_bytes()).ok();
+    // As presented, also where the receipt is not valid: the client reads which one was meant.
     let id = receipt.as_ref().and_then(|receipt| receipt.as_object()?.get("receipt_id"));
     Reply::json(&Validity {
         valid: verification.answer.code().is_none(),
@@ -85,6 +86,7 @@ fn in_python(mut request: Json) -> Result<Json, Problem> {
     if let Some(verification) = member(&mut request, "verification") {
         let suite = verification.get("test_suite").and_then(Json::as_object);
         let names_language = verification.contains("language") || suite.is_some_and(|suite| suite.contains("language"));
+        // Constraints have no language. `hashes.tests` is a digest of this object, so nothing needless is added to it.
         let is_suite = suite.is_some() || verification.contains("tests");
         if is_suite && !names_language {
             verification.insert("language", "python");

@@ -64,6 +64,7 @@ impl Connections {
     pub(crate) fn open(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Connection>> {
         let peer = named(peer);
         let mut open = self.lock();
+        // A peer that has its share closes one of its own connections, never one of another peer.
         if open.all.values().filter(|entry| entry.peer == peer).count() >= self.most_of_peer {
             open.make_room(|entry| entry.peer == peer)?;
         } else if open.all.len() >= self.most {
@@ -86,25 +87,27 @@ impl Open {
     fn make_room(&mut self, of: impl Fn(&Entry) -> bool) -> Option<()> {
         let idle = self.all.iter().filter(|(_, entry)| of(entry));
         let idle = idle.filter_map(|(number, entry)| Some((entry.asked, entry.idle_since?, *number)));
+        // `false` is less than `true`, so connections that never had a request are first; then the longest idle.
         let (_, _, number) = idle.min()?;
+        // Removed at once, so that it is not chosen twice. `notify_one` is kept for a task that does not wait yet.
         self.all.remove(&number)?.give_way.notify_one();
         Some(())
     }
 }
 
 impl Connection {
-    /// A request is begun.
     pub(crate) fn begin(self: &Arc<Self>) -> Begun {
         self.set(None);
         Begun { connection: Arc::clone(self) }
     }
 
-    /// Waits until it has to end for another.
+    /// Waits until it has to make room for another.
     pub(crate) async fn gives_way(&self) {
         self.give_way.notified().await;
     }
 
     fn set(&self, idle_since: Option<Instant>) {
+        // No entry: the connection was chosen to give way a moment ago, and its client sees it closed.
         if let Some(entry) = self.of.lock().all.get_mut(&self.number) {
             entry.asked = true;
             entry.idle_since = idle_since;

@@ -55,8 +55,10 @@ impl<'a> RequestContext<'a> {
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
         let Head { caller, variables, parts } = head;
+        // Without the host: the absolute form of a target is the same request.
         let place = parts.uri.path_and_query().map_or(parts.uri.path(), |place| place.as_str());
         let idempotency = idempotency_key(&parts.headers)?
+            // A URI contains no NUL, so no other path and body have the same bytes together.
             .map(|key| (key, Sha256Digest::of(&[place.as_bytes(), b"\0", body.as_slice()].concat())));
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         refuse_repeated(&query)?;
@@ -159,6 +161,7 @@ fn decoded(text: &str) -> Option<String> {
     if !text.split('%').skip(1).all(is_escape) {
         return None;
     }
+    // Forms write a space as `+`. Before decoding, because `%2B` is a plus.
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
     (!decoded.contains('\0')).then(|| decoded.into_owned())

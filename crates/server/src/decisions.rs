@@ -160,6 +160,7 @@ pub(crate) fn reviews(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 /// `GET /v1/decisions/{id}`.
 pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let stored = context.store().decision(context.variable("id"))?.ok_or_else(|| Problem::not_found("decision"))?;
+    // One decision is shown with its facts whatever their length.
     let mut space = usize::MAX;
     Reply::json(&entry(context, stored, &mut space)?)
 }
@@ -167,6 +168,7 @@ pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 /// `GET /v1/findings`, newest first.
 pub(crate) fn findings(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&["limit", "after"])?;
+    // The sweep of `listen` runs every 30 s; the list must not miss what became due since.
     context.decider.find_unreported()?;
     let wanted = page_parameters(context)?;
     let page = context.store().findings(wanted.limit, wanted.after)?;
@@ -273,11 +275,12 @@ fn page(context: &RequestContext<'_>, wanted: &DecisionsWanted) -> Result<Reply,
 /// A decision, with its facts where there is space for so many bytes.
 fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize) -> Result<DecisionEntry, Problem> {
     let reviews = context.store().reviews(&stored.decision_id)?;
-    // Agents must not read what other agents were told.
+    // Agents must not read the facts of other agents' requests.
     let facts = match context.caller.role.may(Role::Reviewer) && stored.about.review {
         true => context.store().facts(&stored.decision_id)?,
         false => None,
     };
+    // The facts are left out and the page is not refused: `GET /v1/decisions/{id}` shows them.
     let facts = facts.filter(|facts| facts.len() <= *space);
     *space = space.saturating_sub(facts.as_ref().map_or(0, String::len));
     Ok(DecisionEntry {
@@ -287,6 +290,7 @@ fn entry(context: &RequestContext<'_>, stored: StoredDecision, space: &mut usize
         mode: stored.about.mode,
         action_class: stored.about.class,
         agent: stored.about.agent,
+        // A damaged document becomes null, so that an unreadable row does not affect the others on the page.
         action: stored.about.action.and_then(Document::stored),
         facts: facts.and_then(Document::stored),
         reviews: reviews.into_iter().map(ReviewEntry::from).collect(),
@@ -300,6 +304,7 @@ impl From<Review> for ReviewEntry {
             decision_id: review.decision_id,
             verdict: review.verdict.as_str(),
             reviewer: review.reviewer,
+            // The store has an empty text where the review names no role.
             role: (!review.role.is_empty()).then_some(review.role),
             note: review.note,
             reviewed_at: time(review.reviewed_at),

@@ -92,6 +92,7 @@ where
             .admit(variables, request, role)
         {
             Ok((head, body, share)) => {
+                // For the log of `observe`: the handler consumes the head.
                 let caller = AdmittedCaller(head.caller.clone());
                 let mut response: Response = answer(state, head, body).await.into_response();
                 response.extensions_mut().insert(caller);
@@ -111,7 +112,9 @@ async fn in_thread(
 ) -> Result<Reply, Problem> {
     let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
+    // After the body, so that a client that sends slowly occupies no place of a thread.
     let place = state.limits.places.take(&head.caller.tenant).await?;
+    // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
     let stop = state.stops.flag();
     let (services, flag) = (Arc::clone(&state.services), stop.shared());
     let work = move || {
@@ -121,6 +124,7 @@ async fn in_thread(
     };
     match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(answer)) => answer,
+        // The thread panicked; only this request fails.
         Ok(Err(_)) => Err(Problem::internal()),
         Err(_) => Err(Problem::too_slow()),
     }

@@ -12,9 +12,9 @@ const MAX_ROLES: usize = 64;
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Ask for decisions and report executions.
+    /// Verify, ask for decisions and report executions.
     Agent,
-    /// Also review.
+    /// Review, and nothing that agents do.
     Reviewer,
     /// Everything, and continue runs that others began, as orchestrators do.
     Admin,
@@ -57,7 +57,6 @@ pub enum KeysError {
     Id(String),
     #[error("read the API keys: `keys` is empty")]
     Empty,
-    /// The system gave no randomness.
     #[error("make an API key ({0})")]
     Randomness(std::io::Error),
 }
@@ -91,6 +90,7 @@ impl Role {
 
     /// Whether a caller in this role may use what is for `role`.
     pub(crate) fn may(self, role: Role) -> bool {
+        // Roles are not levels: a `reviewer` key does not ask for decisions.
         self == role || self == Role::Admin
     }
 }
@@ -114,6 +114,7 @@ impl ApiKeys {
             let caller = Caller {
                 id: checked_id(fields.need("id", "name the caller")?.text()?)?,
                 role: fields.need("role", "say what the caller may do")?.choice(&Role::WORDS)?,
+                // Never `local`: what the command line stores counts as evidence for every tenant.
                 tenant: Tenant::of_key(tenant.text()?)
                     .map_err(|error| KeysError::Tenant { at: tenant.at.to_string(), error })?,
                 roles: fields.get("roles").map_or_else(|| Ok(Vec::new()), |field| roles(&field))?,

@@ -45,7 +45,7 @@ const MAX_LAST_ANSWERS: Duration = Duration::from_secs(1);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long a client may leave an answer unread.
 const MAX_UNREAD_TIME: Duration = Duration::from_secs(30);
-/// How often it is looked for executions that nobody reported.
+/// How often the server looks for executions that nobody reported.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// What is served, and to whom.
@@ -109,18 +109,21 @@ pub fn serve_until(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let address = settings.listen;
+    // The checks of `origin` cannot replace this: a program on another host can send any `Host`.
     if settings.keys.is_none() && !address.ip().is_loopback() {
         return Err(ServeError::Open(address));
     }
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let endpoints = endpoints();
+    // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
     let callers = Callers { keys: settings.keys, rate: Rate::new(settings.rate) };
     let state = AppState::new(settings.services, callers, description).with_metrics(metrics::start());
     let state = Arc::new(state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
+        // The address of the socket, not of the settings: with port 0 the system chooses the port.
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
@@ -161,13 +164,17 @@ async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: 
 
 /// Answers what was begun, and stops what takes too long for that.
 async fn finish(state: &AppState, graceful: GracefulShutdown) {
+    // Streams of events do not end by themselves; without this `graceful` would wait for them until the time is over.
     state.stops.begin();
+    // Both at once: a client that follows its MCP session keeps its connection open until the session ends.
     let mut ended = std::pin::pin!(async { tokio::join!(state.sessions.end(), graceful.shutdown()) });
+    // Borrowed: connections that are not done go on, and the last line waits for their answers.
     let in_time = tokio::time::timeout(MAX_GOODBYE, &mut ended).await.is_ok();
     state.stops.stop_all();
     // Stored jobs run again after a restart; a client that waits for another is told that it was cancelled.
     let services = Arc::clone(&state.services);
     let stopped = tokio::task::spawn_blocking(move || services.verifications.stop(MAX_LAST_WORK));
+    // A thread that takes longer goes on; `shutdown_timeout` in `serve_until` does not wait for it either.
     drop(tokio::time::timeout(MAX_LAST_WORK + MAX_LETTING_GO, stopped).await);
     if !in_time {
         drop(tokio::time::timeout(MAX_LAST_ANSWERS, ended).await);
@@ -181,6 +188,7 @@ fn converse(stream: TcpStream, connection: Arc<Connection>, router: &Router, gra
     drop(SockRef::from(&stream).set_tcp_user_timeout(Some(MAX_UNREAD_TIME)));
     let (router, of) = (TowerToHyperService::new(router.clone()), Arc::clone(&connection));
     let answers = service_fn(move |request| {
+        // Before the router runs: from here until the answer is written this connection does not give way to another.
         let begun = of.begin();
         let answer = router.call(request);
         async move { answer.await.map(|response| body::holding(response, begun)) }
@@ -217,6 +225,7 @@ async fn sweep(state: Arc<AppState>) {
         every.tick().await;
         let state = Arc::clone(&state);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || state.services.decider.find_unreported()).await {
+            // The next round tries again; `GET /v1/findings` looks for them, too, and answers with the error.
             tracing::error!(cause = %error, "looking for executions that were not reported failed");
         }
     }

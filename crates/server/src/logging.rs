@@ -58,6 +58,7 @@ pub fn start_log(format: LogFormat) -> io::Result<Log> {
 impl Drop for Log {
     fn drop(&mut self) {
         let (written, all_written) = mpsc::sync_channel(1);
+        // A full queue means that nobody reads: waiting would not help.
         if self.lines.try_send(Message::Flush(written)).is_ok() {
             // A log that nobody reads is not waited for any longer.
             let _ = all_written.recv_timeout(MAX_FLUSH);

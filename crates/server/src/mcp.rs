@@ -99,6 +99,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // Only the list leaves it out; a call of it is answered with the error that there is no policy.
         let usable = |tool: &&Tool| tool.name != DECIDE || self.services.decides();
         Ok(ListToolsResult::with_all_items(tools()?.iter().filter(usable).cloned().collect()))
     }
@@ -148,6 +149,7 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     if context.extensions.get::<Parts>().is_none() {
         return Ok(Caller::local());
     }
+    // `/mcp` puts the caller beside every message. Without one, nobody is assumed.
     let caller = beside::<Caller>(context);
     caller.cloned().ok_or_else(|| ErrorData::internal_error("the caller is unknown", None))
 }
@@ -158,6 +160,7 @@ fn arguments(request: &CallToolRequestParams, context: &RequestContext<RoleServe
     match sent {
         Some(Arguments(arguments)) => Ok(Arc::clone(arguments)),
         None if request.arguments.as_ref().is_none_or(serde_json::Map::is_empty) => Ok(Arc::new(Object::new().into())),
+        // These were read by the library and not strictly, so they are not used.
         None => Err(ErrorData::internal_error("the arguments did not come through", None)),
     }
 }

@@ -27,6 +27,7 @@ const PROBES: [&str; 4] = ["/health/live", "/healthz", "/readyz", "/metrics"];
 pub(crate) struct AdmittedCaller(pub(crate) Caller);
 
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
+    // The route, not the path: clients can make up paths without end, and each would be a label of the metrics.
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = METHODS.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("OTHER");
     let id = request_id(request.headers());
@@ -34,6 +35,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let mut response = next.run(request).instrument(span.clone()).await;
     let seconds = started.elapsed().as_secs_f64();
+    // Only here are both the problem and the id of the request known.
     let problem = response.extensions_mut().remove::<Problem>();
     if let Some(problem) = &problem {
         *response.body_mut() = problem.to_body(Some(&id));

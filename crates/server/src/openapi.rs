@@ -38,13 +38,11 @@ const ADMISSION: [(&str, &str); 9] = [
 /// Why there is no description, completing "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
-    /// A part is not JSON.
     #[error("read part {0} of the description: {1}")]
     Json(usize, JsonError),
     /// A part, or a member that is described in several places, is not an object.
     #[error("put the description together: `{0}` is not an object")]
     NotAnObject(String),
-    /// Two places describe the same.
     #[error("put the description together: `{0}` is described twice")]
     Twice(String),
     /// A type has a schema that JSON cannot hold.
@@ -82,6 +80,7 @@ fn paths(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
         if !open && let Some(Json::Object(responses)) = described.get_mut("responses") {
             add_admission(responses);
         }
+        // Merged below and not inserted: a path can have several methods, and a second row of one is an error.
         let mut item = Object::new();
         item.insert(endpoint.method.as_str(), described);
         let mut path = Object::new();
@@ -110,6 +109,7 @@ fn add_schemas(whole: &mut Object, endpoints: &[Endpoint]) -> Result<(), Descrip
     let components = member(whole, "components")?;
     let schemas = member(components, "schemas")?;
     for (name, schema) in derived {
+        // Also a type that several endpoints use, and which is therefore collected several times.
         if schemas.contains(&name) {
             continue;
         }

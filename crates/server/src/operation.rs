@@ -70,6 +70,7 @@ impl Operation {
             "operationId": self.id,
             "tags": vec![Json::from(self.tag)],
             "description"?: self.description,
+            // An empty list overrides the `security` of the whole document.
             "security"?: open.then(|| Json::Array(Vec::new())),
             "parameters": variables(path).chain(self.parameters.iter().copied().map(str::to_owned)).map(parameter).collect::<Vec<_>>(),
             "requestBody"?: body,

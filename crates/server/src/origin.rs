@@ -45,8 +45,11 @@ pub(crate) fn is_of_this_host(uri: &Uri, headers: &HeaderMap) -> Result<(), Prob
         (None, None) => {}
         (Some(origin), None)
             if origin.strip_prefix("http://").and_then(Authority::read).as_ref() == Some(&authority) => {}
+        // Also two origins, one that is not text, and `null` (a sandboxed frame or a file).
         (Some(_) | None, _) => return Err(foreign("a page of another origin has sent it")),
     }
+    // Browsers send some requests of other sites, such as those for images, without `Origin` but with this header.
+    // `same-site` is another port of this host; `none` is an address that the user entered. Programs send neither.
     match headers.get_all(SEC_FETCH_SITE).iter().all(|site| matches!(site.as_bytes(), b"same-origin" | b"none")) {
         true => Ok(()),
         false => Err(foreign("a page of another site has sent it")),
@@ -102,6 +105,7 @@ impl Host {
         if name.is_empty() || !name.bytes().all(plain) {
             return None;
         }
+        // Other spellings of 127.0.0.1, such as `2130706433`, stay names and are not the loopback.
         Some(name.parse().map_or_else(|_| Self::Name(name.to_ascii_lowercase()), Self::V4))
     }
 
@@ -109,6 +113,7 @@ impl Host {
         match self {
             Self::V4(address) => address.is_loopback(),
             Self::V6(address) => address.is_loopback(),
+            // The owner of any other name can let it resolve to the loopback (DNS rebinding).
             Self::Name(name) => name == "localhost",
         }
     }

@@ -119,6 +119,7 @@ impl Problem {
 
     /// There is no such `what` for this tenant.
     pub(crate) fn not_found(what: &str) -> Self {
+        // What another tenant has gets the same answer: nobody else learns that it exists.
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("{what} not found"))
     }
 
@@ -132,6 +133,7 @@ impl Problem {
     pub(crate) fn too_often(wait: Duration) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "this caller sends requests too often")
             .help("wait for the seconds of `Retry-After`, or ask for a higher `--rate`")
+            // Rounded up, so that a client that waits this long is not refused again.
             .retry_after(wait.as_secs().saturating_add(1))
     }
 
@@ -189,6 +191,7 @@ impl Problem {
     }
 
     fn retryable(&self) -> bool {
+        // One fact for the header and for the SDK: a problem that may pass says when to try again.
         self.retry_after.is_some()
     }
 }
@@ -218,6 +221,7 @@ impl From<StoreError> for Problem {
             StoreError::Superseded(_) => Self::conflict("already_superseded", message),
             StoreError::NoReceipt(_) => return Self::not_found("receipt"),
             StoreError::Spent(_) => Self::conflict("already_redeemed", message),
+            // What else can go wrong names rows and files of the store, which concern only its operator.
             error => {
                 return Self::unavailable("store_unavailable", "the store cannot be used at present")
                     .help("the operator of the server finds the cause in its log, under the request id")
@@ -235,6 +239,7 @@ impl From<UseError> for Problem {
             UseError::Store(error) => return error.into(),
             UseError::Worth(why) => why,
         };
+        // 409: what else is stored stands against it. 422: this receipt does not meet the terms.
         let status = match &why {
             WorthError::Superseded(_)
             | WorthError::IssuedElsewhere
@@ -339,6 +344,7 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        // Every 401 has to say how to authenticate (RFC 9110, section 15.5.2).
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

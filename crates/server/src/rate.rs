@@ -30,10 +30,12 @@ impl Rate {
         let most = f64::from(self.each_second.get());
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= MAX_CALLERS && !callers.contains_key(caller) {
+            // Callers are entries of the file of keys, so even if nobody can be forgotten the file bounds the table.
             callers.retain(|_, allowance| allowance.at(now, most).left < most);
         }
         let found = callers.get(caller).map_or(Allowance { left: most, at: now }, |kept| kept.at(now, most));
         let wait = (1.0 - found.left).max(0.0) / most;
+        // A refused call costs nothing: a client that polls too fast still gets its allowance.
         let left = if wait > 0.0 { found.left } else { found.left - 1.0 };
         callers.insert(caller.to_owned(), Allowance { left, at: now });
         if wait > 0.0 { Err(Duration::from_secs_f64(wait)) } else { Ok(()) }
@@ -42,6 +44,7 @@ impl Rate {
 
 impl Allowance {
     fn at(self, now: Instant, most: f64) -> Self {
+        // `now` is taken before the lock, so it can be earlier than that of the call before.
         let grown = now.saturating_duration_since(self.at).as_secs_f64() * most;
         Self { left: (self.left + grown).min(most), at: now }
     }

@@ -57,6 +57,7 @@ impl ReceiptBody {
         let Some(trust) = fields.get("trust") else { return Ok(Self { receipt, trust: None }) };
         let mut signers = Vec::new();
         for item in trust.items()? {
+            // Only what the text itself names: a path would let a client read files of this host.
             signers.extend(signers_in(item.text()?)?);
         }
         Ok(Self { receipt, trust: Some(signers) })

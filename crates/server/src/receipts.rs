@@ -223,6 +223,7 @@ pub(crate) fn chain(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let from = after.map_or(0, |after| after.saturating_add(1));
     let receipts = context.store().chain_from(&chain, from, limit)?;
     let last = from.saturating_add(receipts.len() as u64).checked_sub(1);
+    // Read after the receipts: one appended in between leads to a `next` and is not missed.
     let head = chain_head(&context.store(), &chain, context.decider.key())?;
     let more = last.filter(|last| last.saturating_add(1) < head.length());
     Reply::json(&ChainPage {
@@ -271,6 +272,7 @@ pub(crate) fn verify(context: &RequestContext<'_>) -> Result<Reply, Problem> {
 pub(crate) fn redeem(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let id = id(context)?;
     let terms = match context.body() {
+        // Without a body the strictest terms hold.
         [] => Terms::default(),
         _ => receipt_body::terms(&context.json()?)?,
     };
@@ -301,6 +303,7 @@ pub(crate) async fn recheck(state: Arc<AppState>, head: Head, _: Body) -> Result
         tenant: head.caller.tenant,
         request: Source::Text(text),
         supersedes: Some(id),
+        // No key is needed: once the new receipt supersedes the old one, a repetition is refused.
         replayable: None,
         as_job: false,
     };

@@ -91,6 +91,7 @@ impl From<String> for Document {
 
 impl Serialize for Document {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Checks the syntax, and writes the text unchanged. A `Value` would pass numbers through doubles.
         let raw: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
         raw.serialize(serializer)
     }

@@ -15,6 +15,7 @@ pub(crate) fn router(endpoints: Vec<Endpoint>, state: Arc<AppState>) -> Router {
     routes
         .fallback(|| async { Problem::unknown_path() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
+        // After the fallbacks: a layer of axum covers only what was added before it.
         .layer(middleware::from_fn(observe))
         .with_state(state)
 }

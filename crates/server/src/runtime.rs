@@ -48,6 +48,7 @@ pub(crate) struct EventsAccepted {
 pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let body = context.json()?;
     let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
+    // Stored with the decision: a report that names another action by its hash is a finding.
     let candidate = candidate(&body);
     let asked = Asked {
         request: &request,
@@ -68,6 +69,7 @@ pub(crate) fn report(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     let observed = observed.ok_or_else(|| missing("observed_execution", "say what was executed"))?;
     let executed = observed.get("side_effect_executed").and_then(Json::as_bool);
     let executed = executed.ok_or_else(|| missing("side_effect_executed", "write true or false"))?;
+    // A report without a decision is accepted: an execution that nobody decided on is a finding.
     let (decision_id, candidate) = (maybe_text(observed, "decision_id")?, maybe_text(observed, "candidate_hash")?);
     let document = body.to_text();
     let report = Report {
@@ -91,7 +93,7 @@ fn wrong_type(name: &str, what: &str) -> Problem {
     Problem::bad("wrong_type", format!("`{name}` is not {what}"))
 }
 
-/// A text that may be left out. Of another type it must not pass for one that was: a report would seem to fit.
+/// A text that may be left out. A value of another type is refused: taken as left out, the report would seem to fit.
 fn maybe_text<'a>(observed: &'a Object, name: &str) -> Result<Option<&'a str>, Problem> {
     match observed.get(name) {
         None | Some(Json::Null) => Ok(None),
@@ -181,6 +183,7 @@ fn retry_directive(receipt: &DecisionReceipt) -> Object {
         }
     };
     object! {
+        // Fail closed: without the member there is no retry.
         "can_retry": retry.unwrap_or(false),
         "replan_scope": scope,
         "same_goal_state": inner("same_goal_state").unwrap_or(Json::Bool(true)),
@@ -203,6 +206,8 @@ fn candidate(body: &Json) -> Option<String> {
     ] {
         named.insert(name, from.get(name).cloned().unwrap_or(Json::Null));
     }
+    // The SDK hashes JSON as Python writes it with ASCII escapes. A number that this profile cannot write has no hash;
+    // reports are then compared by their arguments alone.
     let bytes = Json::from(named).canonical(Profile::PyAscii).ok()?;
     Some(Sha256Digest::of(&bytes).bare_hex())
 }

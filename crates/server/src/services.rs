@@ -17,7 +17,6 @@ pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
     languages: Vec<Language>,
-    /// The policy that workflows must follow, where there is one.
     workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
 }
 
@@ -63,6 +62,7 @@ impl Services {
             response: body.response.as_bytes(),
             trace: body.trace.as_deref().map(str::as_bytes),
             context: body.context.as_ref(),
+            // This would be a folder of this host, which no client may name: its receipts are in the body.
             receipts: None,
             presented: &body.receipts,
             trusted: self.decider.trusted(),
@@ -78,6 +78,7 @@ impl Services {
         request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
+        // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
         Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
     }
 
@@ -89,6 +90,7 @@ impl Services {
 
     /// A tenant's receipt.
     pub(crate) fn receipt(&self, tenant: &Tenant, id: &str) -> Result<Option<Json>, StoreError> {
+        // Not an error: `get_receipt` goes on to look for a decision with this id.
         let Ok(id) = id.parse() else { return Ok(None) };
         let stored = self.decider.store().of(tenant).receipt(&id)?;
         Ok(stored.map(|stored| stored.receipt.document().clone()))

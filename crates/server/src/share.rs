@@ -15,6 +15,7 @@ const PARTS: usize = 4;
 /// The most requests that arrive, are worked on or are answered at once.
 const MAX_REQUESTS: usize = 4_096;
 /// The most requests and calls of tools that are worked on at once, each by a thread of its own.
+// Half of the 512 threads that tokio has for blocking work: reads outside of places need threads, too.
 const MAX_PLACES: usize = 256;
 /// The most verifications that tools wait for at once.
 const MAX_VERIFYING: usize = 1_024;
@@ -87,6 +88,7 @@ impl Shares {
     /// Waits until no tenant holds anything.
     pub(crate) async fn idle(&self) {
         loop {
+            // Made before the count is read: it also receives a `notify_waiters` that comes before it is polled.
             let freed = self.freed.notified();
             if self.taken().all == 0 {
                 return;
@@ -104,6 +106,7 @@ impl Share {
     /// Takes so much more, or nothing and [`Problem::busy`].
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();
+        // Both limits are checked before anything changes: a refusal takes nothing.
         let mine = taken.by.get(&self.tenant).copied().unwrap_or(0).saturating_add(more);
         if mine > self.of.all / PARTS || taken.all.saturating_add(more) > self.of.all {
             return Err(Problem::busy());
@@ -142,6 +145,7 @@ impl Places {
         let of_one = self.share_of(tenant);
         let both = async {
             Some(Place {
+                // The tenant's own place first: a tenant that has its share must not wait in the queue of all.
                 _of_one: of_one.acquire_owned().await.ok()?,
                 _of_all: Arc::clone(&self.all).acquire_owned().await.ok()?,
             })
@@ -151,11 +155,13 @@ impl Places {
 
     /// Waits until no place is taken.
     pub(crate) async fn idle(&self) {
+        // The semaphore is fair: requests that come later wait behind this one until all places were free.
         drop(self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await);
     }
 
     fn share_of(&self, tenant: &Tenant) -> Arc<Semaphore> {
         let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+        // Permits and waiters own the semaphore: while a tenant has any, it gets the same one again.
         if let Some(known) = each.get(tenant).and_then(Weak::upgrade) {
             return known;
         }

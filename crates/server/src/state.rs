@@ -36,7 +36,7 @@ pub(crate) struct AppState {
 
 /// Who may send requests, and how often.
 pub(crate) struct Callers {
-    /// Without keys, programs of this host.
+    /// None: every program of this host may.
     pub(crate) keys: Option<ApiKeys>,
     pub(crate) rate: Rate,
 }
@@ -71,15 +71,19 @@ impl AppState {
         request: Request,
         role: Option<Role>,
     ) -> Result<(Head, Body, Share), Problem> {
+        // The extractor is a `Result` so that this answer is a problem document; the one of axum is plain text.
         let variables = variables.map_err(|_| Problem::unknown_path())?;
         let variables = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let (parts, body) = request.into_parts();
         let caller = self.authorize(&parts, role)?;
+        // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
+        // contains a NUL, so the name is unambiguous.
         self.callers
             .rate
             .take(&format!("{}\0{}", caller.tenant, caller.id), Instant::now())
             .map_err(Problem::too_often)?;
         body::is_json(&parts.headers, &body)?;
+        // Last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
         Ok((Head { caller, variables, parts }, body, share))
     }
@@ -88,8 +92,10 @@ impl AppState {
         let Parts { uri, headers, .. } = parts;
         let Some(keys) = &self.callers.keys else {
             origin::is_of_this_host(uri, headers)?;
+            // This caller is an `admin`, so the role need not be checked.
             return Ok(Caller::local());
         };
+        // `Origin` does not matter with keys: a browser adds none on its own, so a page without a key is refused below.
         origin::is_addressed(uri, headers)?;
         let caller = bearer(headers).and_then(|key| keys.caller(key)).ok_or_else(|| {
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no known API key")
@@ -108,6 +114,7 @@ impl AppState {
 /// The key of the one `Authorization`; its scheme is in any letter case (RFC 9110, section 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    // Of two, a proxy in front of this server might check the other one.
     let (Some(only), None) = (values.next(), values.next()) else { return None };
     let (scheme, key) = only.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())

@@ -35,7 +35,9 @@ impl Stops {
     /// A flag for one piece of work.
     pub(crate) fn flag(&self) -> Stop {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock of `stop_all`: work is either in the list that it goes through, or begins with its flag set.
         let flag = Arc::new(AtomicBool::new(flags.all_set));
+        // Work that is over leaves the list here; otherwise it would grow with every request.
         flags.all.retain(|one| one.strong_count() > 0);
         flags.all.push(Arc::downgrade(&flag));
         Stop { flag }
@@ -43,6 +45,7 @@ impl Stops {
 
     /// Ends streams of events: the server stops.
     pub(crate) fn begin(&self) {
+        // `send` would not change the value while nobody subscribes.
         self.stopping.send_replace(true);
     }
 
@@ -50,6 +53,7 @@ impl Stops {
     pub(crate) fn stop_all(&self) {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
         flags.all_set = true;
+        // Relaxed is enough everywhere: the flag guards no other data, and work polls it.
         flags.all.iter().filter_map(Weak::upgrade).for_each(|flag| flag.store(true, Ordering::Relaxed));
     }
 

@@ -78,6 +78,7 @@ impl Pending {
     pub(crate) async fn receipt(&mut self) -> Result<Arc<Receipt>, Problem> {
         let ended = self.views.states.wait_for(|view| view.state.is_end()).await;
         let view = ended.map_err(|_| Problem::internal())?.clone();
+        // It is over, so there is nothing left to cancel.
         self.cancel.services = None;
         match view.state {
             JobState::Done => view.receipt.ok_or_else(Problem::internal),
@@ -99,6 +100,7 @@ pub(crate) async fn verify(services: &Arc<Services>, submission: Submission) -> 
         return Ok(Answer::Receipt(receipt?));
     }
     let (tenant, id) = (pending.tenant.clone(), pending.id);
+    // Before the guard is disarmed: no client gets a 202 for a job that is not on disk.
     blocking(services, move |services| services.verifications.persist(&tenant, &id)).await??;
     pending.cancel.services = None;
     Ok(Answer::Job(job(services, &pending.tenant, id).await?.ok_or_else(gone)?))
@@ -118,9 +120,11 @@ pub(crate) struct Views {
 
 /// Each state a job comes to; none when there is no such job.
 pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
+    // Nobody sees this: `follow` of the verifier calls the listener with the state before it returns.
     let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
     let (send, states) = watch::channel(unknown);
     let tenant = tenant.clone();
+    // The listener is called under a lock (`jobs.rs`). `send_replace` does not wait, nor needs a receiver.
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
     let following =
         blocking(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
@@ -148,11 +152,13 @@ pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
 }
 
 fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDrop, Problem> {
+    // With an idempotency key a client that was cut off sends the request again and gets this receipt, so it goes on.
     let (tenant, stays) = (submission.tenant.clone(), submission.as_job || submission.replayable.is_some());
     let (request, text) = match submission.request {
         Source::Text(text) => (Request::read(text.as_bytes(), Format::Json, None), text),
         Source::Foreign(text, convert) => {
             let document = convert(body::json(text.as_bytes())?)?;
+            // The converted request is stored: `recheck` and a process that takes the job over read no other form.
             (Request::from_json(&document), document.to_text())
         }
         Source::Document(document) => (Request::from_json(&document), document.to_text()),
@@ -169,6 +175,7 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
     };
     Ok(match services.verifications.submit(work)? {
         Submitted::New(id) => CancelOnDrop { services: (!stays).then(|| Arc::clone(services)), tenant, id },
+        // The client that sent it first may still wait for it, so this one does not cancel it.
         Submitted::Same(id) => CancelOnDrop { services: None, tenant, id },
     })
 }
@@ -188,6 +195,7 @@ struct CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(services) = self.services.take() else { return };
+        // On another thread: cancelling writes to the store and waits until processes are gone.
         let (tenant, id) = (self.tenant.clone(), self.id);
         drop(tokio::task::spawn_blocking(move || drop(services.verifications.cancel(&tenant, &id))));
     }

@@ -94,9 +94,11 @@ pub(crate) async fn submission(
     body: Body,
     source: fn(String) -> Source,
 ) -> Result<Submission, Problem> {
+    // Given back when this function returns: then the queue counts the request against its own limits.
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     let as_job = prefers_job(&head.parts.headers);
+    // The flag is never set: a verification is cancelled as a job.
     let context = RequestContext::new(&state.services, head, bytes, Arc::default())?;
     context.only(&["chain"])?;
     let text = String::from_utf8(context.body().to_vec())
@@ -150,6 +152,7 @@ async fn show_cancelled(state: &AppState, tenant: &Tenant, id: ReceiptId) -> Res
 
 async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, Infallible>, Option<(Views, bool)>)> {
     let (mut views, first) = following?;
+    // The first event is the state that the job is in, which needs no change.
     if !first && views.states.changed().await.is_err() {
         return None;
     }
@@ -170,6 +173,7 @@ pub(crate) fn with_receipt(reply: Reply, text: &str) -> Reply {
     let Ok(header) = x402::header(text) else { return reply };
     let fields = header.fields().into_iter();
     let named = fields.filter_map(|(name, value)| Some((HeaderName::from_bytes(name.as_bytes()).ok()?, value)));
+    // A browser hides the headers that are not named here from pages of other origins (docs/commerce.md).
     let exposed = format!("{}, Link, Location", x402::HEADER);
     named.fold(reply.header(ACCESS_CONTROL_EXPOSE_HEADERS, exposed), |reply, (name, value)| reply.header(name, value))
 }

@@ -20,11 +20,14 @@ pub struct Answer {
 
 impl Answer {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        // Its caller looked for an answer before, so another process has stored this one since. Even where it answers
+        // the same request the first one stands, and the caller reads it.
         let stored = answer(scope.connection, scope.tenant, &self.key)?;
         Ok(stored.map(|_| StoreError::Answered(self.key.clone())))
     }
 
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+        // Dated by the store's clock, because `Store::prune` deletes answers by that clock.
         let sql = "INSERT INTO answers (tenant, key, request, document, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)";
         let values = params![scope.tenant.as_str(), self.key, self.request.as_bytes(), self.document, scope.now];
         scope.connection.prepare_cached(sql)?.execute(values).map(drop)

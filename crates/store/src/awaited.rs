@@ -10,6 +10,7 @@ pub(crate) fn put(scope: &Scope<'_>, decision_id: &str, expires_at: i64) -> rusq
 
 /// Nothing more is expected of this decision of the tenant. What another tenant reports changes nothing.
 pub(crate) fn remove(scope: &Scope<'_>, decision_id: &str) -> rusqlite::Result<()> {
+    // Deleting no row is fine: an execution may be reported twice, or name a decision that awaits no report.
     let sql = "DELETE FROM awaited WHERE tenant = ?1 AND decision_id = ?2";
     scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), decision_id]).map(drop)
 }

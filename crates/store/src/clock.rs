@@ -23,10 +23,13 @@ impl Clock {
     pub(crate) fn now(&self, latest: i64) -> i64 {
         let system = system_time();
         let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        // A small difference is that of two hosts: time stands still at `latest` until this clock has caught up.
         if latest.saturating_sub(system) <= MAX_CLOCK_SKEW {
             *behind = None;
             return latest.max(system);
         }
+        // The start stays what it was first: `latest` grows by our own writes, so adding the elapsed time to that would
+        // count it twice.
         let (recorded, since) = behind.get_or_insert_with(|| (latest, Instant::now()));
         let elapsed = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
         latest.max(recorded.saturating_add(elapsed))
@@ -40,10 +43,12 @@ pub(crate) fn latest(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Records that it is at least `now`, so that no process that shares the store goes back behind it.
 pub(crate) fn record(connection: &Connection, now: i64) -> rusqlite::Result<()> {
+    // A time that is not later changes no row, so such a commit writes no page for it.
     connection.prepare_cached("UPDATE clock SET latest = ?1 WHERE latest < ?1")?.execute([now]).map(drop)
 }
 
 fn system_time() -> i64 {
+    // A clock before 1970 counts as 1970, which is behind whatever the store has recorded.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

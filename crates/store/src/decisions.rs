@@ -172,15 +172,18 @@ impl DecisionWrite {
     }
 
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        // Of all tenants: one chain links the decisions of all, so the column is unique in the whole store.
         let id = self.decision_id.to_string();
         if scope.connection.prepare_cached("SELECT 1 FROM decisions WHERE decision_id = ?1")?.exists([&id])? {
             return Ok(Some(StoreError::DecisionStored(id)));
         }
+        // Without this the unique index `decisions_by_action` would fail, and with it the whole group.
         let decided = history(scope.connection, scope.tenant, &self.fingerprint)?.decided;
         Ok((self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)))
     }
 
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+        // A submission whose `link` was refused never comes here.
         let Receipt::Signed { document, hash, position } = &self.receipt else { return Ok(()) };
         let id = self.decision_id.to_string();
         let about = &self.about;
@@ -219,6 +222,7 @@ impl DecisionWrite {
 }
 
 fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
+    // The store trusts no closure with the order of its chains, as with receipts.
     let object = signing::call(CHAIN, || sign(tip))?;
     if !(Link { id, document: &object }).follows(tip) {
         return Err(StoreError::NotLinked(CHAIN.to_owned()));
@@ -230,6 +234,7 @@ fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Rec
 }
 
 fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
+    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts.
     let sql = "DELETE FROM asked WHERE decision_id IN
                    (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2)";
     scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
@@ -245,6 +250,7 @@ pub(crate) fn history(connection: &Connection, tenant: &Tenant, fingerprint: &st
     let sql = "SELECT coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                       coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)";
     connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| {
+        // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
         let (decided, last_allowed) = (column::count(row, 0)?, column::count(row, 1)?);
         Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
     })
@@ -262,6 +268,7 @@ pub(crate) fn any_decision(connection: &Connection, id: &str) -> rusqlite::Resul
 
 /// The end of the chain of decisions. The document of the last one need not be readable.
 pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<ChainTip>> {
+    // Rows of older versions have no hash, except the last one, and no other can be the tip.
     let sql = "SELECT decision_id, hash, position FROM decisions ORDER BY position DESC LIMIT 1";
     let tip = |row: &Row<'_>| {
         let id = row.get_ref(0)?.as_str()?;
@@ -279,6 +286,7 @@ pub(crate) fn decisions(
     let limit = wanted.limit.clamp(1, MAX_PAGE);
     let mut conditions = vec!["1"];
     let mut values: Vec<Value> = Vec::new();
+    // `'static`: only constants become part of the statement, and what clients send is bound.
     let mut narrow = |condition: &'static str, value: Option<Value>| {
         if let Some(value) = value {
             conditions.push(condition);
@@ -306,6 +314,7 @@ pub(crate) fn decisions(
     Ok(Decisions { decisions, next })
 }
 
+// Rows are read by position: a new column goes to the end, and is counted below.
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
                                    class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
 /// How many columns [`DECISION`] has.

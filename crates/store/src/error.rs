@@ -137,6 +137,8 @@ impl StoreError {
     /// Whether this is a refusal of one submission: the store works, and stores what it can.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
+        // No wildcard, so that every new error is put into one of the two: a batch ends at an error that is not a
+        // refusal.
         match self {
             Self::Missing { .. }
             | Self::Locked { .. }
@@ -169,6 +171,8 @@ impl StoreError {
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
+            // SQLite fails with a locking protocol error when other processes keep winning the race to begin in WAL
+            // mode.
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
                 Self::Locked { path }
             }

@@ -11,7 +11,6 @@ use crate::tenant::Tenant;
 /// A report of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The decision it names.
     pub decision_id: String,
     /// Whether the side effect happened.
     pub executed: bool,
@@ -22,7 +21,6 @@ pub struct Execution {
 /// Something wrong with an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The decision it is about.
     pub decision_id: String,
     /// A short stable name.
     pub code: String,
@@ -48,6 +46,7 @@ impl Execution {
                    VALUES (?1, ?2, ?3, ?4, ?5)";
         let values = params![scope.tenant.as_str(), self.decision_id, self.executed, scope.now, self.document];
         scope.connection.prepare_cached(sql)?.execute(values)?;
+        // Also where the action was not executed: what is awaited is a report.
         awaited::remove(scope, &self.decision_id)
     }
 }
@@ -67,6 +66,7 @@ impl Finding {
 pub(crate) fn times_executed(connection: &Connection, tenant: &Tenant, decision_id: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT count(*) FROM executions WHERE decision_id = ?1 AND tenant = ?2 AND executed";
     let count: i64 = connection.prepare_cached(sql)?.query_row([decision_id, tenant.as_str()], |row| row.get(0))?;
+    // A count is never negative.
     Ok(count.cast_unsigned())
 }
 
@@ -115,6 +115,8 @@ pub(crate) fn unreported(connection: &Connection, until: i64) -> rusqlite::Resul
 }
 
 fn unreported_statement() -> String {
+    // Ids of decisions are unique over all tenants, so the id alone joins the tables. The earliest end comes first, so
+    // that what exceeds the limit is found by the next sweep.
     format!(
         "SELECT {DECISION} FROM decisions WHERE decision_id IN
              (SELECT decision_id FROM awaited WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)

@@ -32,13 +32,16 @@ pub(crate) fn create_missing(path: &Path) -> Result<(), StoreError> {
 /// [`StoreError::Io`].
 pub(crate) fn inspect(path: &Path) -> Result<(), StoreError> {
     let found = fs::metadata(path).map_err(|error| StoreError::of_io(path, &error))?;
+    // Opening a pipe would block, and SQLite must touch nothing that is not ours.
     if !found.is_file() {
         return Err(StoreError::Foreign { path: path.to_owned() });
     }
+    // A new file has no header before the first commit, and stays empty if its process is killed before that.
     if found.len() == 0 {
         return Ok(());
     }
     match header(path) {
+        // The header may be older than the log beside it: `open_to_write` looks at the version again.
         Ok((schema::APPLICATION_ID, version)) => schema::known(path, version).map(drop),
         Ok(_) => Err(StoreError::Foreign { path: path.to_owned() }),
         Err(error) => match error.sqlite_error_code() {
@@ -55,13 +58,16 @@ fn create(path: &Path) -> io::Result<()> {
     // database while another is between making its file and closing it.
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    // A link counts as present even if its target is missing: nothing is created where a link leads.
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     create_folder(folder)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        // A file whose entry in its folder is not on disk can vanish in a crash, with all that was acknowledged.
         Ok(_) => sync_folder(folder),
+        // Another process was faster. What it made is inspected next.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
@@ -113,6 +119,7 @@ fn without_header(path: &Path) -> StoreError {
         return StoreError::of_io(path, &error);
     }
     let is_signed = |sign: &str| start.windows(sign.len()).any(|window| window == sign.as_bytes());
+    // A text that quotes our schema is not a damaged store: pages of a database have zero bytes.
     match start.contains(&0) && schema::SIGNS.into_iter().any(is_signed) {
         true => StoreError::Damaged { path: path.to_owned(), detail: "its header is overwritten".to_owned() },
         false => StoreError::Foreign { path: path.to_owned() },

@@ -16,12 +16,14 @@ use crate::scope::Scope;
 use crate::tenant::Tenant;
 
 /// How long a lease lasts unless it is renewed, in milliseconds.
+// Its process renews it every 3 seconds, so two renewals may fail before another process takes the job over.
 pub const LEASE_MS: i64 = 10_000;
 
 /// The most jobs that [`crate::Store::take_over_jobs`] takes at a time.
 pub const MAX_TAKEN: usize = 64;
 
 /// The most answers, and the most jobs, that [`crate::Store::prune`] deletes at a time.
+// The writer deletes in one transaction, and whatever else is submitted waits behind it.
 pub const MAX_PRUNED: usize = 1000;
 
 /// A job to store.
@@ -55,7 +57,6 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEnd {
     pub job_id: ReceiptId,
-    /// The process that runs it.
     pub owner: String,
     pub state: JobState,
 }
@@ -125,10 +126,13 @@ impl Change {
             Self::TakeOver { owner, limit, found } => drop(found.send(take_over(connection, owner, *limit, now)?)),
             Self::Renew { owner, found } => drop(found.send(renew(connection, owner, now)?)),
             Self::Release { owner } => {
+                // 0 is earlier than any lease, so released jobs are taken over first.
                 let sql = "UPDATE jobs SET owner = NULL, lease_until = 0 WHERE state = 'waiting' AND owner = ?1";
                 connection.prepare_cached(sql)?.execute([owner])?;
             }
             Self::Cancel { tenant, job_id, found } => {
+                // Without an owner the process that runs it can no longer end it. The request may be long, and is not
+                // run again.
                 let sql = "UPDATE jobs SET state = 'cancelled', owner = NULL, request = '', finished_at = ?3
                            WHERE job_id = ?1 AND tenant = ?2 AND state = 'waiting'";
                 let key = params![job_id.as_bytes(), tenant.as_str(), now];
@@ -144,6 +148,7 @@ impl Change {
 impl NewJob {
     /// A receipt that a client brought under the job's id takes nothing from the job.
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        // Jobs of all tenants: their ids are one primary key, and a conflict in `put` would fail the whole group.
         let sql = "SELECT 1 FROM jobs WHERE job_id = ?1
                    UNION ALL SELECT 1 FROM receipts WHERE receipt_id = ?1 AND tenant = ?2 AND trust IS NULL";
         let key = params![self.job_id.as_bytes(), scope.tenant.as_str()];
@@ -172,6 +177,7 @@ impl NewJob {
 
 impl JobEnd {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        // The time of the lease does not matter: until another process takes the job over, its work here counts.
         let sql = "SELECT 1 FROM jobs WHERE job_id = ?1 AND owner = ?2 AND tenant = ?3 AND state = 'waiting'";
         let key = params![self.job_id.as_bytes(), self.owner, scope.tenant.as_str()];
         let owned = scope.connection.prepare_cached(sql)?.exists(key)?;
@@ -185,6 +191,7 @@ impl JobEnd {
             JobState::Failed(error) => ("failed", Some(error)),
             JobState::Cancelled => ("cancelled", None),
         };
+        // `refusal` has found the owner and the tenant in this transaction.
         let sql = "UPDATE jobs SET state = ?2, error = ?3, owner = NULL, request = '', finished_at = ?4
                    WHERE job_id = ?1";
         let values = params![self.job_id.as_bytes(), state, error, scope.now];
@@ -216,6 +223,8 @@ fn renew(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Vec
 }
 
 fn prune(connection: &Connection, before: i64) -> rusqlite::Result<usize> {
+    // `DELETE … LIMIT` depends on how SQLite was compiled; a subquery does not. A job that waits has no end, and NULL
+    // is not less than any time, so it stays.
     let answers = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE answered_at < ?1 LIMIT ?2)";
     let jobs = "DELETE FROM jobs WHERE rowid IN (SELECT rowid FROM jobs WHERE finished_at < ?1 LIMIT ?2)";
     let limit = MAX_PRUNED as i64;
@@ -228,6 +237,7 @@ pub(crate) fn job(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> r
     connection.prepare_cached(&sql)?.query_row(params![id.as_bytes(), tenant.as_str()], read_job).optional()
 }
 
+// The empty text keeps the positions of the columns, so that one function reads both.
 const JOB_WITHOUT_REQUEST: &str =
     "job_id, tenant, state, '', checks, chain, supersedes, owner, lease_until, error, created_at";
 const JOB: &str = "job_id, tenant, state, request, checks, chain, supersedes, owner, lease_until, error, created_at";
@@ -250,6 +260,7 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
         chain: row.get(5)?,
         supersedes: supersedes.then(|| column::receipt_id(row, 6)).transpose()?,
         created_at: row.get(10)?,
+        // The column `lease_until` is never NULL: whether there is a lease is told by the owner.
         lease: row.get::<_, Option<String>>(7)?.map(|owner| Lease { owner, until }),
         state,
     })

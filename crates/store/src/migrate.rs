@@ -14,6 +14,7 @@ const MAX_OLD_DECISION: usize = 64 << 20;
 /// Tables whose rows had a tenant before.
 const WITH_TENANTS: [&str; 7] = ["receipts", "decisions", "answers", "executions", "findings", "reviews", "jobs"];
 
+// Outcomes that are not listed in the update below count as not allowed, the column's default.
 const NEW_TABLES: &str = "
 CREATE TABLE new_chains (
     chain_id INTEGER PRIMARY KEY,
@@ -80,6 +81,7 @@ UPDATE jobs SET chain = substr(chain, length(tenant) + 2)
     WHERE tenant <> '' AND substr(chain, 1, length(tenant) + 1) = tenant || '/';
 ";
 
+// A receipt whose successor is not stored here names itself as its successor: it must stay superseded.
 const RECEIPTS: &str = "
 INSERT INTO new_receipts
     SELECT sequence, tenant, receipt_id, coalesce(signer, 'unsigned'), hash, NULL, verified_at, verdict, tier, task_id,
@@ -94,7 +96,7 @@ INSERT INTO new_requests
 CREATE INDEX receipts_by_id ON new_receipts (receipt_id);
 ";
 
-/// What is spent is known by its content from now on, unless its document is not here.
+/// What is spent is known by its content, or by its id where its document is not stored here.
 const SPENT: &str = "
 INSERT INTO new_spent
     SELECT new_receipts.tenant, new_receipts.content, spent.spent_by, spent.spent_at
@@ -128,6 +130,7 @@ CREATE INDEX receipts_by_time ON receipts (verified_at);
 /// Brings a store of the fourth version to the fifth.
 pub(crate) fn to_tenants(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(NEW_TABLES)?;
+    // Before the tenants are renamed: the names of chains and runs begin with the old names.
     let chains = split_chains(transaction)?;
     split_runs(transaction, &chains)?;
     transaction.execute_batch(RECEIPTS)?;
@@ -137,7 +140,7 @@ pub(crate) fn to_tenants(transaction: &Transaction<'_>) -> rusqlite::Result<()> 
     rename_tenants(transaction)
 }
 
-/// Where a chain of the old schema belongs now: its tenant by the old name, and its own name.
+/// Where a chain of the old schema belongs: its tenant by the old name, and its own name.
 type Places = HashMap<String, (String, String)>;
 
 /// A chain is a tenant's when all its receipts are, and its name begins with the tenant's; else the command line's.
@@ -157,6 +160,7 @@ fn split_chains(transaction: &Transaction<'_>) -> rusqlite::Result<Places> {
             [tenant] if !tenant.is_empty() => own_name(tenant, &name).map(|own| (tenant.clone(), own)),
             _ => None,
         };
+        // Two old names can become one; the second stays as it is, so that no two chains become one.
         let place = owned.filter(|place| !taken.contains(place)).unwrap_or_else(|| (String::new(), name.clone()));
         let sql = "INSERT INTO new_chains (chain_id, tenant, name) VALUES (?1, ?2, ?3)";
         transaction.prepare_cached(sql)?.execute((chain_id, &place.0, &place.1))?;
@@ -197,6 +201,7 @@ fn split_runs(transaction: &Transaction<'_>, chains: &Places) -> rusqlite::Resul
 fn name_contents(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut last = -1_i64;
     loop {
+        // One receipt in memory at a time: all of them may be larger than memory.
         let sql = "SELECT sequence, document FROM new_receipts WHERE sequence > ?1 ORDER BY sequence LIMIT 1";
         let read = |row: &Row<'_>| {
             let receipt = Receipt::parse(row.get_ref(1)?.as_bytes()?);
@@ -220,6 +225,7 @@ fn hash_last_decision(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         transaction.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).optional()?;
     let Some((sequence, document)) = last else { return Ok(()) };
     let limits = Limits { max_bytes: MAX_OLD_DECISION, max_depth: MAX_DEPTH };
+    // Whatever it is, it has a hash: without one no decision could be stored after it.
     let hash = match Json::parse_with(document.as_bytes(), limits) {
         Ok(json) => Sha256Digest::of(&json.canonical_vrf()),
         Err(_) => Sha256Digest::of(document.as_bytes()),
@@ -233,6 +239,7 @@ fn rename_tenants(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let olds: Vec<String> =
         transaction.prepare(&distinct)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     for (old, new) in Tenant::renamed(&olds) {
+        // The other three take their tenants from these tables, so they have no names that are not listed.
         for table in WITH_TENANTS.into_iter().chain(["chains", "runs", "spent"]) {
             transaction.execute(&format!("UPDATE {table} SET tenant = ?2 WHERE tenant = ?1"), [&old, &new])?;
         }

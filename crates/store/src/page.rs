@@ -34,6 +34,7 @@ impl FromStr for Cursor {
     type Err = ParseCursorError;
 
     fn from_str(text: &str) -> Result<Self, ParseCursorError> {
+        // `parse` alone would accept a sign.
         let digits = text.strip_prefix('s').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let place = digits.and_then(|digits| digits.parse().ok());
         place.map(Self).ok_or_else(|| ParseCursorError(shown(text)))
@@ -48,6 +49,7 @@ impl fmt::Display for Cursor {
 
 /// One more than asked for is looked up: it tells whether there is a next page.
 pub(crate) fn one_more(limit: usize) -> rusqlite::Result<i64> {
+    // Callers cut `limit` to `MAX_PAGE`, so the sum does not overflow.
     i64::try_from(limit + 1)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Integer, Box::new(error)))
 }

@@ -16,6 +16,7 @@ pub const MIN_PREFIX: usize = 4;
 pub const MAX_FOUND: usize = 10;
 
 /// The most bytes of receipts that are read at a time, one receipt at least: pages end there.
+// A receipt may have 1 MiB: without this a page of `MAX_PAGE` could take a gigabyte.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
 /// Which receipts to list. What is `None` does not narrow the list.
@@ -93,6 +94,7 @@ pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Fi
         if more {
             break;
         }
+        // Before the receipt is read, so that the next page begins behind one that is unreadable.
         last = Some(Cursor(row.get(2)?));
         match readable(receipt_meta::with_place(row))? {
             Some(receipt) => found.push(receipt),
@@ -139,6 +141,7 @@ fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
         if bytes > MAX_PAGE_BYTES && !found.is_empty() {
             break;
         }
+        // Unlike lists, chains fail here: with a receipt left out the chain would look broken.
         found.push(column::receipt(row)?);
     }
     Ok(found)
@@ -177,6 +180,7 @@ pub(crate) fn chains(connection: &Connection, tenant: &Tenant) -> rusqlite::Resu
 }
 
 pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
+    // From columns alone: a document that was damaged does not keep its chain from growing.
     let sql = format!(
         "SELECT receipt_id, hash, position FROM receipts WHERE chain_id = {CHAIN} ORDER BY position DESC LIMIT 1"
     );

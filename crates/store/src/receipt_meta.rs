@@ -28,7 +28,6 @@ pub struct StoredReceipt {
 /// Which receipts to count. What is `None` does not narrow the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountFilter<'a> {
-    /// The name of a chain.
     pub chain: Option<&'a str>,
     /// Only those this signer signed, in the spelling of [`proofmark_receipt::SignerId`].
     pub signer: Option<&'a str>,
@@ -51,6 +50,8 @@ pub struct VerdictCounts {
 }
 
 /// Reads the columns of [`with_place`], of all receipts.
+// A chain of an old store whose receipts are of several tenants is the command line's (`migrate`); the tenant in the
+// join hides its name from the others.
 pub(crate) const SELECT: &str = concat!(
     "SELECT receipts.hash, receipts.document, receipts.sequence, receipts.tenant, receipts.trust,
             (SELECT newer.receipt_id FROM receipts AS newer WHERE newer.sequence = receipts.superseded_by),
@@ -103,6 +104,7 @@ pub(crate) fn job_receipt(
     tenant: &Tenant,
     id: &ReceiptId,
 ) -> rusqlite::Result<Option<StoredReceipt>> {
+    // `trust` is NULL exactly where a receipt was issued here.
     let sql = format!(
         "{SELECT} WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL
          AND EXISTS (SELECT 1 FROM requests WHERE requests.sequence = receipts.sequence)"
@@ -144,6 +146,7 @@ pub(crate) fn verdict_counts(
     while let Some(row) = rows.next()? {
         let count = column::count(row, 1)?;
         let (superseded, elsewhere, untrusted) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        // First, and never by verdict: anyone can issue receipts and bring them here.
         if untrusted {
             counts.untrusted += count;
             continue;

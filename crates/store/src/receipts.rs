@@ -109,6 +109,7 @@ impl ReceiptWrite {
     /// Links the receipt to the tip that its chain has in this transaction, and signs it. The transaction excludes every
     /// other writer, and earlier writes of the group are in it, so no two receipts get the same place.
     pub(crate) fn link(&mut self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        // `sign` can be called once, so it is taken out of the state.
         match std::mem::replace(&mut self.state, State::Refused(None)) {
             State::Unlinked { chain, sign } => {
                 let tip = read::tip(scope.connection, scope.tenant, &chain)?;
@@ -133,6 +134,8 @@ impl ReceiptWrite {
             "SELECT superseded_by IS NOT NULL FROM receipts WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
         let mut statement = scope.connection.prepare_cached(sql)?;
         let key = params![scope.tenant.as_str(), older.as_bytes()];
+        // At most one row, since the index `receipts_own` is unique. A receipt has one successor: chains of them do not
+        // fork.
         let superseded = statement.query_row(key, |row| row.get(0)).optional()?;
         Ok(match superseded {
             None => Some(StoreError::NoReceipt(*older)),
@@ -184,6 +187,7 @@ fn link(chain: String, tip: Option<&ChainTip>, sign: SignReceipt) -> Result<Rece
 impl ReceiptRow {
     fn new(receipt: Receipt, trust: Option<Trust>) -> Result<Self, StoreError> {
         let (document, receipt_id) = (receipt.to_text(), receipt.receipt_id());
+        // No reader accepts a longer one, so this store could not read it back either.
         if document.len() > MAX_BYTES {
             return Err(StoreError::TooLarge { receipt_id, bytes: document.len(), max: MAX_BYTES });
         }
@@ -234,6 +238,7 @@ impl ReceiptRow {
             receipt.task().and_then(|task| task.task_type.as_deref()),
             self.trust.map(Trust::as_str),
             receipt.hashes().output.to_string(),
+            // The content leaves out the signature: two signatures over one content are spent together.
             self.content.as_bytes(),
         ])
     }
@@ -241,6 +246,7 @@ impl ReceiptRow {
 
 /// The signer named, in its one spelling; one that cannot be read stays as it is written.
 fn issuer(receipt: &Receipt) -> String {
+    // With two spellings one signer could store two receipts under one id.
     let Some(signature) = receipt.signature() else { return UNSIGNED.to_owned() };
     let written = &signature.signer_id;
     written.parse().map_or_else(|_| written.clone(), |signer: SignerId| signer.to_string())
@@ -253,6 +259,7 @@ fn is_chain_name(name: &str) -> bool {
 /// The tenant's chain of this name; it is made if there is none.
 fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<i64> {
     let mut statement = connection.prepare_cached("SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2")?;
+    // A chain is made only in `put`, after all refusals, so there is none without receipts.
     if let Some(id) = statement.query_row([tenant.as_str(), name], |row| row.get(0)).optional()? {
         return Ok(id);
     }
@@ -261,6 +268,7 @@ fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::R
 
 /// Puts the receipt at `sequence` in the place of an older one.
 fn supersede(scope: &Scope<'_>, older: &ReceiptId, sequence: i64) -> rusqlite::Result<()> {
+    // `refusal` has found the older receipt in this transaction, so the update changes exactly one row.
     let key = params![scope.tenant.as_str(), older.as_bytes(), sequence];
     let sql = "UPDATE receipts SET superseded_by = ?3 WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
     scope.connection.prepare_cached(sql)?.execute(key)?;

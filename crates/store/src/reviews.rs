@@ -51,6 +51,8 @@ impl ReviewVerdict {
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
 /// has fewer approvals than it waits for.
+// By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
+// than this decision.
 pub(crate) const WAITS: &str = "review
     AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
                     AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
@@ -71,6 +73,7 @@ impl Review {
         if scope.connection.prepare_cached(sql)?.exists(key)? {
             return Ok(Some(StoreError::Reviewed(self.decision_id.clone())));
         }
+        // In the writer, although callers look before: the action may be allowed while the approval is being signed.
         let by = allowed_since(scope.connection, scope.tenant, &self.decision_id)?;
         Ok(by.map(|by| StoreError::AllowedSince(self.decision_id.clone(), by)))
     }

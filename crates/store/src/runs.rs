@@ -24,6 +24,7 @@ pub struct StepRun {
 impl StepRun {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         let stored = step_run(scope.connection, scope.tenant, &self.begun_by, &self.run, &self.step)?;
+        // A state that was judged on an older one is refused, so that a run moves one transition at a time.
         let next = stored.map_or(0, |stored| stored.version) + 1;
         let moved = || StoreError::RunMoved { run: self.run.clone(), step: self.step.clone() };
         Ok((self.version != next).then(moved))
@@ -73,6 +74,7 @@ pub(crate) fn begun(
     run: &str,
     by: &str,
 ) -> rusqlite::Result<(bool, Option<String>)> {
+    // Aggregates give one row even where there is no run; then `max` is NULL.
     let sql = "SELECT coalesce(max(begun_by = ?3), 0), max(CASE WHEN begun_by <> ?3 THEN begun_by END)
                FROM runs WHERE tenant = ?1 AND run = ?2";
     let mut statement = connection.prepare_cached(sql)?;

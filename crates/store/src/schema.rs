@@ -14,6 +14,7 @@ use crate::migrate;
 pub(crate) const APPLICATION_ID: i32 = 0x7072_666d;
 
 /// One of these stands near the beginning of every store, whatever is overwritten before it.
+// SQLite quotes the name of a table that was renamed, as version 5 does; older stores have it unquoted.
 pub(crate) const SIGNS: [&str; 2] = ["CREATE TABLE \"receipts\"", "CREATE TABLE receipts"];
 
 /// How long we wait for a lock that another process holds.
@@ -23,11 +24,11 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// without pause starves its neighbours.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+// The writer alone has more than the 16 statements that rusqlite caches by default.
 const CACHED_STATEMENTS: usize = 64;
 
 /// One step of the schema's history.
 enum Migration {
-    /// Statements.
     Sql(&'static str),
     /// What statements alone cannot do.
     Step(fn(&Transaction<'_>) -> rusqlite::Result<()>),
@@ -309,12 +310,16 @@ pub(crate) fn known(path: &Path, version: i32) -> Result<usize, StoreError> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // Without CREATE: only `file::create_missing` creates the file, with its mode. Readers open it for writing, too:
+    // they share the index of the write-ahead log, and `query_only` restricts their statements.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // Somebody may have edited the schema: it must not call functions that have side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // With NORMAL a write-ahead log is not synced at each commit, and an acknowledged receipt could be lost.
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
@@ -322,6 +327,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 /// SQLite asks this how to go on after `waited` looks at a lock that was taken.
 fn wait_for_lock(waited: i32) -> bool {
     thread::sleep(LOOK_EVERY);
+    // How many earlier calls there were for this lock, which is never negative.
     LOOK_EVERY * waited.unsigned_abs() < MAX_WAIT
 }
 
@@ -333,6 +339,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(behaviour).map_err(sqlite)?;
     // Another process may have been faster.
     let had = known(path, version(&transaction).map_err(sqlite)?)?;
+    // Databases of other programs have version 0, too.
     if had == 0 && !is_empty(&transaction).map_err(sqlite)? {
         return Err(StoreError::Foreign { path: path.to_owned() });
     }

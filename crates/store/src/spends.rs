@@ -70,6 +70,7 @@ pub(crate) use sql_is_spent;
 impl Spends {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         for (index, spend) in self.documents.iter().enumerate() {
+            // A document that is listed twice would break the primary key in `put`, and fail the whole group.
             let twice = self.documents.iter().take(index).any(|earlier| earlier.content == spend.content);
             if twice || is_spent(scope.connection, scope.tenant, spend)? {
                 return Ok(Some(StoreError::Spent(spend.receipt_id)));
@@ -83,6 +84,7 @@ impl Spends {
 
     /// Spends the documents for the tenant, and for the command line those that it stores.
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
+        // UNION drops duplicates: for the command line itself both rows are the same.
         let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at)
                    SELECT ?1, ?2, ?3, ?4
                    UNION SELECT 'local', ?2, ?3, ?4 FROM receipts WHERE content = ?2 AND tenant = 'local'";

@@ -22,6 +22,7 @@ use crate::{file, schema};
 /// A tenant's rows are reached only through [`Store::of`]. The functions `all_tenants_…` are for the owner of the file, and
 /// for sweeps.
 pub struct Store {
+    // A connection of its own: with a write-ahead log reading does not wait for the writer.
     reader: Mutex<Connection>,
     pub(crate) writer: Writer,
     path: path::PathBuf,
@@ -85,6 +86,7 @@ impl Store {
     pub fn take_over_jobs(&self, owner: &str, limit: usize) -> Result<Vec<StoredJob>, StoreError> {
         let (found, taken) = mpsc::channel();
         self.change(Change::TakeOver { owner: owner.to_owned(), limit, found })?;
+        // What was found was sent before the commit that was just waited for, so it is here.
         Ok(taken.try_recv().unwrap_or_default())
     }
 
@@ -194,6 +196,7 @@ impl Store {
     }
 
     fn connect(path: path::PathBuf) -> Result<Self, StoreError> {
+        // Before SQLite opens the file for writing, which may lock it or recover its log.
         file::inspect(&path)?;
         let connection = schema::open_to_write(&path)?;
         let clock = Arc::new(Clock::default());

@@ -77,6 +77,7 @@ impl Tenant {
 
     /// The tenant that a row names.
     pub(crate) fn stored(name: &str) -> Self {
+        // Not checked again: a row got its name from a `Tenant`, or from `renamed`.
         Self((name != LOCAL).then(|| name.into()))
     }
 

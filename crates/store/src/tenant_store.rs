@@ -112,6 +112,7 @@ impl TenantStore<'_> {
     /// [`StoreError::NoReceipt`] where it is another tenant's, [`StoreError::Spent`] where it was spent before,
     /// [`StoreError::Superseded`] where another has taken its place, and when the store cannot be written.
     pub fn redeem(&self, stored: &StoredReceipt, by: &str) -> Result<Spent, StoreError> {
+        // It may have been read by `all_tenants_receipt`, or through another tenant's handle.
         if stored.tenant != self.tenant {
             return Err(StoreError::NoReceipt(stored.receipt.receipt_id()));
         }

@@ -52,12 +52,15 @@ pub struct Written {
 
 /// Stores all of `writes`, or answers why one of them is refused, having changed nothing.
 pub(crate) fn apply(mut writes: Vec<Write>, scope: &Scope<'_>) -> rusqlite::Result<Result<Written, StoreError>> {
+    // Before the refusals: a receipt on a chain has no id to look for until it is signed.
     for Write(row) in &mut writes {
         if let Some(refused) = row.link(scope)? {
             return Ok(Err(refused));
         }
     }
     for Write(row) in &writes {
+        // The other writes of the submission are not visible yet. `Spends`, which may list one document twice, looks
+        // for that itself.
         if let Some(refused) = row.refusal(scope)? {
             return Ok(Err(refused));
         }

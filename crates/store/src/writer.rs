@@ -107,6 +107,7 @@ impl Writer {
 
     /// Hands `task` to the thread.
     pub(crate) fn submit(&self, task: Task) -> Pending {
+        // Room for the one answer, so that the writer never waits for a caller.
         let (answer, pending) = mpsc::sync_channel(1);
         if let Some(queue) = &self.queue {
             // If the thread has ended, the answer never comes, and `wait` reports that.
@@ -118,6 +119,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        // Without a sender the thread ends once it has answered what is in the queue.
         drop(self.queue.take());
         if let Some(thread) = self.thread.take() {
             // A panic there has been reported by the answers that did not come.
@@ -166,6 +168,8 @@ impl Group {
             }
         };
         while let Some(Submission { task, answer }) = next {
+            // Before anything can fail, so that `fail` answers this caller, too. A failure drops the transaction, which
+            // undoes it.
             self.callers.push(answer);
             let now = clock.now(recorded);
             self.latest = self.latest.max(now);

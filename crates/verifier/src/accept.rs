@@ -184,13 +184,11 @@ pub enum AcceptError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// Why a stored state is not one.
+/// Why a stored state cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredStateError {
-    /// It is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// It is not a state.
     #[error(transparent)]
     State(#[from] StateError),
 }
@@ -244,12 +242,14 @@ impl From<IssueError> for AcceptError {
 /// # Errors
 /// [`AcceptError`]; the run is then where it was.
 pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, AcceptError> {
+    // The store's clock, so that what had expired stays expired if the system's clock was set back.
     let now = issuer.store().map_or_else(|| Ok(clock::now()), clock::now_in)?;
     let store = issuer.store().map(|store| store.of(attempt.sender.tenant));
     let store = store.as_ref();
     let contract = Contract::of(attempt.workflow, attempt.step, attempt.policy, now.unix_millis())
         .map_err(|error| AcceptError::Contract { step: attempt.step.to_owned(), error })?;
     let payload = response::extract(attempt.response);
+    // Other errors of the response are the agent's: they are judged, and cost it an attempt.
     if let Err(error) = &payload
         && error.is_bad_input()
     {
@@ -262,6 +262,7 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
     let position = Position::load(store, begun_by, &run, attempt.step)?;
     let step = Step { attempt, run: &run, now: &now };
     let number = attempt.number.unwrap_or_else(|| position.state.attempt());
+    // Never stored: a process that dies while it judges leaves the run where it was.
     let evaluating = step.apply(&position.state, number, |number, now_ms| Event::Submitted {
         attempt: number,
         contract: contract.digest(),
@@ -333,10 +334,12 @@ impl Step<'_> {
             run: self.run.to_owned(),
             begun_by: begun_by.to_owned(),
             step: self.attempt.step.to_owned(),
+            // The store refuses it unless the stored version is still the one that was judged on.
             version: version.saturating_add(1),
             state: judged.state.to_json().to_text(),
         };
         let accepted = matches!(judged.state, State::Accepted { .. } | State::AcceptedWithWarnings { .. });
+        // What accepts nothing spends nothing, so that the same receipts can count for the next attempt.
         let documents = if accepted { spends(judged.judgment) } else { Vec::new() };
         let spends = Spends { documents, by: format!("{}/{}", self.run, self.attempt.step) };
         let to = Destination {
@@ -397,6 +400,7 @@ fn begun_by<'a>(attempt: &Attempt<'a>, run: &str, store: Option<&TenantStore<'_>
     let begun_by = attempt.begun_by.unwrap_or(sender.id);
     let Some(store) = store else { return Ok(begun_by) };
     let run = || run.to_owned();
+    // Two senders that begin a run of one name at once get two runs: the store's key includes who began it.
     let (is_begun, other) = store.begun(&run(), begun_by)?;
     match (begun_by == sender.id, sender.orchestrates, is_begun, other) {
         (false, false, _, _) => Err(AcceptError::OfAnother { run: run(), begun_by: begun_by.to_owned() }),
@@ -431,6 +435,7 @@ impl Position {
 
 fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
     let Some(name) = given else { return Ok(clock::receipt_id()?.to_string()) };
+    // No slash: otherwise two steps could have chains of one name (`chain_name`).
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     match !name.is_empty() && name.len() <= MAX_RUN_NAME && name.chars().all(plain) {
         true => Ok(name.to_owned()),

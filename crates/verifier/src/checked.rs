@@ -45,6 +45,7 @@ fn check_decision(object: Object, trusted: &[SignerId]) -> Verification {
         (SignatureStatus::Valid, Err(error)) => {
             let (code, message) = (error.code(), error.to_string());
             let answer = SignatureStatus::Undecidable(UndecidableCause::Format { code, message });
+            // The signature is good, but of something else than a decision: its signer must not vouch for one.
             Verification { answer, trust: Trust::Unknown, signer: None, hint: None }
         }
         (SignatureStatus::Valid | SignatureStatus::Invalid(_) | SignatureStatus::Undecidable(_), _) => verification,

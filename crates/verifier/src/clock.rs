@@ -21,6 +21,7 @@ pub fn now() -> Timestamp {
 pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
     static REPORTED: Once = Once::new();
     let time = store.now()?;
+    // Within this difference it is the skew of another host, which needs no report.
     let behind = time.saturating_sub(now().unix_millis());
     if behind > MAX_CLOCK_SKEW {
         REPORTED.call_once(|| {

@@ -83,7 +83,7 @@ impl DecideError {
         match self {
             Self::Presented(error) => error.help(),
             Self::Store(error) => error.help(),
-            Self::NoPolicy => Some("start the server with `--policy`".to_owned()),
+            Self::NoPolicy => Some("start the server with `--action-policy`".to_owned()),
             Self::KeyReused(_) => Some("choose a new key for each request".to_owned()),
             Self::Stopped => Some("send it again".to_owned()),
             Self::Raced => Some("try again".to_owned()),
@@ -107,6 +107,7 @@ impl From<StoreError> for DecideError {
 /// # Errors
 /// When evidence cannot be read.
 pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
+    // Only the command line resumes from decisions, so the rows are its own.
     let (now, ours) = (clock::now_in(store)?, store.of(&Tenant::LOCAL));
     let evidence = evidence(question, &ours, &now)?;
     let (history, _) = history(question, &ours, &now)?;
@@ -137,7 +138,8 @@ pub(crate) struct Made {
 }
 
 pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, now: Timestamp) -> Result<Made, DecideError> {
-    // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was seen.
+    // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
+    // seen.
     let (history, decided) = history(question, store, &now)?;
     let evidence = evidence(question, store, &now)?;
     let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
@@ -164,8 +166,10 @@ impl Made {
             candidate: candidate.map(str::to_owned),
             action: request.facts().get("action").map(Json::to_text),
             review,
+            // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),
             subject: subject_key(&decision.fingerprint(), decision.subject()),
+            // Reviewers see them, and an approval is judged on them before it is signed.
             facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
         };
         DecisionRow {
@@ -187,6 +191,7 @@ impl Made {
 
 /// How the store spends a document.
 pub(crate) fn spend(spend: &proofmark_evidence::Spend) -> Option<Spend> {
+    // The id is that of a receipt that was parsed, so none is dropped here.
     Some(Spend { receipt_id: spend.receipt_id.parse().ok()?, content: spend.content })
 }
 
@@ -209,6 +214,7 @@ pub(crate) fn evidence(
 /// Marks the approvals that this signer, whose decision it is, vouches for: it knows who its reviewers are.
 pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
     for fact in facts.iter_mut().filter(|fact| fact.approval.is_some()) {
+        // Without the first condition an unsigned approval would be vouched for where there is no signer here.
         fact.vouched = fact.signer.is_some() && fact.signer == signer;
     }
 }
@@ -217,6 +223,7 @@ pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
 /// decided on.
 fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<(History, u64), StoreError> {
     let fingerprint = question.policy.fingerprint(question.request);
+    // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
     let ActionHistory { decided, denied } = store.action_history(&fingerprint.to_string())?;
     let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
     let denial = denial.map(|review| Denial {

@@ -113,6 +113,7 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide(&self, asked: &Asked<'_>) -> Result<DecisionReceipt, DecideError> {
+        // Held until the decision is stored: a repetition that comes meanwhile finds it instead of deciding again.
         let _same_key = asked.replayable.map(|one| self.lock("key", asked.tenant, one.key));
         if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
             return self.stored(asked.tenant, &decision_id);
@@ -163,6 +164,7 @@ impl Decider {
         let made = decide::make(&question, &store, clock::now_in(&self.store)?)?;
         let id = clock::receipt_id()?;
         let receipt = DecisionReceipt::unchained(&made.decision, asked.request, id);
+        // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut with: Vec<Write> = vec![made.spends(id).into()];
         with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
         let row = made.row(asked.request, asked.candidate);
@@ -186,6 +188,7 @@ impl Decider {
 
     /// Holds a name of this kind for the tenant.
     pub(crate) fn lock(&self, kind: &str, tenant: &Tenant, name: &str) -> KeyGuard<'_> {
+        // Neither kinds nor tenants contain NUL, so no two triples have one name.
         self.locks.lock(format!("{kind}\0{tenant}\0{name}"))
     }
 

@@ -35,6 +35,7 @@ pub fn evaluation(receipt: &Receipt, worth: &Worth, request: Option<&str>, about
 
 /// Whether a receipt says something about a job.
 fn proves(receipt: &Receipt, worth: &Worth, request: Option<&str>, about: &Subject) -> Result<(), WorthError> {
+    // Before trust: a receipt that was brought here evaluates nothing, however trusted its signer.
     let request = worth.answers(receipt, request)?;
     worth.vouched()?;
     // A receipt over the buyer's requirements whose tests somebody else chose evaluates nothing.

@@ -120,11 +120,13 @@ impl Issuer {
     pub(crate) fn issue(&self, mut draft: Draft, to: Destination<'_>) -> Result<Issuing, IssueError> {
         let Some(store) = &self.store else {
             if to.chain.is_some() {
+                // Without a store there is no tip, so it is the first of its chain.
                 draft.link(None);
             }
             return Ok(Issuing::Signed(Box::new(sign(draft, self.key.as_deref())?)));
         };
         let receipt = match to.chain {
+            // Signed on this thread, since the writer does one thing at a time.
             None => NewReceipt::single(sign(draft, self.key.as_deref())?),
             Some(chain) => {
                 let key = self.key.clone();
@@ -180,6 +182,7 @@ pub(crate) fn issue_decision(
     with: Vec<Write>,
     (key, store): (&Arc<SigningKey>, &TenantStore<'_>),
 ) -> Result<DecisionReceipt, StoreError> {
+    // The store returns receipts, not decisions: this brings the signed one back from the writer.
     let (signed, of_writer) = mpsc::sync_channel(1);
     let (key, decision_id) = (Arc::clone(key), receipt.decision_id());
     let sign = move |tip: Option<&ChainTip>| {
@@ -192,6 +195,7 @@ pub(crate) fn issue_decision(
     let DecisionRow { decided_at, outcome, allowed, fingerprint, nth, about } = row;
     let new = NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign: Box::new(sign) };
     store.submit_all(std::iter::once(new.into()).chain(with).collect()).wait()?;
+    // `wait` has returned, so the writer has signed it.
     of_writer.try_recv().map_err(|_| StoreError::NotLinked("decisions".to_owned()))
 }
 

@@ -57,6 +57,7 @@ use scheduler::Scheduler;
 pub const MAX_WAITING: usize = 1024;
 
 /// The most jobs of one tenant that wait for a worker.
+// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
 pub const MAX_WAITING_OF_ONE: usize = 256;
 
 /// The most bytes that the requests of waiting jobs have together.
@@ -214,6 +215,8 @@ impl Verifications {
         let owner = clock::receipt_id().map_err(io::Error::other)?.to_string();
         let issuer = Issuer::with(Arc::new(key), Arc::clone(&store));
         let scheduler = Arc::new(Scheduler::new(host, issuer, store, owner));
+        // Workers wait when receipts are issued more slowly than work is judged. They alone keep senders, so the thread
+        // that issues ends after the last of them.
         let (send, judged) = mpsc::sync_channel(MAX_GROUP);
         let spawn = |name: &str, run: Box<dyn FnOnce(&Scheduler) + Send>| {
             let scheduler = Arc::clone(&scheduler);
@@ -242,6 +245,7 @@ impl Verifications {
     pub fn submit(&self, work: Work) -> Result<Submitted, SubmitError> {
         let total = scheduler::checks(&work.request, &self.scheduler.caps)?;
         if let Some(older) = &work.supersedes {
+            // The store checks this again with the receipt; here the client learns it before anything runs.
             let own = self.scheduler.store.of(&work.tenant).receipt(older)?.filter(|stored| stored.trust.is_none());
             own.ok_or(StoreError::NoReceipt(*older))?;
         }
@@ -250,6 +254,7 @@ impl Verifications {
         if let Some(before) = self.enter(&job)? {
             return Ok(Submitted::Same(before));
         }
+        // The job is queued already, so it may have begun or even ended; `persist` holds `row` to see that.
         if durable && let Err(error) = self.scheduler.persist(&job) {
             self.scheduler.fail(&job, &error.to_string());
             return Err(error.into());
@@ -295,6 +300,7 @@ impl Verifications {
         if let Some(job) = self.scheduler.live(tenant, id) {
             match job.listen(listener) {
                 None => return Ok(Some(following)),
+                // Handed over since it was looked up: its row is followed.
                 Some(back) => listener = back,
             }
         }
@@ -318,11 +324,13 @@ impl Verifications {
         let waiting = self.scheduler.queue.close();
         waiting.iter().for_each(|job| self.scheduler.release(job));
         self.scheduler.queue.wait_idle(patience);
+        // Sandboxes look at this flag, so the workers that are joined below return soon.
         self.scheduler.all_live().iter().for_each(|job| job.cancel());
         if let Some(Threads { workers, issuing, leases }) = threads {
             // A panic there has been reported where it was; jobs that it left are released below.
             workers.into_iter().for_each(|one| drop(one.join()));
             drop(issuing.join());
+            // Last: jobs whose receipts are being issued still need their leases.
             self.scheduler.stopped.set();
             drop(leases.join());
         }
@@ -342,6 +350,7 @@ impl Verifications {
             }
             held.insert((job.work.tenant.clone(), key.clone()), (*request, job.id));
         }
+        // Before it is queued: a worker may finish it at once, and what is inserted after that would stay forever.
         lock(&self.scheduler.jobs).insert(job.id, Arc::clone(job));
         if let Err(refused) = self.scheduler.queue.push(job) {
             lock(&self.scheduler.jobs).remove(&job.id);

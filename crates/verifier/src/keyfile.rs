@@ -80,6 +80,7 @@ pub(crate) fn write(key: &SigningKey, passphrase: Option<&Passphrase>) -> Result
 }
 
 fn read_encrypted(text: &str, passphrase: &Passphrase) -> Result<SigningKey, KeyFileError> {
+    // One error for all: PBES2 has no check of its own that tells a wrong passphrase from damage.
     let wrong = |_| KeyFileError::WrongPassphrase;
     let (_, document) = SecretDocument::from_pem(text).map_err(|_| KeyFileError::WrongPassphrase)?;
     let info = EncryptedPrivateKeyInfoRef::from_der(document.as_bytes()).map_err(|_| KeyFileError::WrongPassphrase)?;

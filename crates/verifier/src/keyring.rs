@@ -29,7 +29,6 @@ pub enum KeyringError {
     /// A name that would lead out of the folder.
     #[error("use `{}` as the name of a key", shown(.0))]
     Name(String),
-    /// No key of that name.
     #[error("find the key `{name}` in `{}`", folder.display())]
     Missing { name: String, folder: PathBuf },
     /// Others may read the file.
@@ -112,8 +111,11 @@ impl Keyring {
             .mode(0o700)
             .create(&self.folder)
             .map_err(|e| io_error("create", &self.folder, e))?;
+        // Written whole under another name first. A link, unlike a rename, fails where the name exists, so that no key
+        // is lost.
         let draft = self.folder.join(format!(".{name}.{}.new", std::process::id()));
         let written = write_private(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, &path));
+        // Where it cannot be removed it is as private as the key, and `names` does not list it.
         let _gone = fs::remove_file(&draft);
         match written {
             Ok(()) => Ok(()),

@@ -132,6 +132,7 @@ fn is_of_other_tenant(receipt: &Receipt, store: &TenantStore<'_>) -> Result<bool
         return Ok(false);
     }
     let Some(decision) = of_decision(receipt) else { return Ok(false) };
+    // Also true where the decision is stored nowhere: an approval of no decision of this tenant counts for nothing.
     Ok(store.decision(decision)?.is_none())
 }
 
@@ -157,6 +158,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
             found.push(path);
         }
     }
+    // Folders have no order: of several bad files the same one is named each time.
     found.sort();
     Ok(found)
 }

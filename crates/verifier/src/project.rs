@@ -111,6 +111,7 @@ impl Reader<'_> {
             }
             entries.push(entry.map_err(failed)?);
         }
+        // The map sorts the files. This sorts what is left out, and decides which file an error names.
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);

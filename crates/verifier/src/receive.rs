@@ -61,6 +61,7 @@ impl Decider {
         };
         let verification = verify_receipt(&receipt, Profile::Vrf, &self.trusted);
         let (answer, trust) = (verification.answer, verification.trust);
+        // Only a valid signature has neither. What is undecidable is not stored either.
         let refused = match (answer.code(), answer.cause()) {
             (Some(code), Some(message)) => Some(NotStored { code, message, help: answer.help() }),
             (_, _) => None,

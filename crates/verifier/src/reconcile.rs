@@ -42,6 +42,7 @@ impl Decider {
     pub fn report(&self, report: &Report<'_>) -> Result<Reported, DecideError> {
         let id = report.decision_id.unwrap_or_default();
         let _same_key = report.replayable.map(|one| self.lock("key", report.tenant, one.key));
+        // Of two reports on one decision the second must see the first, or it is not found that it was executed twice.
         let _same_decision = self.lock("report", report.tenant, id);
         if let Some(codes) = self.answer(report.tenant, report.replayable)? {
             return Ok(Reported { findings: codes.split_whitespace().map(str::to_owned).collect() });
@@ -69,6 +70,7 @@ impl Decider {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn find_unreported(&self) -> Result<usize, StoreError> {
+        // Two sweeps at once would find the same decisions twice.
         let _one_at_a_time = self.lock("sweep", &Tenant::LOCAL, "");
         let now = clock::now_in(&self.store)?;
         let late = self.store.all_tenants_unreported(now.unix_millis().saturating_sub(REPORT_GRACE))?;
@@ -113,6 +115,7 @@ fn compare(report: &Report<'_>, decision: Option<&Decision>, earlier: u64, now: 
 
 fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
     let candidate = decision.about.candidate.as_deref();
+    // A report that leaves out what it was to name is one of another action.
     if candidate.is_some() && report.candidate != candidate {
         return true;
     }
@@ -122,6 +125,7 @@ fn is_other_action(report: &Report<'_>, decision: &Decision) -> bool {
     let decided = action.as_object().and_then(|action| action.get("args"));
     match (report.args, decided) {
         (Some(executed), Some(decided)) => executed.canonical_vrf() != decided.canonical_vrf(),
+        // A report need not state its arguments.
         (_, _) => false,
     }
 }

@@ -47,6 +47,8 @@ impl Decider {
         let stored = store.receipt(id)?.ok_or(StoreError::NoReceipt(*id))?;
         let worth = Worth::of(&stored, &self.trusted);
         worth.redeemable(&stored.receipt, terms)?;
+        // The writer checks again that it is neither spent nor superseded; its signature and content cannot change
+        // meanwhile.
         let spent = store.redeem(&stored, by)?;
         Ok(Redeemed { receipt: stored.receipt, worth, spent })
     }

@@ -34,7 +34,6 @@ pub struct NewReview<'a> {
     pub decision_id: &'a str,
     /// Who reviews it, which the decider's key vouches for.
     pub reviewer: &'a Reviewer,
-    /// Whether the action is approved.
     pub approve: bool,
     /// Why.
     pub note: &'a str,
@@ -56,9 +55,7 @@ pub enum ReviewError {
     /// A denial stands until it expires.
     #[error("approve: {reviewer} denied the action in the review of decision `{decision_id}`, until {until}")]
     Denied {
-        /// Who denied it.
         reviewer: String,
-        /// The decision that was reviewed.
         decision_id: String,
         /// When the denial expires.
         until: Timestamp,
@@ -177,11 +174,13 @@ impl Decider {
             reviewed_at: period.from.unix_millis(),
             until: period.until.unix_millis(),
         };
+        // Not asked whether it would count: a denial can only block.
         if !new.approve {
             store.submit(review.clone()).wait()?;
             return Ok((review, None));
         }
         not_denied(&store, &stored, &period.from)?;
+        // The writer refuses this, too; here, so that no approval is signed that is then not stored.
         if store.reviews(&stored.decision_id)?.iter().any(|earlier| is_again(earlier, &review, new.role)) {
             return Err(StoreError::Reviewed(stored.decision_id).into());
         }
@@ -273,6 +272,7 @@ impl Decider {
         now: &Timestamp,
     ) -> Result<(), ReviewError> {
         let (store, policy) = (self.store.of(tenant), self.policy().ok_or(DecideError::NoPolicy)?);
+        // Those of the newest decision: when the agent asks again, it is judged on facts like these.
         let facts = store.newest_facts(&stored.about.subject)?.and_then(|text| Json::parse(text.as_bytes()).ok());
         let request = match facts {
             Some(Json::Object(facts)) => Request::from_facts(facts).ok(),
@@ -326,6 +326,7 @@ fn counted(
     for item in items() {
         match item {
             EvidenceItem::Document { document, refusal, .. } if document.content == content => match refusal {
+                // One rule that counts it is enough; another may refuse it.
                 None => return Ok(()),
                 Some(why) => refused = Some(*why),
             },
@@ -354,6 +355,7 @@ fn role(named: Option<&str>, decision: &DecisionReceipt) -> Result<String, Revie
 
 /// Whether a person who has reviewed a decision reviews it again, other than in another role.
 fn is_again(earlier: &Review, new: &Review, role: Option<&str>) -> bool {
+    // Without a named role it repeats any earlier review of the person. An earlier review without a role is a denial.
     earlier.person == new.person && role.is_none_or(|role| earlier.role == role || earlier.role.is_empty())
 }
 

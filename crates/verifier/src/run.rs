@@ -110,6 +110,7 @@ impl<'a> Batch<'a> {
                 let (send, taken) = (send.clone(), &taken);
                 scope.spawn(move || self.work(requests, taken, &send));
             }
+            // Otherwise `recv` would wait for this sender after the last worker has ended.
             drop(send);
             let mut waiting = BTreeMap::new();
             let mut next = 0;
@@ -140,6 +141,7 @@ impl<'a> Batch<'a> {
         let cancelled = Arc::new(AtomicBool::new(false));
         let watch = Watch { cancelled: &cancelled, ran: &|_| {} };
         loop {
+            // Relaxed: each number is given out once, and nothing else depends on it.
             let index = taken.fetch_add(1, Ordering::Relaxed);
             let Some(request) = requests.get(index) else { return };
             let id = clock::receipt_id().map_err(RunError::from);
@@ -172,12 +174,15 @@ pub(crate) fn verify(
 ) -> Result<Draft, RunError> {
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
+    // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
+    // checks of the submission.
     let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
     let outcome = submission.as_ref().map(|job| worker.run_watched(job, watch));
     let stop = || watch.cancelled.load(Ordering::Relaxed);
     let judgment = request.judge_until(outcome.as_ref(), expected.as_ref(), &stop).map_err(|_| RunError::Stopped)?;
     let mut metadata = Object::new();
     metadata.insert("verifier", VERIFIER);
+    // A submission can wait, and so tell by the time what hidden input it was given.
     if request.checks.reveal().shows_times() {
         metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
     }

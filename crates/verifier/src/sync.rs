@@ -42,6 +42,7 @@ impl KeyedLock {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
+            // Nobody notifies when `stop` is set, so it is looked at again and again.
             held = self.released.wait_timeout(held, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
         held.insert(name.clone());
@@ -52,6 +53,7 @@ impl KeyedLock {
 impl Drop for KeyGuard<'_> {
     fn drop(&mut self) {
         lock(&self.lock.held).remove(&self.name);
+        // All names share one condition, so any of those that wait may be the next.
         self.lock.released.notify_all();
     }
 }

@@ -51,6 +51,7 @@ pub fn trusted_signers(text: &str) -> Result<Vec<SignerId>, TrustError> {
     if let Ok(signer) = text.parse() {
         return Ok(vec![signer]);
     }
+    // A mistyped signer id must not become the path of a file that somebody else has placed there.
     if SIGNER_ID_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
         return Err(TrustError::Damaged(text.to_owned()));
     }

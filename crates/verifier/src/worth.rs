@@ -159,6 +159,7 @@ impl Worth {
     /// # Errors
     /// [`WorthError`], the first reason against it.
     pub fn redeemable(&self, receipt: &Receipt, terms: &Terms) -> Result<(), WorthError> {
+        // First, and under all terms: without a valid signature nobody has said what the receipt says.
         self.signed()?;
         if let Some(by) = self.superseded_by {
             return Err(WorthError::Superseded(by));
@@ -202,6 +203,7 @@ impl Worth {
 
     fn signed(&self) -> Result<(), WorthError> {
         match (self.answer.code(), self.answer.cause()) {
+            // Only a valid signature has neither a code nor a cause.
             (None, None) => Ok(()),
             (code, cause) => Err(WorthError::Signature {
                 code: code.unwrap_or("undecidable"),

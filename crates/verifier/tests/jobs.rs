@@ -374,7 +374,7 @@ fn what_waits_as_a_row_is_read_when_it_runs() {
 }
 
 #[test]
-fn what_can_not_be_planned_is_not_taken() {
+fn what_cannot_be_planned_is_not_taken() {
     let place = Place::new();
     let jobs = place.start(1);
     let text = r#"{"output": {"files": {"a.py": ""}}, "verification": {"kind": "test_suite", "mode": "command",

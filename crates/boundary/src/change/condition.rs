@@ -29,6 +29,7 @@ pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>
             Op::Receipt { source } => {
                 let rule = hypothesis::demand(input.policy, *source, hypothesis::receipt_demand)?;
                 let (words, test) = (receipt_words(input, rule, hypothesis), receipt_test(rule));
+                // Two rules with one test share one change, but each uses up a receipt of its own (`each_its_own`).
                 if rule.demand.single_use {
                     match exclusive.iter_mut().find(|known| known.test == test) {
                         Some(known) => known.rules += 1,
@@ -73,6 +74,7 @@ fn each_its_own(demands: &[Exclusive]) -> Option<Vec<Change>> {
     for taken in 1..1_usize << demands.len() {
         let chosen = || demands.iter().enumerate().filter(|(at, _)| taken & (1 << at) != 0).map(|(_, demand)| demand);
         let rules: usize = chosen().map(|demand| demand.rules).sum();
+        // For a single rule this says the same as its own change.
         if rules < 2 {
             continue;
         }
@@ -183,7 +185,9 @@ fn receipt_test(rule: &ReceiptRule) -> String {
         }
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
+    // These parts mirror `ReceiptDemand::meets`: a test that accepts more would admit a retry for the same refusal.
     let mut parts = vec![
+        // The line break ends a comment of the expression, which would swallow the bracket.
         format!("r.output == ({}\n)", rule.output.source()),
         "r.valid".to_owned(),
         format!("r.kind == {}", text(demand.kind.as_str())),
@@ -254,6 +258,7 @@ fn call_predicate(demand: &ToolCallDemand) -> String {
     }
     if let Some(after) = &demand.after {
         let after = named("d", &after.pattern());
+        // As `CallStatus::may_have_acted` and `is_unsettled`; without a status, a call may have acted and has ended.
         let acted = "(!has(d.status) || !(d.status in [\"failed\", \"blocked\"]))";
         let settled = "(!has(d.status) || !(d.status in [\"pending\", \"doubtful\"]))";
         parts.push(format!("calls.exists(d, {after} && {acted}) && calls.all(j, d, (j < i && {settled}) || !{after})"));
@@ -273,6 +278,7 @@ fn text(text: &str) -> String {
                 quoted.push('\\');
                 quoted.push(letter);
             }
+            // Four digits are enough: control characters end at U+009F.
             letter if letter.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(letter))),
             letter => quoted.push(letter),
         }

@@ -21,6 +21,7 @@ struct Guard {
 /// budget is used up.
 pub(super) fn guards(input: &Input<'_>, ops: &[Op], witness: &Hypothesis<'_>) -> Option<Vec<Op>> {
     let mut met = met(input, witness);
+    // What an operation names is a change already.
     met.retain(|guard| !ops.iter().any(|op| op.source() == guard.op.source()));
     // An approval changes no fact. It binds the action, so it depends on facts without touching them.
     let changes = |op: &Op| !matches!(op, Op::Approval { .. });
@@ -60,6 +61,7 @@ fn is_new(input: &Input<'_>, guard: &Op, witness: &Hypothesis<'_>) -> bool {
 fn met(input: &Input<'_>, witness: &Hypothesis<'_>) -> Vec<Guard> {
     let mut ops = Vec::new();
     for (index, boundary) in input.policy.boundaries.iter().enumerate() {
+        // An unknown match is kept: a rule too many makes the set longer, a rule too few makes it unsound.
         if boundary.matcher.matches(&witness.request) == Matching::No {
             continue;
         }
@@ -67,12 +69,14 @@ fn met(input: &Input<'_>, witness: &Hypothesis<'_>) -> Vec<Guard> {
         if let Some(when) = &boundary.when {
             let applies = evaluates_to(input, &witness.request, when, true);
             ops.push(Op::fact(source(RuleKind::When, 0), applies));
+            // While `when` stays false the rules have no effect, so `when` alone is guarded.
             if !applies {
                 continue;
             }
         }
         for (at, rule) in boundary.deny.iter().enumerate() {
             let source = source(RuleKind::Deny, at);
+            // The witness is allowed, so a denial that is not false there was lifted by an approval.
             let denies = !evaluates_to(input, &witness.request, &rule.when, false);
             ops.push(if denies { Op::Approval { source } } else { Op::fact(source, false) });
         }
@@ -121,6 +125,7 @@ fn places_of(input: &Input<'_>, op: &Op) -> Vec<Vec<Segment>> {
 }
 
 fn shares(some: &[Vec<Segment>], others: &[Vec<Segment>]) -> bool {
+    // A place inside another one counts too: whatever replaces an object replaces its members.
     some.iter().any(|one| others.iter().any(|other| one.starts_with(other) || other.starts_with(one)))
 }
 

@@ -109,6 +109,7 @@ pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -
             assumed.push(Assumption::new(condition_of(input.policy, *source)?.predicate()?.tree(), *truth));
         }
     }
+    // Documents come after the facts: the digests and the subject that they are over depend on the changed facts.
     let mut documents = input.evidence.documents().to_vec();
     for op in ops.iter() {
         match op {
@@ -196,6 +197,7 @@ fn satisfy(
         if solve(predicate.tree(), truth, &mut changed, variant).is_none() {
             return Some(false);
         }
+        // Refused are numbers that predicates cannot hold exactly.
         let Ok(tried) = Request::from_facts(changed.clone()) else { return Some(false) };
         if holds(input, &tried, predicate, truth) {
             *request = tried;
@@ -230,6 +232,7 @@ fn call(request: &mut Request, demand: &ToolCallDemand) -> Option<()> {
     call.insert("tool", demand.name.sample());
     call.insert("status", demand.status.unwrap_or(CallStatus::Succeeded).as_str());
     let mut calls = facts.get("calls").and_then(Json::as_array).unwrap_or_default().to_vec();
+    // `after` is met only if there is such a call, so the hypothesis needs one too.
     if let Some(after) = &demand.after {
         let named = |call: &Json| {
             call.as_object().and_then(|call| call.get("tool")?.as_str()).is_some_and(|tool| after.matches(tool))
@@ -303,6 +306,7 @@ fn approve(
         ));
         match counted(documents) {
             more if more > there => there = more,
+            // Someone who approved before, or holds another role, adds nothing, and the witness shows only what counts.
             _ => drop(documents.pop()),
         }
     }
@@ -313,6 +317,7 @@ fn approve(
 fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
     match policy.roles.members(&demand.role) {
         Some(members) if demand.distinct => Box::new(members.iter().cloned()),
+        // One person may approve repeatedly. `take` ends the cycle where each of them has approved as often as needed.
         Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
         None => Box::new((1..=u8::MAX).map(|number| Person::Key(SignerId::from_bytes([number; 32])))),
     }

@@ -44,19 +44,23 @@ pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Cla
     if count > MAX_COMBINATIONS {
         return Some(false);
     }
+    // Only the compared facts are copied for each combination; the predicates read no others.
     let facts = facts_of(input.request, &compared);
     for number in 0..count {
         input.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
+        // A combination that cannot be tried might be the counterexample.
         let Some(request) = combination(&facts, &compared, number) else { return Some(false) };
         let value = request.value_at(input.moment.now.as_str());
         let evaluates_to = |(predicate, truth): Claim<'_>| {
             let wanted = if truth { Truth::True } else { Truth::False };
             predicate.truth_within(&value, input.budget) == wanted
         };
+        // An unknown conclusion is a counterexample too: an unknown rule blocks.
         if used.iter().all(|premise| evaluates_to(*premise)) && !evaluates_to(conclusion) {
             return Some(false);
         }
     }
+    // Past the budget every premise is unknown, and anything would follow from premises that never hold.
     input.budget.failure().is_none().then_some(true)
 }
 

@@ -26,6 +26,7 @@ pub(super) struct Found {
 pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
     let conditional = input.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
     let applies: &[bool] = if conditional { &[true, false] } else { &[true] };
+    // Lazily, so that later strategies take steps of the shared budget only if the earlier ones failed.
     let strategies = (0..VARIANTS)
         .flat_map(|variant| applies.iter().map(move |applies| Strategy { applies: *applies, variant, assumes: false }));
     let (ops, strategy) =
@@ -33,6 +34,7 @@ pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> 
     let mut ops = minimal(input, ops, strategy);
     let (mut changes, mut hypothesis) = proof(input, &ops, strategy)?;
     let guards = guards::guards(input, &ops, &hypothesis)?;
+    // Guards are changes of their own, so the set is proven again with them.
     if !guards.is_empty() {
         ops.extend(guards);
         (changes, hypothesis) = proof(input, &ops, strategy)?;
@@ -59,6 +61,7 @@ pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found>
 /// they do not all hold yet.
 fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy) -> Option<(Vec<Change>, Hypothesis<'static>)> {
     let hypothesis = hypothesis::apply(input, &mut ops.to_vec(), strategy)?;
+    // An assumption is not a fact, so a hypothesis with one proves nothing.
     let hypothesis = hypothesis.by_facts()?;
     if !judge(&hypothesis.input(input)).disposition.allows() {
         return None;
@@ -77,6 +80,7 @@ fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Optio
     for _ in 0..MAX_ROUNDS {
         let hypothesis = hypothesis::apply(input, &mut ops, strategy)?;
         let judged = judge(&hypothesis.input(input));
+        // Past the budget a condition is unknown for want of steps, so what was judged then proves nothing.
         if judged.disposition.allows() && input.budget.failure().is_none() {
             return Some(ops);
         }
@@ -88,9 +92,11 @@ fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Optio
 /// Adds an operation for each finding that blocks; `None` when one cannot be lifted.
 fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], strategy: Strategy) -> Option<()> {
     let mut blocking = findings.iter().filter(|finding| finding.blocks.is_some()).peekable();
+    // Nothing blocks and still it is not proven: the budget is used up.
     blocking.peek()?;
     for finding in blocking {
         let source = finding.source;
+        // It blocks only beside another rule, and goes when that one is lifted.
         if source.kind == RuleKind::Repeat {
             continue;
         }
@@ -98,6 +104,7 @@ fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], st
             None => ops.push(op(policy, finding, strategy)?),
             // The facts that were guessed for it do not survive the other operations.
             Some(op) if strategy.assumes => op.assume()?,
+            // The operation was carried out and the rule blocks again: this strategy has nothing else to try.
             Some(_) => return None,
         }
     }
@@ -106,6 +113,7 @@ fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], st
 
 fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Option<Op> {
     let source = finding.source;
+    // An error needs another policy or another request; no facts are guessed for it.
     if finding.hard {
         return None;
     }
@@ -138,6 +146,7 @@ fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy) -> Vec<Op> {
     while at < ops.len() && input.budget.taken() < MAX_SEARCH_STEPS / 2 {
         let mut fewer = ops.clone();
         fewer.remove(at);
+        // `at` stays where it is: the next operation has moved to this place.
         if allows(input, &mut fewer, strategy) {
             ops = fewer;
         } else {
@@ -173,6 +182,7 @@ fn contradictory(input: &Input<'_>, ops: &[Op]) -> bool {
 
 /// Whether all changes hold for the request and evidence of `input`.
 fn all_hold(changes: &[Change], input: &Input<'_>) -> bool {
+    // The texts are tested, not the operations: `admits` has nothing but the texts.
     let facts = conditions::facts(input.policy, input.request, input.evidence, input.moment);
     changes.iter().all(|change| conditions::holds(&change.predicate, &facts, input.budget))
 }

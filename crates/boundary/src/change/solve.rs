@@ -53,6 +53,7 @@ impl Solver<'_> {
                 let branches = [(true, then), (false, otherwise)];
                 let before = self.facts.clone();
                 branches.into_iter().cycle().skip(self.variant % 2).take(2).find_map(|(holds, branch)| {
+                    // A branch that failed may have changed facts for its condition.
                     *self.facts = before.clone();
                     self.make(condition, holds).and_then(|()| self.make(branch, truth))
                 })
@@ -155,6 +156,7 @@ impl Solver<'_> {
         }
         let (value, place) = (literal(item)?, self.place_of(list)?);
         let mut items = self.look(&place).and_then(|list| list.as_array().map(<[Json]>::to_vec)).unwrap_or_default();
+        // Removed in both cases, so that a value that is wanted is there once.
         items.retain(|item| *item != value);
         if truth {
             items.push(value);
@@ -220,6 +222,7 @@ impl Solver<'_> {
         truth: bool,
     ) -> Option<()> {
         let outer = self.variables.len();
+        // Of two variables the first is the index (`exists(i, x, …)`), which has no place among the facts.
         if variables == 2 {
             self.variables.push(None);
         }
@@ -238,6 +241,7 @@ impl Solver<'_> {
             Operator::Less => length.checked_sub(1)?,
             _ => return None,
         };
+        // A length is a literal of the policy; unbounded, `size(x) > 1000000000` would fill the memory.
         let wanted = usize::try_from(wanted).ok().filter(|_| wanted <= MAX_FILLED)?;
         let value = match self.look(place)? {
             Json::Array(mut items) => {
@@ -332,6 +336,7 @@ fn mirrored(operator: Operator) -> Operator {
 fn related(operator: Operator, other: &Json) -> Option<Json> {
     match (operator, other) {
         (Operator::Equal, other) => Some(other.clone()),
+        // Equality satisfies both, and also a second bound that meets this one.
         (Operator::LessOrEqual | Operator::GreaterOrEqual, Json::Number(number)) => Some(Json::Number(number.clone())),
         (Operator::NotEqual, Json::String(text)) => {
             Some(Json::from(if text == ANY_TEXT { OTHER_TEXT } else { ANY_TEXT }))
@@ -348,6 +353,7 @@ fn related(operator: Operator, other: &Json) -> Option<Json> {
 fn beside(number: &Number, step: i64) -> Option<Json> {
     let whole = match number.as_i64() {
         Some(whole) => whole,
+        // Below 10^15 a double holds every integer, so the cast is exact.
         None => number.as_f64().filter(|value| value.abs() < 1e15)?.floor() as i64,
     };
     whole.checked_add(step).map(Json::from)

@@ -26,6 +26,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
     let maybe = |globs: &Globs, call: &Json| text(call, "tool").is_none_or(|tool| globs.matches(tool));
     let from = match &demand.after {
         Some(globs) => {
+            // A call that failed or was blocked changed nothing, so there is nothing to be after.
             let earlier = |call: &Json| named(globs, call) && status(call).is_none_or(CallStatus::may_have_acted);
             if !calls.iter().any(earlier) {
                 return CallMatch::No;
@@ -36,6 +37,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
                 // It may still act, after everything that was recorded.
                 return CallMatch::Unknown(open.into_iter().map(|(index, _)| unsettled(index)).collect());
             }
+            // Of any status, even without a name: a later start leaves calls out and lets no outdated one count.
             calls.iter().rposition(|call| maybe(globs, call)).map_or(0, |last| last + 1)
         }
         None => 0,
@@ -51,6 +53,7 @@ pub(crate) fn call(demand: &ToolCallDemand, request: &Request) -> CallMatch {
             (None, _) => return CallMatch::Met(index),
             (Some(wanted), Some(found)) if wanted.as_str() == found => return CallMatch::Met(index),
             (Some(_), Some(_)) => {}
+            // It may be the demanded call. The search goes on, since an earlier call can meet the demand for certain.
             (Some(_), None) => unknown.push(format!("`calls[{index}].status` is absent")),
         }
     }

@@ -28,6 +28,7 @@ pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp)
         let facts = request.value_at(now.as_str());
         let budget = Budget::new(MAX_DECISION_STEPS);
         wanted.extend(rules().filter_map(|rule| match &rule.demand {
+            // A rule without a digest cannot be met, so there is nothing to look up for it.
             Demand::Receipt(rule) => rule.output.text(&facts, &budget).ok().map(|text| text.to_string()),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         }));
@@ -75,6 +76,7 @@ pub(crate) fn assigned<'w>(
     let exclusive = rules.filter(|(_, rule)| rule.demand.single_use);
     let (sources, candidates): (Vec<_>, Vec<_>) = exclusive
         .filter_map(|(source, rule)| {
+            // A rule that is left out here gets no receipt. It fails with its own reason when it is judged.
             input.budget.charge(reading_steps(input.evidence)).ok()?;
             Some((source, digests(rule, facts, input.budget).ok()?.candidates(rule, input)))
         })

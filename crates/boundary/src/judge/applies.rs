@@ -48,6 +48,7 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
         return RuleStatus::NotApplicable;
     }
     let source = RuleRef { kind: RuleKind::When, boundary: index, index: 0 };
+    // `when` is judged even if the match is unknown: if it is false, the boundary does not apply either way.
     let truth = boundary.when.as_ref().map(|condition| (condition, judge.truth(condition)));
     match (matching, truth) {
         (Matching::No, _) => RuleStatus::NotApplicable,
@@ -91,6 +92,7 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
             let request = judge.input.request;
             let now = judge.input.moment.now.unix_millis();
             let mut matching =
+                // An exemption allows, so one that only may match does not count.
                 policy.exemptions.iter().filter(|exemption| exemption.matcher.matches(request) == Matching::Yes);
             let mut expired = None;
             let live = matching.find(|exemption| {
@@ -100,6 +102,7 @@ pub(super) fn unmatched(judge: &mut Judge<'_>) {
             });
             match (live, expired) {
                 (Some(exemption), _) => exempted(source, exemption),
+                // Blocks either way; the reason names the exemption that somebody may want to renew.
                 (None, Some(exemption)) => expired_exemption(source, exemption),
                 (None, None) => no_boundary(source, OnBlock::ReplanRequired.disposition(judge.upstream, false)),
             }

@@ -44,6 +44,7 @@ pub(super) fn fact_item(rule: &SharedText, condition: &Condition, truth: &Truth)
         Truth::Unknown(missing) => described(missing),
         Truth::True | Truth::False => Vec::new(),
     };
+    // Comparing it with the time does not turn what the agent wrote into an observation.
     let own = |name: &str| matches!(name, "action" | "now");
     let status = match truth {
         Truth::Unknown(_) => EvidenceStatus::Absent,

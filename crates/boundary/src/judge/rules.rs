@@ -35,6 +35,7 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
         return;
     }
     finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
+    // An unknown denial is lifted as well: the approval is of this very action, whatever the condition turns out to be.
     let lifted = rule.unless.as_ref().is_some_and(|demand| approved(judge, &mut finding, demand));
     match truth {
         Truth::Unknown(missing) if !lifted => {
@@ -89,6 +90,7 @@ pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundar
         },
         Demand::ToolCall(demand) => tool_call(judge, &mut finding, demand),
     };
+    // A parent can supply facts and approvals; a receipt is over this node's bytes, and a call is of its run.
     let from_upstream = matches!(rule.demand, Demand::Fact(_) | Demand::Approval(_));
     let disposition = rule.otherwise.disposition(judge.upstream, from_upstream);
     let wording = rule.reason.clone().unwrap_or_else(|| default_wording(&rule.demand));
@@ -158,6 +160,7 @@ fn broken(mut finding: RuleFinding, what: &str) -> RuleFinding {
     let message = format!("`{}` could not be judged: {what}.", finding.rule);
     finding.status = RuleStatus::Unknown;
     finding.blocks = Some(Disposition::LocalReplan);
+    // An error says nothing about the action, so not even shadow mode lets it pass.
     finding.hard = true;
     finding.reason = Some(Reason {
         code: SharedText::from("policy_error"),
@@ -190,6 +193,7 @@ fn receipt(judge: &mut Judge<'_>, finding: &mut RuleFinding, rule: &ReceiptRule)
         return Met::Broken(failure.to_string());
     }
     let place = match rule.demand.single_use {
+        // Only the assigned one: another that fits may be assigned to another rule, and would serve both.
         true => judge.assigned.get(&finding.source).copied(),
         false => digests.candidates(rule, input).first().copied(),
     };
@@ -215,6 +219,7 @@ fn approved(judge: &Judge<'_>, finding: &mut RuleFinding, demand: &ApprovalDeman
     let role = SharedText::from(demand.role.as_str());
     let enough = found.counted.len() >= demand.count;
     for document in &found.counted {
+        // Every approval is single-use, so using it here spends it.
         finding.evidence.push(document_item(&finding.rule, Some(&role), document, None, true));
     }
     if !enough {
@@ -263,6 +268,7 @@ fn looking_for(demand: &ToolCallDemand, calls: &[Json]) -> u64 {
     let globs: u64 = globs.into_iter().flatten().map(Globs::count).sum();
     let name = |call: &Json| call.as_object().and_then(|call| call.get("tool")?.as_str()).map_or(0, str::len) as u64;
     let bytes: u64 = calls.iter().map(name).sum();
+    // Every name is matched against every glob, so the product is charged.
     let matching = (bytes / NAME_BYTES_PER_STEP).saturating_mul(globs);
     (calls.len() as u64 * STEPS_PER_CALL).saturating_add(matching)
 }
@@ -292,6 +298,7 @@ fn no_digest(expression: &TextExpression, none: NoText) -> Met {
     match none {
         NoText::Unknown(missing) if gave_up(&missing) => Met::Broken(described(&missing).join(", ")),
         NoText::Unknown(missing) => Met::Unknown(described(&missing)),
+        // A wrong type is a fault of the policy or the request, which no receipt can repair.
         NoText::Type(found) => Met::Broken(format!("`{}` is a {found}, not a digest", expression.source())),
     }
 }

@@ -9,6 +9,7 @@ impl ActionPolicy {
     /// The hash of the request's action without the arguments that only change how it is shown (`presentation`).
     #[must_use]
     pub fn fingerprint(&self, request: &Request) -> Sha256Digest {
+        // The same hash, which the request computes only once.
         if self.presentation.is_empty() {
             return request.action_hash();
         }

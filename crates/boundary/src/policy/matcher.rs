@@ -53,6 +53,7 @@ impl Matcher {
             match request.text(fact, member) {
                 Some(text) if globs.matches(text) => {}
                 Some(_) => return Matching::No,
+                // `*` restricts nothing, so it matches even where the text is absent.
                 None if globs.match_all() => {}
                 None => missing.push(format!("{fact}.{member}")),
             }
@@ -62,6 +63,7 @@ impl Matcher {
 
     /// The classes of actions named without a glob.
     pub(crate) fn literal_classes(&self) -> impl Iterator<Item = &str> {
+        // The first of `KEYS` is `action_class`.
         self.globs.iter().filter(|(index, _)| *index == 0).flat_map(|(_, globs)| globs.literals())
     }
 

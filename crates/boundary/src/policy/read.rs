@@ -38,7 +38,6 @@ const FIELDS: [&str; 10] = [
     "classes",
 ];
 
-/// Reads a policy.
 pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
     let root = Field::root(document);
     let fields = root.fields()?;
@@ -72,6 +71,7 @@ fn optional<'a, T>(
 }
 
 fn version(field: &Field<'_>) -> Result<(), DocumentError> {
+    // Compared as written: `1.0` is refused too.
     match field.json.as_number().map(|number| number.as_str()) {
         Some("1") => Ok(()),
         Some(other) => Err(field.error(Cause::Unsupported, format!("unknown version `{}`; write 1", shown(other)))),
@@ -130,7 +130,7 @@ fn list<'a, T>(
     }
 }
 
-/// A class that nobody declared can only be a slip of the pen.
+/// A class that nobody declared is a spelling mistake.
 fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String]) -> Result<(), DocumentError> {
     let known: Vec<_> = facts::ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str)).collect();
     for boundary in boundaries {
@@ -153,6 +153,7 @@ fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String
 }
 
 fn nearest(word: &str, known: &[&str]) -> String {
+    // The edit distance is quadratic in the length, and 64 characters are enough to recognize a misspelled name.
     let word: String = word.chars().take(64).collect();
     let alike = |other: &&str| strsim::normalized_damerau_levenshtein(&word, other);
     let best = known.iter().copied().max_by(|left, right| alike(left).total_cmp(&alike(right)));
@@ -167,6 +168,7 @@ fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
     fields.only(&["same_action_denied", "then"])?;
     let limit = fields.need("same_action_denied", "write the number of denials")?.positive()?;
     let then = fields.need("then", "write `human_review` or `goal_fail_terminal`")?;
+    // No replan: it would go on with the loop that this is to end.
     let choices = [("human_review", OnBlock::HumanReview), ("goal_fail_terminal", OnBlock::GoalFailTerminal)];
     Ok(Repeat { limit, then: then.choice(&choices)? })
 }
@@ -224,6 +226,7 @@ fn mode(field: &Field<'_>) -> Result<Mode, DocumentError> {
 fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     let path = |field: Field<'_>| {
         let path: Vec<String> = field.text()?.split('.').map(str::to_owned).collect();
+        // Without the tool or the target, denials of different actions would be counted as one.
         match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
             true => Ok(path),
             false => {

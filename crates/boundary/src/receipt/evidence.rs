@@ -5,7 +5,6 @@ use proofmark_receipt::{Json, Object, Sha256Digest, Trust, object};
 
 use crate::evidence::EvidenceItem;
 
-/// One entry.
 pub(super) fn item(item: &EvidenceItem) -> Json {
     let mut entry = Object::new();
     match item {
@@ -60,6 +59,7 @@ pub(super) fn unread(document: &ReceiptFact) -> Json {
 /// The documents among the entries, as they were at the time of the decision.
 pub(crate) fn documents(evidence: &[Json]) -> Option<Vec<ReceiptFact>> {
     let with_document = evidence.iter().filter_map(|entry| entry.as_object()?.get("document"));
+    // One unreadable document refuses all: a replay with fewer of them would decide on other evidence.
     with_document.map(|document| fact(document.as_object()?)).collect()
 }
 
@@ -75,6 +75,7 @@ fn start(entry: &mut Object, kind: &str, rule: &str, item: &EvidenceItem) {
 
 fn shortened(predicate: &str) -> String {
     const MAX_CHARS: usize = 512;
+    // Cut for size only: the policy has the whole predicate, and a replay cuts it the same way.
     match predicate.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", predicate.get(..end).unwrap_or_default()),
         None => predicate.to_owned(),
@@ -130,6 +131,7 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         None => None,
     };
     let digest = |name: &str| -> Option<Option<Sha256Digest>> {
+        // Absent is none; present and malformed makes the whole document unreadable.
         object.get(name).map(|digest| digest.as_str()?.parse().ok()).map_or(Some(None), |digest| digest.map(Some))
     };
     // An approval has no members about what was verified.

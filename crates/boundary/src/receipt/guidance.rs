@@ -32,6 +32,7 @@ pub(super) fn safe_next_steps(decision: &Decision) -> Vec<Json> {
 fn default_step(finding: &RuleFinding) -> Object {
     let first = finding.evidence.first();
     match (finding.source.kind, first) {
+        // First, since an error can have any kind of evidence and the agent cannot fix it.
         (_, _) if finding.hard => {
             coded("report_to_operator", "Tell the operator that the policy or the request must be fixed.")
         }
@@ -77,6 +78,7 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
             lines.push(format!("{}: {}{detail}", finding.rule, reason.message));
         }
         if decision.disposition == Disposition::TerminalBlock {
+            // A path that ends has no safe next steps, so what the policy says about next is for the reviewer.
             lines.extend(finding.next.iter().map(|(_, message)| message.to_string()));
         }
     }

@@ -110,6 +110,7 @@ impl MemberType {
             Self::Text => text.is_some(),
             Self::TextOrNull => text.is_some() || value.is_null(),
             Self::Flag => value.as_bool().is_some(),
+            // Larger integers are not the same number for every reader of JSON.
             Self::Count => value.as_number().is_some_and(|number| number.is_safe() && number.as_u64().is_some()),
             Self::Id => text.is_some_and(|text| text.parse::<ReceiptId>().is_ok()),
             Self::Digest => text.is_some_and(|text| text.parse::<Sha256Digest>().is_ok()),
@@ -173,6 +174,7 @@ fn member<'a>(document: &'a Object, place: &str, name: &str) -> Option<&'a Json>
 
 /// The disposition that outcome and mode mean, if every field that is derived from it agrees.
 fn read_disposition(document: &Object) -> Result<Disposition, ParseDecisionError> {
+    // `FORMAT` was checked before, so the default never stands in for a missing member.
     let text = |place, name| member(document, place, name).and_then(Json::as_str).unwrap_or_default();
     let disposition = Disposition::from_words(text("", "outcome"), text("disposition", "mode"));
     let disposition = disposition.ok_or(ParseDecisionError::Contradiction("disposition.mode"))?;

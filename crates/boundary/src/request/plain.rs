@@ -111,6 +111,7 @@ fn list(
     read: impl Fn(&Field<'_>) -> Result<Json, DocumentError>,
 ) -> Result<(), DocumentError> {
     if let Some(field) = fields.get(name) {
+        // `items` would make a place for each entry before they are counted.
         let items = field.array()?;
         enough(&field, items.len())?;
         let items = items.iter().enumerate().map(|(index, json)| read(&field.item(index, json)));

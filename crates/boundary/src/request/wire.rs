@@ -58,6 +58,7 @@ fn action(context: &Fields<'_>, scope: Option<&Fields<'_>>) -> Result<Json, Docu
         (_, Some(class)) => {
             action.insert("class", name_text(&class)?);
         }
+        // The action then has no class, which the judge blocks in every mode (`unknown_action_class`).
         (_, None) => {}
     }
     action.insert("boundary", boundary);
@@ -117,7 +118,9 @@ fn calls(context: &Fields<'_>) -> Result<Option<Vec<Json>>, DocumentError> {
         item.json.as_object().and_then(|call| call.get(name)) == pending.and_then(|pending| pending.get(name))
     };
     let may_be_pending = |item: &Field<'_>| has_not_ended(item) && same(item, "raw_name");
+    // From the end: an equal call further ahead is an earlier one.
     let exact = items.iter().rposition(|item| may_be_pending(item) && same(item, "raw_args"));
+    // Runtimes may record other arguments than they ask about: of the very last call the same tool is enough.
     let last = items.len().checked_sub(1).filter(|last| items.get(*last).is_some_and(may_be_pending));
     let left_out = exact.or(last);
     let others = items.iter().enumerate().filter(|(index, _)| Some(*index) != left_out);

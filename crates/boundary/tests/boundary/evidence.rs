@@ -238,7 +238,7 @@ fn approvals_are_of_exactly_this_action_by_different_people() {
 }
 
 #[test]
-fn pinned_roles_can_not_be_claimed() {
+fn pinned_roles_cannot_be_claimed() {
     let policy = policy(&format!("{APPROVAL}roles: {{manager: ['{}', '{}']}}\n", reviewer(1), reviewer(2)));
     let action = patching("diff");
     let by = |number| approval(number, "manager", &action);

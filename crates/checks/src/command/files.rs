@@ -59,6 +59,7 @@ pub(super) fn too_many(files: &Files, disk_bytes: u64) -> Option<String> {
         return Some(format!("{} files are more than the {MAX_FILES} a project may have", files.len()));
     }
     let mut all = BTreeSet::new();
+    // Checked in the loop: a path holds up to 255 folders, so 5,000 files could name more than a million.
     for path in files.keys() {
         all.extend(folders(path));
         if all.len() > MAX_FOLDERS {
@@ -81,6 +82,7 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
     let plain = |name: &str| {
         !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
     };
+    // An absolute path and a doubled slash have an empty name, so `plain` refuses them too.
     match path.len() <= MAX_PATH_BYTES && path.split('/').all(plain) {
         true => Ok(()),
         false => Err(format!("`{}` is not a path inside the project", shown(path))),

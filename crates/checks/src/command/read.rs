@@ -13,6 +13,7 @@ use crate::language::Language;
 use crate::reporting::{self, Report};
 
 const FIELDS: [&str; 12] = [
+    // `salt` is not read here: `request::salt` reads it for every kind alike.
     "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
     "salt",
 ];
@@ -21,11 +22,13 @@ const FIELDS: [&str; 12] = [
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
     verification.only(&FIELDS)?;
     let submitted = files::read(submitted)?;
+    // Before the request's files replace any of them: `hashes.output` is of what was submitted.
     let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
     let limits = fields::limits(verification.get("limits"))?;
     let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
+    // Too much in the request alone is an error of the request; too much together is the submission's fault.
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
         return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
@@ -64,6 +67,7 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
 fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (Vec<ProjectFile>, Option<String>) {
     let of_request: BTreeSet<String> = own.keys().cloned().collect();
     let mut all = submitted;
+    // The files of the request win: a submission must not replace the tests that judge it.
     all.extend(own);
     if let Report::File(report) = report {
         // A file that is there before the run is not a report of the run.
@@ -85,6 +89,7 @@ fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (
 
 fn words(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     let words = texts(field)?;
+    // The words become C strings for `execve`, which a null character would end.
     if words.is_empty() || words.len() > MAX_WORDS || words.iter().any(|word| word.contains('\0')) {
         return Err(field.error(Cause::InvalidValue, format!("write 1 to {MAX_WORDS} words, without null characters")));
     }

@@ -40,6 +40,7 @@ fn write(value: &Value, rules: Rules, out: &mut Vec<u8>) {
         Value::BigInt(integer) => counted(b'n', integer.as_str().as_bytes(), out),
         Value::Text(text) => counted(b's', text.as_bytes(), out),
         Value::Symbol(name) => counted(if rules.json { b's' } else { b'y' }, name.as_bytes(), out),
+        // The tag of `Text` is safe here: decoding makes `Wide` only of bytes that are not UTF-8.
         Value::Wide(bytes) => counted(b's', bytes, out),
         Value::Bytes(bytes) => counted(b'b', bytes, out),
         Value::List(items) => sequence(b'[', items, rules, out),
@@ -80,6 +81,7 @@ fn float(number: f64, out: &mut Vec<u8>) {
 
 fn sequence(open: u8, items: &[Value], rules: Rules, out: &mut Vec<u8>) {
     out.push(open);
+    // Every item says itself where it ends, so `[[1], 2]` and `[[1, 2]]` differ without counts.
     for item in items {
         write(item, rules, out);
     }
@@ -106,6 +108,7 @@ fn short(key: Vec<u8>) -> Vec<u8> {
     if key.len() <= MAX_MEMBER_BYTES {
         return key;
     }
+    // No value begins with `#`, so a digest is never taken for the text of a value.
     let mut digest = vec![b'#'];
     digest.extend(Sha256Digest::of(&key).as_bytes());
     digest

@@ -37,6 +37,7 @@ fn detail(constraint: &Constraint, met: Met) -> Detail {
     let (status, actual, message) = match met {
         Met::Yes => (Status::Pass, None, None),
         Met::No { actual, message } => (Status::Fail, actual, message),
+        // Not a `fail`: what could not be checked is not refuted (docs/requests.md, "Constraints").
         Met::Missing(what) => (Status::Error, None, Some(what)),
     };
     Detail {
@@ -54,6 +55,7 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
     let budget = subject.budget;
     budget.charge(1)?;
     Ok(match rule {
+        // Paid for before it is read: a text too long for the rest of the budget is not read at all.
         Rule::JsonParse => {
             subject.pay_for_json()?;
             match subject.json() {
@@ -88,12 +90,14 @@ fn met(rule: &Rule, subject: &Subject<'_>) -> Result<Met, TooMuch> {
         Rule::Schema(schema) => in_tree(subject, |tree, _| match schema.violations(tree, budget) {
             Ok(violations) if violations.is_empty() => Ok(Met::Yes),
             Ok(violations) => Ok(no(violations.join("\n"))),
+            // `too_much` would blame a path.
             Err(TooMuch::ForOne) => Ok(Met::Missing(
                 "the output is too large or too deep for this schema; write one with fewer ways to the same place"
                     .to_owned(),
             )),
             Err(together) => Err(together),
         })?,
+        // Pays for the JSON even if only `text` is asked for: the facts hold the output as JSON either way.
         Rule::Predicate(predicate) => {
             subject.pay_for_json()?;
             holds(predicate, subject)
@@ -149,6 +153,7 @@ fn compare(
     budget: &Budget<'_>,
 ) -> Result<Met, TooMuch> {
     let nodes = path.values(tree, json, budget)?;
+    // Without this, "every match compares so" would hold where nothing matches.
     if nodes.is_empty() {
         return Ok(Met::Missing("the path leads to nothing in the output".to_owned()));
     }

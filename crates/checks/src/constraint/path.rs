@@ -110,10 +110,12 @@ impl Marks {
                 '.' if characters.peek() == Some(&'.') => marks.descents += 1,
                 '@' => marks.repeats = marks.repeats.saturating_add(1),
                 ',' => open.iter_mut().last().into_iter().for_each(|commas| *commas += 1),
+                // One selector, and one more for each comma.
                 '[' | '(' => {
                     open.push(1);
                     marks.nesting = marks.nesting.max(open.len());
                 }
+                // A bracket that closes nothing multiplies by one; the parser refuses such a path afterwards.
                 ']' | ')' => marks.repeats = marks.repeats.saturating_mul(open.pop().unwrap_or(1)),
                 _ => {}
             }

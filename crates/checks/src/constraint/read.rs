@@ -95,6 +95,7 @@ fn schema_constraint(name: String, field: &Field<'_>, outside: &Outside<'_>) -> 
         _ => return Err(field.wrong_type("a schema, or the path of its file")),
     };
     let rule = schema::compile(schema).map_err(|error| invalid(field, error))?;
+    // The receipt repeats the text of each constraint, and a schema may be longer than a receipt.
     let digest = Sha256Digest::of(&schema.canonical_vrf());
     Ok(Constraint { name, text: format!("json_schema {digest}"), rule: Arc::new(Rule::Schema(Box::new(rule))) })
 }

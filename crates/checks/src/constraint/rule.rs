@@ -29,7 +29,6 @@ pub(super) enum Rule {
     Predicate(Predicate),
 }
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Characters,
@@ -37,7 +36,6 @@ pub(super) enum Unit {
     Words,
 }
 
-/// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Equal,
@@ -94,6 +92,7 @@ pub(super) struct Comparison {
 
 impl Comparison {
     pub(super) fn truth(&self, found: &Json, budget: &Budget<'_>) -> Result<Truth, TooMuch> {
+        // Both are copied into facts before they are compared.
         budget.charge(values(found) + values(&self.wanted))?;
         let facts = [("found", fact(found)), ("wanted", fact(&self.wanted))].into_iter().collect();
         Ok(self.predicate.truth_within(&facts, budget))
@@ -137,6 +136,7 @@ impl Rule {
             "json_parse" | "is_json" if rest.is_empty() => Ok(Rule::JsonParse),
             "yaml_parse" if rest.is_empty() => Ok(Rule::YamlParse),
             "json_path" => path(rest.trim()),
+            // Not trimmed: white space right after the colon is part of the pattern.
             "regex" => regex(rest),
             "contains" if !rest.is_empty() => Ok(Rule::Contains(rest.to_owned())),
             "not_contains" if !rest.is_empty() => Ok(Rule::NotContains(rest.to_owned())),
@@ -175,6 +175,7 @@ fn regex(pattern: &str) -> Result<Rule, ConstraintError> {
         Ok(Pattern { regex, steps_per_block: (size >> 12) as u64 })
     };
     let too_big = |built: &Result<Pattern, regex::Error>| matches!(built, Err(regex::Error::CompiledTooBig(_)));
+    // A pattern too big for every size is built once more for its error, which names the largest size.
     let built = SIZES.into_iter().map(build).find(|built| !too_big(built)).unwrap_or_else(|| build(MAX_PATTERN_BYTES));
     built
         .map(Rule::Regex)
@@ -196,6 +197,7 @@ fn path(text: &str) -> Result<Rule, ConstraintError> {
             return Ok(compare(path, op, wanted));
         }
     }
+    // An invalid path has an error of its own, which says more than the one below.
     Path::new(text)?;
     Err(ConstraintError::new(
         "the path is followed by neither `exists` nor a comparison with a JSON value",

@@ -29,6 +29,7 @@ pub(super) fn compile(schema: &Json) -> Result<Schema, ConstraintError> {
             ConstraintError::new("the schema applies too many schemas to one place", "write it with fewer")
         }
     })?;
+    // The engine without look-around and back-references: it matches in linear time.
     let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
     let built = jsonschema::options().with_pattern_options(patterns).build(&schema);
     let validator = built.map_err(|error| {
@@ -52,6 +53,7 @@ impl Schema {
             }
             let pointer = error.instance_path().as_str();
             let place = if pointer.is_empty() { "the document" } else { pointer };
+            // `masked` leaves out the value itself, which can be as long as the output.
             found.push(format!("{place}: {}", error.masked()));
         }
         Ok(found)

@@ -46,7 +46,6 @@ impl<'a> Subject<'a> {
         Ok(self.yaml.get_or_init(|| document::parse(self.text.as_bytes(), Format::Yaml).map(|_| ())))
     }
 
-    /// The text as JSON.
     pub(super) fn json(&self) -> Result<&Json, &JsonError> {
         let limits = Limits { max_bytes: MAX_REQUEST_BYTES, max_depth: MAX_REQUEST_DEPTH };
         self.json.get_or_init(|| Json::parse_with(self.text.as_bytes(), limits)).as_ref()
@@ -84,6 +83,7 @@ pub(super) fn tree(json: &Json) -> Option<serde_json::Value> {
         Json::Null => serde_json::Value::Null,
         Json::Bool(truth) => (*truth).into(),
         Json::Number(number) => number
+            // Integers first: as doubles they would lose digits past 2^53.
             .as_i64()
             .map(serde_json::Value::from)
             .or_else(|| number.as_u64().map(serde_json::Value::from))

@@ -18,6 +18,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
             judge_value(wire, |value| judge_json(language, test, wanted, &value))
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
+            // Compared as bytes and shown as text: two outputs that are not UTF-8 may look the same.
             let right = text::equal(output, wanted, *rule);
             let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
@@ -57,6 +58,7 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
         Some(name) => {
             let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
+            // JSON has no notation for it, so it is shown as its language writes it.
             Check::answered(false, render(value, language.notation()), Some(message))
         }
     }

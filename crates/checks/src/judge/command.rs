@@ -33,6 +33,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option
         other => vec![one(Status::Error, Some(unanswered(other)))],
     };
     let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
+    // Tests of a report have their own times; this one is that of the whole command.
     checks.iter_mut().filter(|check| check.name == COMMAND).for_each(|check| check.elapsed_ms = Some(elapsed));
     checks.into_iter().map(|detail| (faulted(&detail), detail)).collect()
 }
@@ -68,6 +69,7 @@ fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Vec<Det
     let well = tests.iter().all(|test| test.status == Status::Pass || test.skipped);
     let mut details: Vec<_> = tests.into_iter().enumerate().map(|(index, test)| report::detail(index, test)).collect();
     match (well, status) {
+        // A runner's status is 0 just when no test failed; where the two differ, neither makes a pass.
         (true, 0) | (false, 1..) => {}
         (true, _) => {
             let why = format!("the report shows no failing test, but the exit status is {status}");

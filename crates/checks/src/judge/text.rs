@@ -13,6 +13,7 @@ pub(super) fn equal(output: &[u8], expected: &str, rule: TextRule) -> bool {
 }
 
 fn is_space(byte: &u8) -> bool {
+    // Not `u8::is_ascii_whitespace`, which leaves out the vertical tab.
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 

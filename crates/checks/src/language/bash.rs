@@ -11,6 +11,7 @@ use crate::value::Integers;
 pub(super) static DIALECT: Dialect = Dialect {
     word: "bash",
     aliases: &["sh"],
+    // The rules and the notation only complete the row: `stdio` compares text, not values.
     rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: true },
     notation: &JSON,
     functions: None,

@@ -94,6 +94,7 @@ fn reporting(
     let report = match (asked, reporters.as_slice(), elsewhere) {
         (Some(report), _, _) => report,
         (None, [], false) => {
+            // In front, for node reads its options only up to the first file. Its default reporter differs by version.
             arguments.insert(0, TAP_REPORTER.to_owned());
             Report::Stdout(ReportForm::Tap)
         }
@@ -138,6 +139,7 @@ fn runs_tests(arguments: &[String]) -> bool {
             "--test" => return true,
             "-e" | "--eval" | "-p" | "--print" => return false,
             option if NODE_VALUED.contains(&option) => drop(words.next()),
+            // The value of an option missing above would look like a script: then the exit status is the report.
             option if option.starts_with('-') => {}
             _ => return false,
         }

@@ -176,5 +176,6 @@ impl Module {
 /// The file that pytest's `--junitxml` names, where it is one of the project.
 fn named_junit(arguments: &[String]) -> Option<Report> {
     let named = ["--junitxml", "--junit-xml"].iter().flat_map(|option| values(arguments, option)).next();
+    // A file outside cannot be read back; the caller adds its own `--junitxml` then, and pytest uses the last.
     named.filter(|path| is_inside(path)).map(Report::File)
 }

@@ -25,15 +25,18 @@ pub(super) fn complex(re: f64, im: f64, notation: &Floats) -> String {
         let text = text(number, notation);
         text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
     };
+    // A real part of -0.0 is written: Python has `(-0+1j)` for it, which is not `1j`.
     if re == 0.0 && re.is_sign_positive() {
         return format!("{}j", part(im));
     }
+    // `text` writes NaN without a sign, whatever its sign bit says.
     let plus = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
     format!("({}{plus}{}j)", part(re), part(im))
 }
 
 /// Digits without a point, and the decimal exponent of the first digit.
 fn shortest(number: f64) -> (String, i32) {
+    // Rust's `{:e}` has the shortest digits that read back as the same double; the rest only moves the point.
     let text = format!("{:e}", number.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())

@@ -22,6 +22,7 @@ const SUITES: [&str; 2] = ["testsuites", "testsuite"];
 
 pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     within_limits(text)?;
+    // Without a DTD there are no entities, which could expand to far more than the report.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| bad(format!("the report is cut, or not XML: {error}")))?;
@@ -60,6 +61,7 @@ fn within_limits(text: &str) -> Result<(), ReportError> {
         }
         let (attributes, alone, after) = tag_end(tag);
         match (tag.starts_with('/'), alone) {
+            // Below 0 it is not well-formed, which the reader finds.
             (true, _) => depth = depth.saturating_sub(1),
             (false, false) => depth += 1,
             (false, true) => {}
@@ -104,8 +106,10 @@ fn agrees(suite: Node<'_, '_>) -> Result<(), ReportError> {
     let most = if is_of_pytest(suite) { usize::MAX } else { tests };
     let least = if is_of_pytest(suite) && tests > 0 { tests.saturating_sub(errors).max(1) } else { tests };
     agrees_on(suite, "tests", tests, |stated| (least..=most).contains(&stated) && (tests > 0 || stated == 0))?;
+    // Runners count each `failure`, or each test that has one; so with errors.
     agrees_on(suite, "failures", failures, |stated| stated == failures || stated == with("failure"))?;
     agrees_on(suite, "errors", errors, |stated| stated == errors || stated == with("error"))?;
+    // An upper bound only: `not_run` also finds tests that runners do not count as skipped.
     let skipped = cases().filter(|case| not_run(*case).is_some()).count();
     agrees_on(suite, "skipped", skipped, |stated| stated <= skipped || is_of_pytest(suite))
 }
@@ -135,9 +139,11 @@ fn reported(case: Node<'_, '_>) -> Reported {
         (None, Some(failure)) => (Status::Fail, Some(message(failure))),
         (None, None) => (Status::Pass, None),
     };
+    // The range leaves out NaN and infinity too, so the cast below is in bounds.
     let seconds: Option<f64> = part("time").parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
     let elapsed_ms = seconds.map(|seconds| (seconds * 1000.0) as u64);
     let mut test = Reported { name, status, message, elapsed_ms, skipped: false, holds_tests: false };
+    // A failure weighs more than a mark that the test did not run.
     if let (Status::Pass, Some(why)) = (status, not_run(case)) {
         test.skip(&why);
     }

@@ -115,7 +115,6 @@ impl Reader {
         }
     }
 
-    /// The level of this depth.
     fn level(&mut self, indent: usize) -> &mut Level {
         let mut level = self.levels.pop_if(|level| level.indent >= indent).unwrap_or_default();
         level.indent = indent;
@@ -198,6 +197,7 @@ fn test(line: &str, expected: usize) -> Result<Option<Reported>, ReportError> {
         Ok(number) => {
             return Err(bad(format!("the report contradicts itself: test {expected} has the number {number}")));
         }
+        // Numbers are optional in TAP: without one the whole text is the name.
         Err(_) => described,
     };
     let name = name.strip_prefix("- ").unwrap_or(name);
@@ -256,6 +256,7 @@ fn note(test: &mut Reported, block: &mut Block, line: &str) {
     let Some((key, value)) = trimmed.split_once(':') else { return };
     let value = value.trim();
     match key {
+        // The clamp keeps the cast in range; NaN, which it lets through, becomes 0.
         "duration_ms" => test.elapsed_ms = value.parse::<f64>().ok().map(|time| time.clamp(0.0, 1e12) as u64),
         "type" if is_suite(trimmed) && !test.holds_tests => no_tests(test),
         "error" | "message" if test.message.is_none() && test.status == Status::Fail => {

@@ -125,6 +125,7 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
         (Word::Call, Some(functions), Some(field)) => {
             Ok(Mode::Call { entrypoint: self::entrypoint(&field, language, functions)? })
         }
+        // `need` always fails here, for the field is missing; the rest only spares an `expect`.
         (Word::Call, Some(_), None) => Err(block
             .need("entrypoint", "the mode `call` needs the name of the function to call")
             .err()
@@ -189,6 +190,7 @@ fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<
 
 /// Refuses an expression whose value is that of a comparison.
 fn refuse_comparison(field: &Field<'_>, functions: &Functions) -> Result<(), RequestError> {
+    // `expression` refuses what is not a string.
     let Some(text) = field.json.as_str() else { return Ok(()) };
     let Some(operator) = functions.operators.deciding(text) else { return Ok(()) };
     let message =

@@ -31,6 +31,7 @@ impl Integer {
 
     /// The nearest double; infinite where the integer is past the largest.
     pub fn to_f64(&self) -> f64 {
+        // Decimal digits always parse; too many of them give infinity.
         self.0.parse().unwrap_or(f64::NAN)
     }
 
@@ -42,6 +43,7 @@ impl Integer {
         }
         let number = self.to_f64();
         // Integers up to 15 digits are below 2^53.
+        // `{:.0}` writes every digit of the double, so the texts are equal only where the values are.
         (self.0.len() <= 15 || (number.is_finite() && format!("{number:.0}") == self.0)).then_some(number)
     }
 

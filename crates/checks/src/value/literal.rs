@@ -65,6 +65,7 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<Value> {
+        // Letters too, so that `1e3`, `0x10` and `1n` are one token, which is refused as a whole.
         let end = self.rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '.' | '_' | 'a'..='z' | 'A'..='Z'));
         let (token, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let digits = token.strip_prefix('-').unwrap_or(token);
@@ -73,6 +74,7 @@ impl Reader<'_> {
         self.rest = rest;
         match digits.split_once('.') {
             Some((before, after)) if whole(before) && plain(after) => token.parse().ok().map(Value::Float),
+            // `-0` is the integer 0 in one language and a double in another.
             None if whole(digits) && token != "-0" && digits.len() <= self.literals.max_digits => {
                 Integer::new(token).map(Value::Int)
             }

@@ -26,6 +26,7 @@ fn join(points: Vec<u32>) -> Option<Vec<u32>> {
             joined.push(point);
             continue;
         }
+        // A plain code point gets the mark from `^`, which the ranges below refuse.
         let (second, third) = (rest.next()? ^ MARK, rest.next()? ^ MARK);
         let surrogate = point ^ MARK == 0xed && matches!(second, 0xa0..=0xbf) && matches!(third, 0x80..=0xbf);
         joined.push(surrogate.then_some(0xd000 | (second & 0x3f) << 6 | third & 0x3f)?);

@@ -117,6 +117,7 @@ fn write_decisions(out: &mut impl Write, store: &Store) -> anyhow::Result<()> {
     let mut write = |decisions: &[StoredDecision]| -> anyhow::Result<()> {
         decisions.iter().rev().try_for_each(|decision| Ok(writeln!(out, "{}", decision.document)?))
     };
+    // Each page is read again, so that memory holds two pages and not every decision.
     for start in starts.into_iter().rev() {
         write(&page(Some(start))?.decisions)?;
     }

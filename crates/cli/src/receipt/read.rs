@@ -71,6 +71,7 @@ fn is_id(text: &str) -> bool {
 /// One document, or one per line where there are several.
 fn split(label: &str, bytes: Vec<u8>) -> Vec<Text> {
     let whole = Json::parse(&bytes);
+    // No receipt is larger than `MAX_BYTES`. With any other error it stays whole, and that error is reported.
     let several = bytes.len() > MAX_BYTES || matches!(whole, Err(error) if error.kind == JsonErrorKind::TrailingData);
     if !several {
         return vec![Text { label: label.to_owned(), bytes }];

@@ -79,6 +79,7 @@ impl Verify {
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
         let (head, head_exit) = self.head(trusted)?;
+        // Verifies no signature: those of the receipts are verified in `run`, that of the head in `head`.
         let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
         let (answer, cause) = match &checked {
             Ok(()) => ("valid", None),
@@ -107,6 +108,7 @@ impl Verify {
             false => write_result(answer, &format!("chain of {}", receipts.len()), cause)?,
         }
         let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
+        // A chain that agrees with a head is still not valid if the signature of the head is not.
         Ok(exit.max(head_exit))
     }
 

@@ -76,6 +76,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         policy: policy.as_ref(),
         step: &case.step,
         sender: Sender::LOCAL,
+        // A run of its own for every case, so that no case depends on another or on what is stored.
         run: None,
         begun_by: None,
         number: None,
@@ -87,6 +88,7 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         trusted: &[],
         stop: &AtomicBool::new(false),
     };
+    // Without a key and a store: a test leaves nothing behind, and its receipts count nowhere.
     let accepted = accept(&attempt, &Issuer::new(None, None))?;
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
     Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
@@ -116,6 +118,7 @@ fn human(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Re
 fn tap(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
     writeln!(out, "TAP version 14\n1..{}", results.len())?;
     for (index, (name, result)) in results.iter().enumerate() {
+        // `#` begins a directive such as `# SKIP`, which would hide a failure.
         let name = name.replace('#', "\\#");
         match result {
             Ok(()) => writeln!(out, "ok {} - {name}", index + 1)?,

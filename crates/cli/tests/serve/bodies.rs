@@ -61,7 +61,7 @@ fn what_unpacks_to_too_much_is_refused() {
 }
 
 #[test]
-fn what_can_not_be_unpacked_is_refused() {
+fn what_cannot_be_unpacked_is_refused() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path(), &[]);
     let once = packed(NOTE.as_bytes());

@@ -60,6 +60,7 @@ enum Applies {
 impl<'a> MatchedCalls<'a> {
     pub(super) fn find(verification: &Verification, trace: Option<&'a Trace>, facts: &Facts<'_>) -> Self {
         let calls = trace.map_or(&[][..], |trace| &trace.calls);
+        // Converted once, since every rule compares every call.
         let known: Vec<_> = calls.iter().map(CallFacts::of).collect();
         let mut rules: Vec<_> = verification.tool_calls.iter().map(|rule| find_one(rule, &known, facts)).collect();
         // `before` and `after` name other rules, so every rule has its fitting calls before any is put in order.
@@ -83,6 +84,7 @@ impl<'a> MatchedCalls<'a> {
     /// The rule that no call changed anything but those the rules count. A call that failed or was blocked changed
     /// nothing; one without a result may have.
     pub(super) fn judge_other_mutations(&self, verification: &Verification, tools: &ToolClasses) -> RuleResult {
+        // Not `fitting`: a call in the wrong order is not the one that the rule asked for.
         let listed: HashSet<usize> =
             self.rules.iter().flat_map(|rule| rule.counted.iter().map(|call| call.index)).collect();
         let result = |outcome, status, message: String, missing, calls| RuleResult {
@@ -96,6 +98,7 @@ impl<'a> MatchedCalls<'a> {
             calls,
             any_suite: false,
         };
+        // Without a trace nothing shows that there was no other call.
         let Some(trace) = self.trace else {
             let missing = vec![MissingFact::absent("trace".to_owned())];
             let message = "no calls were recorded".to_owned();
@@ -157,6 +160,7 @@ impl<'a> MatchedCalls<'a> {
             result(RuleOutcome::Unknown, EvidenceStatus::Absent, message, missing)
         };
         match (&matches.applies, self.trace) {
+            // Met, but `Absent`: a rule that does not apply must not be the ground of a step.
             (Applies::No, _) => {
                 let message = "its condition does not hold".to_owned();
                 result(RuleOutcome::Met, EvidenceStatus::Absent, message, Vec::new())
@@ -218,6 +222,7 @@ fn find_one<'a>(rule: &ToolRule, calls: &[CallFacts<'a>], facts: &Facts<'_>) -> 
         let call = known.call;
         let steps = STEPS_PER_CALL.saturating_add(call.tool.len() as u64);
         if facts.budget.charge(steps).is_err() {
+            // The list is incomplete from here on. `evaluate_within` makes every rule unknown then.
             break;
         }
         if !glob::matches(&rule.name, &call.tool) {
@@ -254,6 +259,7 @@ fn fit(rule: &ToolRule, known: &CallFacts<'_>, facts: &Facts<'_>) -> Fit {
     let result = result_mismatch(rule, known, facts);
     match (status_mismatch(rule, call), result) {
         (None, None) => Fit::Yes,
+        // The result of a settled call is final; that of an unsettled one may turn out to be another.
         (None, Some(why)) | (Some(_), Some(why)) if !call.status.is_unsettled() => Fit::No(why),
         (None, Some(why)) => Fit::Maybe(why),
         (Some(why), _) if acted => Fit::Maybe(why.to_owned()),
@@ -315,6 +321,7 @@ fn in_order<'a>(
     let (later, earlier) = (named(&rule.before), named(&rule.after));
     let fits = |call: &Call| {
         let first = later.as_ref().and_then(|later| later.all().map(|other| other.began).min());
+        // `before` demands an order, not a later call: with no call to come before, it holds.
         let before = first.is_none_or(|first| call.ended.is_some_and(|ended| ended < first));
         let after = earlier.as_ref().is_none_or(|earlier| {
             // A call that may be meant could have been the last one, and may not have ended yet.
@@ -361,6 +368,7 @@ fn calls_named<'a>(
 
 fn near_misses(matches: &RuleMatches<'_>) -> String {
     const MAX_SHOWN: usize = 3;
+    // `counted` is a part of `fitting`, so this does not underflow.
     let out_of_order = matches.fitting.len() - matches.counted.len();
     let shown = matches.near_misses.iter().take(MAX_SHOWN);
     let mut words: Vec<_> = shown.map(|(call, why)| format!("call {}: {why}", call.index)).collect();

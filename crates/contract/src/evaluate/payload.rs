@@ -14,6 +14,7 @@ pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResu
         Ok(payload) => {
             (RuleOutcome::Met, EvidenceStatus::SelfReported, format!("found at line {}", payload.line), Vec::new())
         }
+        // No block is missing evidence (unknown); one that cannot be read is a wrong response (unmet).
         Err(ResponseError::Missing) => {
             let fact = MissingFact::absent("result".to_owned());
             (RuleOutcome::Unknown, EvidenceStatus::Absent, with_help(&ResponseError::Missing), vec![fact])

@@ -105,6 +105,7 @@ fn judge(found: &RuleCandidates<'_>, used: Option<&ReceiptFact>, presented: &Evi
     }
     let missing = vec![MissingFact::new("receipts".to_owned(), "include none that this rule accepts")];
     let refusal = |fact| with_wanted(rule, bound, |wanted| rule.demand.meets(wanted, fact, now)).err();
+    // A receipt that meets the rule and is not used here was assigned to another rule.
     let judged = presented.documents().iter().map(|fact| (fact, refusal(fact).or(Some(Refusal::UsedByAnotherRule))));
     let refused = nearest(judged.collect());
     if refused.is_empty() {
@@ -174,6 +175,7 @@ fn describe(rule: &ReceiptRule) -> String {
         words.push("compared in the submission's process or outside".to_owned());
     }
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
+    // All four tiers are no demand.
     if tiers.len() < 4 {
         words.push(format!("tier {}", tiers.join(" or ")));
     }

@@ -14,7 +14,6 @@ pub struct Finding {
     /// As in `steps[0].verification.evidence[1]`; `locate` finds its line and column.
     pub path: String,
     pub message: String,
-    /// What to do about it.
     pub help: String,
 }
 

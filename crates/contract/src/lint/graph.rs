@@ -11,7 +11,6 @@ struct Graph {
     into: Vec<Vec<usize>>,
 }
 
-/// An edge to a step.
 struct Edge {
     to: usize,
     path: String,
@@ -46,6 +45,7 @@ fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
         let mut edges = Vec::new();
         for (goto, path) in targets(workflow, from) {
             match positions.get(goto.as_str()).copied() {
+                // Before all others: `abort` ends the workflow even if a step has this id, which `reserved` reports.
                 _ if goto == ABORT => {}
                 Some(to) if to == from => findings.push(Finding::error(
                     "self-goto",
@@ -148,6 +148,7 @@ fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
             match marks.get(edge.to) {
                 Some(Mark::New) => path.push((edge.to, 0)),
                 Some(Mark::Open) => findings.push(cycle(workflow, edge, &path)),
+                // A step that is done does not lead to any open one, so this edge closes no cycle.
                 Some(Mark::Done) | None => {}
             }
         }

@@ -35,6 +35,7 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
 
 /// The rule a `before` or `after` means.
 fn position(rules: &[ToolRule], name: &str) -> Option<usize> {
+    // An id takes precedence over the name of a tool, as it does when an attempt is judged (`calls_named`).
     let called = rules.iter().position(|rule| rule.id == name);
     called.or_else(|| rules.iter().position(|rule| rule.name == name))
 }

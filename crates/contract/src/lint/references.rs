@@ -77,6 +77,7 @@ fn resolve(
     };
     if let Some(here) = step_of(path) {
         let before = predecessors.get(here).and_then(|before| before.get(position)) == Some(&true);
+        // A step may refer to its own result.
         if !before && here != position {
             let message = format!("{written} names a step that does not come before this one");
             return Err((message, "name an earlier step".to_owned()));

@@ -21,6 +21,7 @@ pub(super) fn findings(verification: &Verification, at: &str) -> Vec<Finding> {
     );
     let receipts = format!("{at}.receipts");
     findings.extend(pairs(&verification.receipts).filter_map(|(_, one, index, other)| {
+        // Two equal rules with `singleUse` are not one: they ask for two receipts.
         let same = anonymous_receipt(one) == anonymous_receipt(other) && !one.demand.single_use;
         same.then(|| duplicate(format!("{receipts}[{index}]"), &one.id))
     }));
@@ -93,6 +94,7 @@ fn implies(strict: &EvidenceRule, loose: &EvidenceRule) -> bool {
 }
 
 fn asks_for_something(expect: &Expect) -> bool {
+    // A condition may also hold for `null`, which counts as absent.
     !matches!(expect, Expect::Absent | Expect::Equals(Json::Null) | Expect::Predicate(_))
 }
 
@@ -112,6 +114,7 @@ fn dead(rule: &ToolRule, at: &str) -> Vec<Finding> {
             "raise `min`, write `max`, or remove the rule",
         ));
     }
+    // A condition without names is constant, so it can be evaluated without facts.
     let constant = rule.when.as_ref().filter(|when| when.names().is_empty() && when.fault().is_none());
     let never = constant.filter(|when| when.truth(&no_facts(), &Budget::new(MAX_STEPS)) != Truth::True);
     if never.is_some() {

@@ -19,6 +19,7 @@ pub(super) fn findings(workflow: &Workflow, position: usize, policy: Option<&Wor
         return findings;
     };
     let class = policy.map_or_else(|| workflow.class_of(step), |policy| policy.class_of(workflow, step));
+    // In a mutating step this is the error `verification-required`.
     if verification.rules() == 0 && class == Class::Readonly {
         let message = format!("step `{}` has no rule that could prove it", step.id);
         findings.push(Finding::warning("no-rules", format!("{at}.verification"), message, "add a rule"));
@@ -162,6 +163,7 @@ fn class_findings(workflow: &Workflow, verification: &Verification, class: Class
         return findings;
     }
     for (index, rule) in verification.tool_calls.iter().enumerate() {
+        // Only tools that are declared mutating: one without a declaration counts as such, but may only read.
         if rule.count.min > 0 && workflow.tools.is_mutating(&rule.name) {
             let message = format!("the step is readonly and `{}` is mutating", rule.name);
             let help = "write `class: mutating`, or ask for another tool";

@@ -52,6 +52,7 @@ pub(crate) fn lifts(
 }
 
 fn verification_violations(step: &Step, class: Class, demands: &Demands, at: &str) -> Vec<Violation> {
+    // A block without rules proves as little as none.
     let Some(verification) = step.verification.as_ref().filter(|verification| verification.rules() > 0) else {
         let missing = demands.require_verification.then(|| Violation {
             code: "verification-required",
@@ -73,6 +74,7 @@ fn verification_violations(step: &Step, class: Class, demands: &Demands, at: &st
             help: "write `reject-and-retry` or `reject-and-abort`, or an exemption in the policy".to_owned(),
         });
     }
+    // Where the field is left out nothing is broken: `contract::resolve` turns the rule on.
     if demands.no_other_mutations && verification.no_other_mutations == Some(false) {
         found.push(Violation {
             code: "other-mutations-allowed",
@@ -106,6 +108,7 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
             help: "add a rule under `toolCalls` that asks for a call, or one under `receipts`".to_owned(),
         });
     }
+    // The demanded name is the pattern: a rule for `*` could be met by a call of another tool.
     let asked = |tool: &String| {
         verification.tool_calls.iter().any(|rule| rule.count.min > 0 && glob::matches(tool, &rule.name))
     };
@@ -132,6 +135,7 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
 
 /// The best status of evidence that the rules can rest on.
 fn strongest(verification: &Verification) -> EvidenceStatus {
+    // An upper bound: with `signer: any` a receipt may be worth less, which the rule `ground` finds in the attempt.
     let called = verification.tool_calls.iter().any(|rule| rule.count.min > 0);
     match (!verification.receipts.is_empty(), called, !verification.evidence.is_empty()) {
         (true, _, _) => EvidenceStatus::Verified,
@@ -149,6 +153,7 @@ fn failure_violations(workflow: &Workflow, step: &Step, class: Class, demands: &
     };
     let retries = step.verification.as_ref().is_some_and(|block| block.on_missing == OnMissing::RejectAndRetry);
     let mut found = Vec::new();
+    // This holds without any policy; only an exemption from `continue` lifts it.
     if class == Class::Mutating && on_failure.action == Action::Continue {
         found.push(Violation {
             code: "continue-not-allowed",
@@ -158,6 +163,7 @@ fn failure_violations(workflow: &Workflow, step: &Step, class: Class, demands: &
             help: "write `abort` or `goto:` and a step, or an exemption in the policy".to_owned(),
         });
     }
+    // Without retries, attempts and delays mean nothing.
     if retries {
         found.extend(retry_violations(&on_failure, demands, &at));
     }

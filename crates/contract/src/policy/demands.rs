@@ -33,7 +33,7 @@ pub struct Demands {
     pub require_verification: bool,
     /// The status of evidence that at least one met rule must rest on.
     pub min_evidence: EvidenceStatus,
-    /// Whether `warn` and `onFailure: continue` may be used.
+    /// Whether `onMissingEvidence: warn` may be used. `onFailure: continue` depends on the class alone.
     pub allow_warn: bool,
     /// Whether `noOtherMutations` must hold.
     pub no_other_mutations: bool,
@@ -126,6 +126,7 @@ impl Demands {
         Ok(Self {
             require_verification: tightening(fields, "requireVerification", true)?,
             min_evidence: fields.get("minEvidence").map_or(Ok(EvidenceStatus::Absent), |field| read_status(&field))?,
+            // Here `false` is the strict value, so `tightening` is true where warnings are forbidden.
             allow_warn: !tightening(fields, "allowWarn", false)?,
             no_other_mutations: tightening(fields, "noOtherMutations", true)?,
             tool_calls: fields.get("toolCalls").map_or(Ok(Vec::new()), |field| read::names(&field))?,
@@ -192,6 +193,7 @@ fn lower<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
 /// The strategies that both allow.
 fn common(left: &Option<Vec<Strategy>>, right: &Option<Vec<Strategy>>) -> Option<Vec<Strategy>> {
     match (left, right) {
+        // May be empty: then no strategy is allowed, and the violation says that the policy needs a fix.
         (Some(left), Some(right)) => Some(left.iter().copied().filter(|strategy| right.contains(strategy)).collect()),
         (Some(one), None) | (None, Some(one)) => Some(one.clone()),
         (None, None) => None,

@@ -44,6 +44,7 @@ impl Exemption {
         fields.only(vocabulary::EXEMPTION)?;
         let scope_field = fields.need("scope", "name a workflow, a step or an agent")?;
         let scope = Scope::read(&scope_field)?;
+        // A class alone is too wide as well: it would lift the demand from the steps of all workflows.
         if scope.is_everything() {
             let message = "the exemption covers everything; name a workflow, a step or an agent";
             return Err(scope_field.error(Cause::InvalidValue, message));

@@ -48,12 +48,14 @@ impl<'t> Lines<'t> {
         let start = self.at - back;
         let rest = self.text.get(start..)?;
         let Some(length) = rest.find(close) else {
+            // A block that does not end extends to the end of the text, so nothing after it can be a block.
             self.at = self.text.len();
             return None;
         };
         let body = rest.get(..length)?;
         self.at = start + length + close.len();
         let ends = body.replace("\r\n", "\n").matches(LINE_ENDS).count() as u64;
+        // The rest of the line is returned next and adds one, so one is taken off here.
         self.number = (self.number + ends).saturating_sub(1);
         Some(body)
     }
@@ -89,6 +91,7 @@ pub(super) struct Fence<'t> {
 impl<'t> Fence<'t> {
     pub(super) fn opening(line: &'t str) -> Option<Self> {
         let indent = line.bytes().take_while(|byte| *byte == b' ').count();
+        // Four spaces make indented code (section 4.4).
         let rest = line.get(indent..).filter(|_| indent <= 3)?;
         let mark = rest.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let length = rest.chars().take_while(|char| *char == mark).count();
@@ -98,6 +101,7 @@ impl<'t> Fence<'t> {
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
+        // A closing fence follows the rules of an opening one, but has no info string.
         let closing = Fence::opening(line);
         closing.is_some_and(|fence| fence.mark == self.mark && fence.length >= self.length && fence.info.is_empty())
     }
@@ -150,6 +154,7 @@ impl List {
 
     /// Reads a line outside fenced blocks; `fresh` says that it begins a paragraph.
     pub(super) fn read(&mut self, line: &str, fresh: bool) {
+        // Lists inside the item need no look: a fence in them is inside this item too.
         let inside = matches!(self, Self::Item(content) if indent(line) >= *content);
         if inside || line.trim().is_empty() {
             return;
@@ -185,6 +190,7 @@ impl Marker {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let length = match text.as_bytes().get(digits) {
             Some(b'-' | b'+' | b'*') if digits == 0 => 1,
+            // CommonMark allows nine digits, because some browsers overflow with more.
             Some(b'.' | b')') if (1..=9).contains(&digits) => digits + 1,
             _ => return None,
         };
@@ -194,6 +200,8 @@ impl Marker {
         }
         let spaces = indent(after);
         let rule = text.bytes().all(|byte| matches!(byte, b'-' | b'*' | b' ' | b'\t'));
+        // Five spaces or more are one space and indented code, the width of a tab depends on its column, and `* * *` is
+        // a thematic break (sections 5.2, 2.2 and 4.1).
         let certain =
             (1..=4).contains(&spaces) && !after.starts_with('\t') && start == indent(line) && start <= 3 && !rule;
         let content = (certain && !after.trim().is_empty() && !after.contains('\t')).then_some(start + length + spaces);
@@ -227,6 +235,7 @@ impl Paragraph {
         let text = line.trim();
         *self = match (&self, text.is_empty()) {
             (_, true) => Self::Empty,
+            // In doubt until an empty line: any later line may still continue the quote, the list or the inline code.
             (Self::Doubtful, false) => Self::Doubtful,
             (Self::Empty | Self::Plain, false) if in_list || text.starts_with('>') || text.contains('`') => {
                 Self::Doubtful

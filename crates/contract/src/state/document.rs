@@ -47,6 +47,7 @@ impl State {
             Some("retry") => Ok(Self::Retry(read_retry(object, attempt)?)),
             Some("aborted") => Ok(Self::Aborted { attempt, action: read_action(object)? }),
             Some("evaluating") => {
+                // Only a state that follows a retry has a prompt; at the first attempt `Pending` is what to return to.
                 let awaited = object.contains("prompt").then(|| read_retry(object, attempt)).transpose()?;
                 Ok(Self::Evaluating { attempt, contract: read_contract(object)?, awaited })
             }
@@ -55,7 +56,7 @@ impl State {
     }
 }
 
-/// In a state that is being evaluated after a retry, `contract` stands twice: inserting it again keeps its place, and
+/// In a state that is being evaluated after a retry, `contract` is written twice: inserting it again keeps its place, and
 /// both digests are equal, since an attempt by another contract is refused.
 fn insert_retry(object: &mut Object, retry: &Retry) {
     object.insert("prompt", retry.prompt.as_str());

@@ -14,6 +14,7 @@ pub(super) fn write(contract: &Contract, judgment: &Judgment) -> String {
     for rule in judgment.failed() {
         let word = match rule.outcome {
             RuleOutcome::Unknown => "unknown",
+            // `failed` leaves out the rules that are met.
             RuleOutcome::Unmet | RuleOutcome::Met => "unmet",
         };
         text.push_str(&format!("- {} ({word}): {}\n", rule.id, rule.message));

@@ -145,6 +145,7 @@ impl OnFailure {
 
     pub(crate) fn to_json(&self) -> Json {
         object! {
+            // Without `attempts_given`: the default and the same number written out are one contract.
             "action": self.action.to_text(),
             "maxAttempts": u64::from(self.max_attempts),
             "retryStrategy": self.strategy.as_str(),
@@ -169,6 +170,7 @@ pub(crate) fn count(field: &Field<'_>, most: u64) -> Result<u64, DocumentError> 
 pub(crate) fn attempts(field: &Field<'_>) -> Result<u32, DocumentError> {
     field.positive()?;
     let attempts = count(field, u64::from(MAX_ATTEMPTS))?;
+    // `count` refuses more than `MAX_ATTEMPTS`, so the conversion does not fail.
     Ok(u32::try_from(attempts).unwrap_or(MAX_ATTEMPTS))
 }
 

@@ -71,6 +71,7 @@ fn read_next(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
             Err(field.error(Cause::TooMany, format!("{message}; split the step")))
         }
         Json::Array(_) => {
+            // A name as well, so that a condition may combine it with other facts.
             let facts = with(facts, RETRIES_EXHAUSTED, FieldType::Bool);
             let branches = field.items()?.iter().map(|item| read_branch(item, &facts)).collect::<Result<_, _>>()?;
             Ok(Next::Branches(branches))

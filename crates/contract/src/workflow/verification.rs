@@ -70,6 +70,7 @@ impl Verification {
         let fields = field.fields()?;
         fields.only(vocabulary::VERIFICATION)?;
         let facts_and_value = with(facts, "value", FieldType::Any);
+        // One set for all kinds of rules: receipts and retry prompts name a rule by its id alone.
         let mut names = RuleIds::default();
         Ok(Self {
             on_missing: fields

@@ -136,7 +136,7 @@ fn references_that_resolve_to_nothing_are_found() {
 }
 
 #[test]
-fn conditions_that_can_not_be_read_are_found_all_at_once() {
+fn conditions_that_cannot_be_read_are_found_all_at_once() {
     let found = one("evidence: [{path: '$[', expect: present}, {path: a, expect: {predicate: value >}}]
 toolCalls:
   - {name: get_a, when: payload.x = 1}

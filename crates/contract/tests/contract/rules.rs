@@ -49,7 +49,7 @@ fn payload_rules() {
 }
 
 #[test]
-fn a_payload_that_can_not_be_held_exactly_is_unknown() {
+fn a_payload_that_cannot_be_held_exactly_is_unknown() {
     let contract = contract("readonly", "verification: {evidence: [{id: r, path: ui, expect: true}]}");
     assert_eq!(rule(&judge(&contract, UI, None), "r").outcome, RuleOutcome::Unknown);
 }

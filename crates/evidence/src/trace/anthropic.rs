@@ -64,12 +64,14 @@ fn block(
         let missing = || record.malformed(format!("a `{kind}` block has no `{name}`"));
         block.get(name).and_then(Json::as_str).ok_or_else(missing)
     };
+    // Tools that the service runs have kinds of their own, such as `server_tool_use` and `web_search_tool_result`.
     if kind == "tool_use" || kind.ends_with("_tool_use") {
         let input = block.get("input").ok_or_else(|| record.malformed(format!("a `{kind}` block has no `input`")))?;
         let made = Made { id: Some(text("id")?), name: text("name")?, arguments: input.clone(), at };
         return calls.made(record, position, made).map(|_| ());
     }
     if kind == "tool_result" || kind.ends_with("_tool_result") {
+        // The API allows a result without content.
         let content = block.get("content").unwrap_or(&Json::Null);
         let answer = Answer { result: Some(outcome::result(content)), mark: mark(block, content) };
         return calls.answered(record, position, text("tool_use_id")?, answer);

@@ -52,6 +52,7 @@ impl Calls {
             tool: made.name.to_owned(),
             arguments: made.arguments,
             result: None,
+            // Until a result comes: such a call proves nothing, and may have changed something.
             status: CallStatus::Pending,
             at: made.at.map(str::to_owned),
             index,

@@ -30,6 +30,7 @@ pub(super) fn of_records(records: &[Record]) -> Result<&'static Form, TraceError
             (Sign::Message, _) => messages = true,
             (Sign::Of(found), None) => form = Some(found),
             (Sign::Of(found), Some(form)) if found == form => {}
+            // To read the records of one form only would miss the calls in the others.
             (Sign::Of(found), Some(form)) => {
                 return Err(record.error(TraceFault::MixedForms { form: form.name, found: found.name }));
             }
@@ -42,6 +43,7 @@ pub(super) fn of_records(records: &[Record]) -> Result<&'static Form, TraceError
         Some(form) => Ok(form),
         // No calls were made, so the forms of messages read it alike.
         None if messages => Ok(&openai_chat::FORM),
+        // A list without records holds no calls in any form.
         None => Ok(&plain::FORM),
     }
 }

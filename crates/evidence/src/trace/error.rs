@@ -37,7 +37,6 @@ pub enum TraceFault {
     TooManyCalls,
     #[error("nothing was recorded")]
     Empty,
-    /// The end is missing.
     #[error("the trace is cut off here")]
     CutOff,
     #[error("invalid JSON: {0}")]

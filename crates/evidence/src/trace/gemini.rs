@@ -80,12 +80,14 @@ impl Session {
 
     fn made(&mut self, record: &Record, position: usize, made: Made<'_>) -> Result<(), TraceError> {
         let (id, name) = (made.id, made.name.to_owned());
+        // Without its id: `Calls` pairs by id alone, and a response may leave the id out.
         let index = self.calls.made(record, position, Made { id: None, ..made })?;
         if let Some(id) = id
             && self.by_id.insert(id.to_owned(), index).is_some_and(|earlier| self.calls.waiting(earlier).is_some())
         {
             return Err(record.error(TraceFault::DuplicateCall(id.to_owned())));
         }
+        // Calls with an id too, since their response may come without one.
         self.by_name.entry(name).or_default().push_back(index);
         Ok(())
     }
@@ -120,6 +122,7 @@ impl Session {
     fn open(&mut self, name: &str, id: Option<&str>) -> Option<usize> {
         if let Some(id) = id {
             let index = self.by_id.remove(id)?;
+            // A response that names another function contradicts its call, so the trace is refused.
             return self.calls.waiting(index).filter(|call| call.tool == name).map(|_| index);
         }
         let queue = self.by_name.get_mut(name)?;

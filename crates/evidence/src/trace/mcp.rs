@@ -55,9 +55,11 @@ impl Session {
         if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
             return Err(record.malformed("this is not a JSON-RPC 2.0 message"));
         }
+        // As JSON text, so that the ids `1` and `"1"` stay different.
         let id = message.get("id").filter(|id| !id.is_null()).map(Json::to_text);
         match (message.get("method"), id) {
             (Some(method), Some(id)) => self.request(record, position, message, method, &id, at),
+            // A request without an id is a notification: it has no response, and no tool is called by one.
             (Some(_), None) => Ok(()),
             (None, Some(id)) => self.response(record, position, message, &id),
             (None, None) => Err(record.malformed("this message has neither `method` nor `id`")),
@@ -90,8 +92,10 @@ impl Session {
         if result.is_none() && error.is_none() {
             return Err(record.malformed("this response has neither `result` nor `error`"));
         }
+        // The two sides number their requests independently, so only the shape of a result says whose it is.
         let is_tools = result.is_none_or(is_tool_result);
         match (self.calls.is_open(id), self.others.contains(id)) {
+            // An error has no such shape, so it could belong to either request.
             (true, true) if error.is_some() => Err(record.error(TraceFault::DuplicateCall(id.to_owned()))),
             (true, _) if is_tools => self.calls.answered(record, position, id, answer(result, error)),
             (_, true) => {
@@ -115,6 +119,7 @@ fn answer(result: Option<&Json>, error: Option<&Json>) -> Answer {
     let Some(result) = result.and_then(Json::as_object) else {
         return Answer { result: error.cloned(), mark: Mark::Error };
     };
+    // The text in `content` only repeats `structuredContent`, for clients that do not read the latter.
     let content = result.get("structuredContent").or_else(|| result.get("content"));
     let mark = if error.is_some() { Mark::Error } else { Mark::from_flag(result.get("isError")) };
     Answer { result: content.map(outcome::result), mark }

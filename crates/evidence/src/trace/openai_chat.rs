@@ -41,12 +41,14 @@ fn made(calls: &mut Calls, record: &Record, position: usize, message: &Object) -
         let name = name_of(record, function)?;
         make(calls, record, position, Some(name), function)?;
     }
+    // SDKs write the fields that a message does not have as null.
     let Some(listed) = message.get("tool_calls").filter(|listed| !listed.is_null()) else {
         return Ok(());
     };
     for call in listed.as_array().ok_or_else(|| record.malformed("`tool_calls` is not a list"))? {
         let call = call.as_object().ok_or_else(|| record.malformed("a tool call is not an object"))?;
         let id = call.get("id").and_then(Json::as_str).ok_or_else(|| record.malformed("a tool call has no `id`"))?;
+        // A custom tool has `custom` with `input` in place of `function` with `arguments`.
         let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
         let function = function.ok_or_else(|| record.malformed("a tool call has no `function`"))?;
         make(calls, record, position, Some(id), function)?;
@@ -70,6 +72,7 @@ fn answered(calls: &mut Calls, record: &Record, position: usize, message: &Objec
     let id = message.get("tool_call_id").or_else(|| message.get("name")).and_then(Json::as_str);
     let id = id.ok_or_else(|| record.malformed("this tool message has no `tool_call_id`"))?;
     let content = message.get("content").ok_or_else(|| record.malformed("this tool message has no `content`"))?;
+    // This form has no mark for errors; `docs/contracts.md`, "Traces", says what that lets a tool's output do.
     let answer = Answer { result: Some(outcome::result(content)), mark: Mark::Unknown };
     calls.answered(record, position, id, answer)
 }

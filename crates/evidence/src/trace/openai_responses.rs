@@ -15,8 +15,10 @@ pub(super) static FORM: Form =
 fn recognizes(record: &Object) -> bool {
     let text = |name: &str| record.get(name).and_then(Json::as_str);
     match text("role") {
+        // Only the types of their content tell messages of this form from those of others.
         Some(_) => anthropic::has_block(record, |kind| matches!(kind, "input_text" | "output_text" | "input_image")),
         None => text("type").is_some_and(|kind| {
+            // By suffix instead of a list of kinds: a kind that the list lacked would hide its calls.
             kind.ends_with("_call")
                 || kind.ends_with("_call_output")
                 || matches!(kind, "message" | "reasoning" | "item_reference")
@@ -53,6 +55,7 @@ fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> R
 
 fn made(calls: &mut Calls, record: &Record, position: usize, item: &Object, kind: &str) -> Result<(), TraceError> {
     let text = |name: &str| item.get(name).and_then(Json::as_str);
+    // The calls that the client runs. Any other kind may lack a name, and is then named after its type (`web_search`).
     let by_us = matches!(kind, "function_call" | "custom_tool_call");
     let name = match text("name") {
         Some(name) => name,
@@ -63,6 +66,7 @@ fn made(calls: &mut Calls, record: &Record, position: usize, item: &Object, kind
     if by_us && id.is_none() {
         return Err(record.malformed("this call has no `call_id`"));
     }
+    // The member depends on the kind: custom tools have `input`, a shell or a browser `action`, the interpreter `code`.
     let written = ["arguments", "input", "action", "code"].iter().find_map(|name| item.get(name));
     let made = Made { id, name, arguments: outcome::arguments(written), at: None };
     let index = calls.made(record, position, made)?;
@@ -79,6 +83,7 @@ fn served(calls: &mut Calls, position: usize, item: &Object, index: usize) {
     let status = item.get("status").and_then(Json::as_str);
     let mark = match (failed, status) {
         (true, _) | (false, Some("failed" | "incomplete")) => Mark::Error,
+        // Without an end: such a call stays pending.
         (false, Some("in_progress" | "searching" | "interpreting" | "calling")) => return,
         (false, _) => Mark::Clear,
     };

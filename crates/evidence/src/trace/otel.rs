@@ -29,6 +29,7 @@ fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
             spans.extend(tool_span(record, span)?);
         }
     }
+    // A span that an exporter writes twice would count as two calls.
     refuse_twins(&spans)?;
     // Exporters write spans when they end, and conditions ask for the order in which calls began.
     spans.sort_by_key(|span| span.start);
@@ -90,6 +91,7 @@ impl Moments {
     fn of(spans: &[Span<'_>]) -> Self {
         let mut moments: Vec<_> = spans.iter().flat_map(|span| [Some(span.start), span.end]).flatten().collect();
         moments.sort_unstable();
+        // Equal times get one number, so that calls which meet in one instant have no order.
         moments.dedup();
         Self(moments)
     }
@@ -121,6 +123,7 @@ fn tool_span<'r>(record: &'r Record, span: &'r Object) -> Result<Option<Span<'r>
         name: name.ok_or_else(|| record.malformed("this span has no `gen_ai.tool.name`"))?,
         arguments: outcome::arguments(attribute("gen_ai.tool.call.arguments").as_ref()),
         result,
+        // A span without a status has the status "unset", which OpenTelemetry does not count as an error.
         mark: if failed(span) || attribute("error.type").is_some() { Mark::Error } else { Mark::Clear },
         start: start.ok_or_else(|| record.malformed("this span has no start time"))?,
         // Exporters write an end of 0 for a span that has not ended.
@@ -163,7 +166,9 @@ fn any_value(value: &Json, depth: usize) -> Json {
     let Some((kind, inner)) = value.as_object().and_then(|object| object.iter().next()) else {
         return value.clone();
     };
+    // A wrapped list takes three levels of JSON, so no record within `MAX_TRACE_DEPTH` reaches depth 0.
     match (kind, inner, depth) {
+        // OTLP JSON follows protobuf, which writes 64-bit integers as texts.
         ("intValue", Json::String(digits), _) => digits.parse::<i64>().map_or_else(|_| inner.clone(), Json::from),
         ("arrayValue", Json::Object(list), 1..) => {
             let values = list.get("values").and_then(Json::as_array).unwrap_or_default();
@@ -204,6 +209,7 @@ fn moment(span: &Object, names: [&str; 3]) -> (Option<Moment>, Option<String>) {
         Json::Number(number) => number.as_str().to_owned(),
         _ => return (None, None),
     };
+    // OTLP has nanoseconds since 1970, the SDKs print ISO 8601.
     let nanos = text.parse::<Moment>().ok().or_else(|| iso(&text));
     (nanos, Some(text))
 }

@@ -67,11 +67,13 @@ pub(super) fn arguments(written: Option<&Json>) -> Json {
     match written {
         Some(Json::String(text)) => structured(text).unwrap_or_else(|| Json::from(text.as_str())),
         Some(other) => other.clone(),
+        // Not an empty object: a rule treats arguments that were not recorded as ones that may match.
         None => Json::Null,
     }
 }
 
 fn structured(text: &str) -> Option<Json> {
+    // Only objects and arrays are parsed: a text such as `12` or `true` may be meant as a text.
     let limits = Limits { max_bytes: MAX_TRACE_BYTES, max_depth: MAX_TRACE_DEPTH };
     text.trim_start().starts_with(['{', '[']).then(|| Json::parse_with(text.as_bytes(), limits).ok())?
 }
@@ -113,6 +115,8 @@ pub(super) fn reports_error(error: &Json) -> bool {
 }
 
 fn text_reads_like_an_error(text: &str) -> bool {
+    // Only the beginning counts, since an output may quote errors further down. 40 characters hold the longest of
+    // `ERROR_BEGINNINGS`, so a long output is not copied.
     let beginning: String = text.trim_start().chars().take(40).collect::<String>().to_lowercase();
     beginning.trim_end() == "error" || ERROR_BEGINNINGS.iter().any(|error| beginning.starts_with(error))
 }

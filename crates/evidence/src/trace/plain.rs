@@ -13,6 +13,7 @@ pub(super) static FORM: Form = Form { name: "plain", lists: &["calls"], has_mess
 
 fn recognizes(record: &Object) -> bool {
     let is_text = |name: &str| record.get(name).and_then(Json::as_str).is_some();
+    // A message of another form may have a `name` too.
     !is_text("role") && (is_text("name") || is_text("tool"))
 }
 
@@ -49,6 +50,7 @@ fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> 
     if let Some(result) = field("result", "output") {
         calls.end(index, position, Answer { result: Some(outcome::result(result)), mark: Mark::Unknown });
     } else if stated == Some(CallStatus::Succeeded) {
+        // A call that succeeded has ended; without an end, `before` and `after` could not order it.
         calls.end(index, position, Answer { result: None, mark: Mark::Clear });
     }
     Ok(stated)

@@ -35,6 +35,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
         return Err(TraceError::whole(TraceFault::TooLarge(bytes.len())));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
+        // A recorder that failed may leave an empty file; a run without calls is recorded as an empty list.
         return Err(TraceError::whole(TraceFault::Empty));
     }
     let records = match is_lines(bytes) {
@@ -71,8 +72,10 @@ fn lines(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
+        // The parser sees one line at a time, so the lines are counted here.
         let json = Json::parse_with(line, limits()).map_err(|error| unreadable(&error, number))?;
         records.push(Record { json, place: TracePlace::Text { line: number, column: 1 } });
+        // Checked here too, so that millions of short lines do not fill the memory before `split` counts them.
         if records.len() > MAX_RECORDS {
             return Err(TraceError::whole(TraceFault::TooManyRecords));
         }
@@ -98,6 +101,7 @@ fn from_object(object: Object) -> Vec<Record> {
     // A single call written as a document has `name` beside its `output`, which may be a list.
     let is_call = object.contains("name") || object.contains("tool") || object.contains("jsonrpc");
     if !is_call {
+        // Several lists are joined in this order: in `openai_responses` the `input` comes before the `output`.
         let names = FORMS.iter().flat_map(|form| form.lists);
         let found: Vec<&[Json]> = names.filter_map(|name| object.get(name)?.as_array()).collect();
         if !found.is_empty() {

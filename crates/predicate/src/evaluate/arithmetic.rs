@@ -21,6 +21,7 @@ impl<'a> Machine<'a> {
     ) -> Flow<Value> {
         let result = match (operator, left, right) {
             (_, Value::Int(a), Value::Int(b)) => signed(operator, *a, *b),
+            // As in CEL, no arithmetic mixes `Int` and `UInt`; comparisons do.
             (_, Value::UInt(a), Value::UInt(b)) => unsigned(operator, *a, *b),
             (Operator::Add, _, _) if length(left).is_some() => {
                 return self.concatenate(node, nodes, left, right);
@@ -61,6 +62,7 @@ impl<'a> Machine<'a> {
         let total = length(left).unwrap_or(0) + length(right).unwrap_or(0);
         match (left, right) {
             (Value::String(a), Value::String(b)) => {
+                // The limit is checked and the steps are taken before the memory is.
                 self.charge_text(node, total)?;
                 Ok(Value::from([&**a, &**b].concat()))
             }
@@ -100,6 +102,7 @@ fn signed(operator: Operator, a: i64, b: i64) -> Result<Value, Failure> {
         Operator::Add => a.checked_add(b),
         Operator::Subtract => a.checked_sub(b),
         Operator::Multiply => a.checked_mul(b),
+        // Before the checked operations, which give `None` for it as they do for the overflow of `i64::MIN / -1`.
         _ if b == 0 => return Err(Failure::DivisionByZero),
         Operator::Divide => a.checked_div(b),
         _ => a.checked_rem(b),

@@ -31,6 +31,7 @@ impl<'a> Machine<'a> {
         let answer = match (signature.run, &second) {
             (Run::One(run), _) => run(&first),
             (Run::Two(run), Some((_, second))) => run(&first, second),
+            // Not reached either. Unknown is the result that allows nothing.
             (Run::Two(_), None) => return Err(self.absent(node)),
             (Run::OneOrTwo(run), second) => run(&first, second.as_ref().map(|(_, second)| &**second)),
         };

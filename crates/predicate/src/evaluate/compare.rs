@@ -72,6 +72,8 @@ impl<'a> Machine<'a> {
             match equal(left, item, 0, &mut self.steps) {
                 Ok(Equality::Same) => return Ok(true),
                 Ok(Equality::Different) => {}
+                // A later element may still be equal; otherwise the first mismatch is the reason, so it does not change
+                // on replay.
                 Ok(Equality::Mismatch(found, expected)) => {
                     mismatch.get_or_insert((found, expected));
                 }
@@ -115,6 +117,8 @@ fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps<
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::String(a), Value::String(b)) => {
+            // Charged even if the lengths differ and the comparison ends at once: the count depends on the lengths
+            // alone.
             steps.charge_bytes(a.len().min(b.len()))?;
             a == b
         }
@@ -131,6 +135,7 @@ fn equal<'v>(left: &'v Value, right: &'v Value, depth: usize, steps: &mut Steps<
         }
         (Value::Map(a), Value::Map(b)) => {
             let (a, b) = (a.entries(), b.entries());
+            // Entries are sorted by key, so equal maps have equal keys in the same places.
             let same_keys = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0);
             steps.charge_items(a.len())?;
             return if same_keys {
@@ -153,6 +158,7 @@ fn all_equal<'v>(
     depth: usize,
     steps: &mut Steps<'_>,
 ) -> Result<Equality<'v>, Failure> {
+    // Facts are nested as deeply as their reader allows, and this recursion uses the stack of the caller's thread.
     if depth >= MAX_VALUE_DEPTH {
         return Err(Failure::SizeLimit);
     }
@@ -160,6 +166,7 @@ fn all_equal<'v>(
     for (left, right) in pairs {
         match equal(left, right, depth + 1, steps)? {
             Equality::Same => {}
+            // Even after a mismatch: whatever the mismatched parts were, the whole would still be different.
             Equality::Different => return Ok(Equality::Different),
             mismatch @ Equality::Mismatch(..) => result = mismatch,
         }

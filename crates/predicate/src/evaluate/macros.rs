@@ -33,6 +33,7 @@ impl<'a> Machine<'a> {
             let outer = self.locals.len();
             self.bind(expanded, &range, at);
             let next = self.visit(expanded, &mut gathered);
+            // Before the result is looked at: slots are counted from the outermost variable, so none may stay behind.
             self.locals.truncate(outer);
             match next {
                 Ok(Next::Continue) => {}
@@ -99,6 +100,7 @@ impl<'a> Machine<'a> {
                 if self.condition(&expanded.body)?
                     && let Some(local) = self.locals.last()
                 {
+                    // The last variable is the element, or the key of a map when there is only one, as in CEL.
                     gathered.values.push((*local.value).clone());
                 }
             }
@@ -116,6 +118,8 @@ impl<'a> Machine<'a> {
     }
 
     fn finish(&mut self, node: &'a Node, kind: MacroKind, gathered: Gathered) -> Flow<Operand<'a>> {
+        // `all` and `exists` have returned already if an element decided, so an unknown element leaves all five
+        // unknown.
         if !gathered.missing.is_empty() {
             return Err(gathered.missing);
         }

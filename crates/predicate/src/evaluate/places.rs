@@ -66,6 +66,7 @@ impl<'a> Machine<'a> {
             },
             _ => self.text_of(node).to_owned(),
         };
+        // At each level, so a chain of long names never builds a text much longer than the limit.
         shorten(path)
     }
 

@@ -1,7 +1,8 @@
 //! Fast paths for what most conditions are: facts compared with literals.
 //!
-//! A fast path gives the value and charges the steps that general evaluation would. Where that would give a reason or an
-//! error, the fast path has no result.
+//! A fast path gives the value that general evaluation would. Whether it is taken depends on the expression and the facts
+//! alone, so the step count is the same everywhere. Where general evaluation would give a reason or an error, the fast
+//! path has no result.
 
 use super::{Flow, Machine, Operand};
 use crate::ast::{Kind, Node, Operator};
@@ -30,6 +31,7 @@ impl<'a> Machine<'a> {
         let (left, right) = (self.place(left_node)?, self.place(right_node)?);
         let truth = match (left, right) {
             (Value::Int(a), Value::Int(b)) => compare(*operator, a, b),
+            // One length is enough: general evaluation charges by the shorter text.
             (Value::String(a), Value::String(b)) if a.len() < SHORT_TEXT => match operator {
                 Operator::Equal => Some(a == b),
                 Operator::NotEqual => Some(a != b),
@@ -38,11 +40,12 @@ impl<'a> Machine<'a> {
             _ => None,
         }?;
         let steps = 1 + left_node.depth + right_node.depth;
+        // If the steps are used up, general evaluation charges again, fails at once and gives the reason.
         self.steps.charge_items(steps).ok()?;
         Some(truth)
     }
 
-    /// A fact or literal that is present, charged as general evaluation would.
+    /// A fact or literal that is present, charged by its depth.
     fn look(&mut self, node: &'a Node) -> Option<&'a Value> {
         let value = self.place(node)?;
         self.steps.charge_items(node.depth).ok()?;
@@ -55,6 +58,7 @@ impl<'a> Machine<'a> {
             Kind::Select { base, field } => self.place(base)?.get(field),
             Kind::Local(slot) => match self.locals.get(*slot)?.value {
                 Operand::Shared(value) => Some(value),
+                // It is in `locals` and does not live as long as the facts, so no reference to it can be returned.
                 Operand::Owned(_) => None,
             },
             Kind::Index { base, index } => match &index.kind {

@@ -66,6 +66,7 @@ impl Lexer<'_> {
         self.at += skip;
         let number = u32::from_str_radix(self.take(digits), radix).ok();
         let pushed = number.is_some_and(|number| content.push_code(number));
+        // `take` gives nothing at the end of the text or inside a character, so the length is checked too.
         if !pushed || self.at - start != 1 + skip + digits {
             return Err(self.unknown_escape(start, letter));
         }
@@ -97,6 +98,7 @@ impl Prefix {
             "br" | "rb" => (true, true),
             _ => return None,
         };
+        // Three quotes before one: otherwise `'''` would be an empty text and the start of another.
         let quote = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| quoted.starts_with(quote))?;
         let length = letters + quote.len();
         Some(Self { raw, bytes, quote, length })
@@ -123,6 +125,7 @@ impl Content {
     }
 
     fn finish(self) -> Token {
+        // Escapes of a text are code points, so only bytes can be invalid UTF-8.
         match String::from_utf8(self.bytes) {
             Ok(text) if !self.prefix.bytes => Token::String(Arc::from(text)),
             Ok(text) => Token::Bytes(Arc::from(text.into_bytes())),

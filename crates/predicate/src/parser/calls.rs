@@ -87,6 +87,7 @@ impl Parser {
     fn path(&mut self, base: Option<Box<Node>>, start: usize) -> Result<Node, Located> {
         self.expect("(")?;
         let span = self.span();
+        // Only a literal: it is compiled, and refused if it is too large, when the predicate is loaded.
         let Token::String(text) = self.peek().clone() else {
             return Err(self.unexpected("a JSONPath query in quotes, as in `path(\"$.items[*].id\")`"));
         };
@@ -129,6 +130,7 @@ impl Parser {
     }
 
     fn count_pattern(&mut self, span: Span) -> Result<(), Located> {
+        // Callers count before they compile, so a predicate full of patterns has at most `MAX_PATTERNS` compiled.
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS { Err(Fault::TooMany.at(span)) } else { Ok(()) }
     }
@@ -148,6 +150,7 @@ impl Parser {
         }
         let (outer, count) = (self.scope.len(), variables.len());
         self.scope.extend(variables);
+        // Any number is read and counted below, so the error is about the arguments and not about a comma.
         let bodies = self.comma_separated(")", Self::expression);
         self.scope.truncate(outer);
         let mut bodies = bodies?;

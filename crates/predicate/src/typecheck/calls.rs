@@ -24,6 +24,7 @@ impl<'s> Checker<'s> {
             Type::List(of) => (Type::Number, Type::element(of)),
             Type::Map(of @ Some(_)) => (Type::String, Type::element(of)),
             Type::Object(_) => (Type::String, Type::Any),
+            // Without a schema the keys of a map may be of any type that a key has.
             _ => (Type::Any, Type::Any),
         };
         let outer = self.locals.len();

@@ -54,7 +54,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Values of different classes are never equal and never ordered; all but null is such a slip.
+/// Refuses a comparison of different classes, which is unknown whatever the facts are. Null is comparable.
 fn comparable(operator: Operator, left: Type<'_>, right: Type<'_>, span: Span) -> Result<(), Located> {
     match (left.class(), right.class()) {
         (Some(left), Some(right)) if left != right && left != Class::Null && right != Class::Null => {

@@ -100,6 +100,8 @@ impl Map {
         if entries.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0)) {
             return Self(Arc::from(entries));
         }
+        // The sort is stable, so after the reversal the latest of equal keys comes first, and `dedup_by` keeps the
+        // first.
         entries.reverse();
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.dedup_by(|later, kept| later.0 == kept.0);
@@ -121,6 +123,7 @@ impl Map {
         }
         let at = self.0.binary_search_by(|(key, _)| match key {
             Key::String(key) => (**key).cmp(name),
+            // Keys that are not texts have a lower rank in `Ord`, so they all stand before the texts.
             _ => Ordering::Less,
         });
         at.ok().and_then(|at| self.0.get(at)).map(|(_, value)| value)

@@ -49,6 +49,7 @@ impl DocumentError {
 }
 
 fn cut(mut text: String) -> String {
+    // By characters: `truncate` panics inside one.
     if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
         text.truncate(end);
         text.push('…');

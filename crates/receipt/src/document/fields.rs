@@ -165,6 +165,7 @@ impl<'a> Field<'a> {
     /// [`Cause::WrongType`] or [`Cause::InvalidValue`].
     pub fn distance(&self) -> Result<f64, DocumentError> {
         let number = self.json.as_number().ok_or_else(|| self.wrong_type("a number"))?;
+        // `as_f64` gives no infinity: an infinite tolerance would let every answer pass.
         number.as_f64().filter(|value| *value >= 0.0).ok_or_else(|| {
             let message = format!("`{}` is not a finite number of 0 or more", shown(number.as_str()));
             self.error(Cause::InvalidValue, message).with_help("write such a number, or leave the field out")

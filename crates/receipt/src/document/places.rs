@@ -20,7 +20,9 @@ impl Places {
         let mut index = 0;
         let mut here = document;
         for step in steps(path) {
+            // A path that leads no further is that of a missing field, or has a name with a dot, which `steps` splits.
             let Some((skipped, below)) = step.descend(here) else { break };
+            // `starts` has one entry for each value in document order: 1 is `here` itself.
             index += 1 + skipped;
             here = below;
         }

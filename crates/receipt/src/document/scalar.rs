@@ -53,6 +53,7 @@ pub(super) fn plain(text: &str) -> Result<Json, PlainError> {
     }
     match in_json(text).parse::<Number>() {
         Ok(number) => Ok(Json::Number(number)),
+        // A string to one reader and a number to another, or a number of another value, as `017` is 15 in YAML 1.1.
         Err(_) if is_number(unsigned) => Err(PlainError::Number),
         Err(_) => Ok(Json::from(text)),
     }
@@ -88,11 +89,13 @@ fn is_number(unsigned: &str) -> bool {
     if unsigned.eq_ignore_ascii_case(".inf") || unsigned.eq_ignore_ascii_case(".nan") {
         return true;
     }
+    // YAML 1.1 allows `_` between digits; in YAML 1.2 it makes the word a string.
     let digits = unsigned.replace('_', "");
     let radix = match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => 16,
         Some("0o") => 8,
         Some("0b") => 2,
+        // Rust also parses `inf` and `nan`, but `plain` passes only what begins with a digit or a point.
         _ => return digits.parse::<f64>().is_ok(),
     };
     digits.get(2..).is_some_and(|digits| !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix)))

@@ -16,9 +16,11 @@ use crate::position::line_and_column;
 use crate::shown;
 
 /// How many nodes a document may have, keys included.
+// A node takes far more memory than the two bytes that it can take in the text.
 const MAX_NODES: usize = 250_000;
 
 /// How many nodes all aliases together may stand for.
+// Aliases of aliases grow exponentially with the length of the text, which therefore limits nothing.
 const MAX_ALIASED_NODES: usize = 100_000;
 
 /// Reads a YAML document, with the byte where each value starts, in the order of the values.
@@ -61,6 +63,7 @@ fn nodes(text: &str) -> Result<Vec<Node>, DocumentError> {
         aliased_bytes: 0,
     };
     let mut documents = 0;
+    // Events come as the text is parsed, so a limit stops the parser, too.
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| unreadable(&error))?;
         if matches!(event, Event::DocumentStart(..)) {
@@ -80,6 +83,7 @@ fn unreadable(error: &ScanError) -> DocumentError {
 }
 
 fn place(marker: &Marker) -> Place {
+    // The parser counts lines from 1 and columns from 0.
     Place::Text { line: marker.line() as u64, column: marker.col() as u64 + 1 }
 }
 
@@ -105,6 +109,7 @@ struct Open {
 
 impl List<'_> {
     fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), DocumentError> {
+        // A tag gives a value another type, and readers know different tags.
         if let Some(tag) = event.tag() {
             let place = place(&span.tag_start.unwrap_or(span.start));
             let message = format!("found the tag `{}`", shown(&tag.original()));
@@ -130,9 +135,11 @@ impl List<'_> {
     }
 
     fn scalar(&self, text: &str, style: ScalarStyle, span: &Span) -> Result<Json, DocumentError> {
+        // In quotes, or as a block, every word is a string to every reader.
         if style != ScalarStyle::Plain {
             return Ok(Json::from(text));
         }
+        // YAML 1.1 merges the members of its value into the mapping; YAML 1.2 has a member named `<<`.
         if text == "<<" && self.at_key() {
             return Err(refusal(span, "found the merge key `<<`").with_help("write the members out"));
         }
@@ -143,6 +150,7 @@ impl List<'_> {
         let key_next = matches!(content, Content::Mapping).then_some(true);
         let node = self.add(content, anchor, span)?;
         if let Some(node) = self.nodes.get_mut(node) {
+            // An alias to it is refused until `end` sets the size: a value inside itself has no end.
             node.size = 0;
         }
         self.open.push(Open { node, key_next });
@@ -165,6 +173,7 @@ impl List<'_> {
             return Err(refusal(span, format!("more than {MAX_NODES} nodes")).with_help("write the document in JSON"));
         }
         let index = self.nodes.len();
+        // The parser numbers anchors from 1; 0 is a node without one.
         if anchor != 0 {
             self.anchors.insert(anchor, index);
         }
@@ -180,6 +189,7 @@ impl List<'_> {
         };
         let (size, not_a_key) = (node.size, not_a_key(&node.content));
         self.check_key(not_a_key, span)?;
+        // Counted before anything is copied.
         self.aliased_nodes += size;
         if self.aliased_nodes > MAX_ALIASED_NODES {
             let message = format!("the aliases stand for more than {MAX_ALIASED_NODES} nodes");
@@ -188,6 +198,7 @@ impl List<'_> {
         let start = self.start_of(span);
         for index in first..first + size {
             let Some(node) = self.nodes.get(index) else { break };
+            // One node can be a string of 16 MiB, so a limit on nodes alone would not limit the memory.
             self.aliased_bytes += text_length(&node.content);
             if self.aliased_bytes > MAX_DOCUMENT_BYTES {
                 let message = format!("the aliases stand for more than {MAX_DOCUMENT_BYTES} bytes");
@@ -253,10 +264,12 @@ impl Tree<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, DocumentError> {
         let Some(node) = self.nodes.next() else { return Ok(Json::Null) };
         self.starts.push(node.start);
+        // Checked here and not while events are read: an alias takes what it stands for to another depth.
         if depth == MAX_DOCUMENT_DEPTH && !matches!(node.content, Content::Scalar(_)) {
             let message = format!("nested deeper than {MAX_DOCUMENT_DEPTH} levels");
             return Err(self.refusal(node.start, message).with_help("flatten the document"));
         }
+        // `size` counts the node itself, which is already taken.
         let end = (self.nodes.len() + 1).saturating_sub(node.size);
         match node.content {
             Content::Scalar(json) => Ok(json),
@@ -279,6 +292,7 @@ impl Tree<'_> {
         let mut members = Vec::new();
         let mut key_starts = Vec::new();
         while self.nodes.len() > end {
+            // Always matches: `check_key` refuses every other key.
             if let Some(Node { start, content: Content::Scalar(Json::String(key)), .. }) = self.nodes.next() {
                 key_starts.push(start);
                 members.push((key, self.value(depth)?));
@@ -290,6 +304,7 @@ impl Tree<'_> {
 
     fn refuse_duplicates(&self, members: &[(String, Json)], starts: &[usize]) -> Result<(), DocumentError> {
         let mut keys: Vec<_> = members.iter().map(|(key, _)| key.as_str()).zip(starts.iter().copied()).collect();
+        // Sorted, because comparing every pair of keys takes quadratic time, and the client chooses how many there are.
         keys.sort_unstable();
         let repeated = keys.windows(2).find_map(|pair| match pair {
             [(first, _), (second, start)] if first == second => Some((*second, *start)),

@@ -60,6 +60,7 @@ impl Writer {
 
     fn members<'a>(&mut self, members: impl Iterator<Item = &'a (String, Json)>) -> Result<(), CanonicalError> {
         let mut sorted: Vec<&(String, Json)> = members.collect();
+        // Names are unique, so an unstable sort has one result.
         match self.profile {
             Profile::Jcs => sorted.sort_unstable_by(|left, right| utf16_order(&left.0, &right.0)),
             // UTF-8 sorts as its code points do, and so do Python's strings.

@@ -27,6 +27,7 @@ fn check(value: &Json, profile: Profile) -> Result<(), CanonicalError> {
 }
 
 fn check_number(number: &Number, profile: Profile) -> Result<(), CanonicalError> {
+    // What is safe is written alike by all profiles, and is the usual case: it needs no comparison.
     let exact = number.is_safe()
         || match profile {
             Profile::Vrf => false,
@@ -64,6 +65,7 @@ impl Decimal {
         // An exponent past 64 bits is that of zero, of infinity, or of what a double rounds to zero.
         let exponent = exponent.parse::<i64>().unwrap_or(i64::MAX);
         let power = exponent.saturating_sub_unsigned(fraction.len() as u64).saturating_add_unsigned(zeros as u64);
+        // Zero is zero with any exponent, but its sign counts: Python and ECMAScript write `-0` as `0`.
         let power = if digits.is_empty() { 0 } else { power };
         Self { negative, digits, power }
     }

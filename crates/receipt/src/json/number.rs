@@ -39,6 +39,7 @@ impl Number {
 
     /// The value, if the token is an integer in range; `-0` is 0.
     pub fn as_u64(&self) -> Option<u64> {
+        // Rust parses no `-` into an unsigned integer.
         if &*self.0 == "-0" {
             return Some(0);
         }
@@ -48,11 +49,13 @@ impl Number {
     /// Whether every reader of JSON keeps the number: an integer within ±(2^53−1) (RFC 8259, section 6), and not `-0`.
     pub fn is_safe(&self) -> bool {
         const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+        // `-0` is the integer 0 to Python and the double -0 to ECMAScript.
         &*self.0 != "-0" && self.as_i64().is_some_and(|value| value.unsigned_abs() <= MAX_SAFE_INTEGER)
     }
 
     /// The nearest IEEE 754 double, unless the token overflows to infinity.
     pub fn as_f64(&self) -> Option<f64> {
+        // Rust parses `1e400` as infinity.
         self.0.parse::<f64>().ok().filter(|value| value.is_finite())
     }
 

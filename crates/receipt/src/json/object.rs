@@ -90,6 +90,7 @@ macro_rules! object {
         $($crate::object!(@members $object $($rest)*);)?
     };
     ($($members:tt)*) => {{
+        // `allow`, not `expect`: with members the expectation would not be fulfilled.
         #[allow(unused_mut, reason = "an object may have no members")]
         let mut object = $crate::Object::new();
         $crate::object!(@members object $($members)*);

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::Number;
 use crate::shown;
 
-/// A way to write a document as bytes to hash: the same document, whoever writes it, gives the same bytes.
+/// A way to write a document as bytes to hash: every implementation gives the same bytes for the same document.
 ///
 /// On the safe set (integers within ±(2^53−1), ASCII keys) all profiles agree, except that [`Profile::PyAscii`] escapes
 /// strings.

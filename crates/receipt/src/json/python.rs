@@ -17,6 +17,7 @@ pub(super) fn write_ascii_string(out: &mut String, text: &str) {
         match character {
             '"' | '\\' | '\0'..' ' => write_escape(out, character.encode_utf8(&mut bytes)),
             ' '..='~' => out.push(character),
+            // U+007F, too: Python escapes all that is not printable ASCII; the other profiles write it as it is.
             _ => character.encode_utf16(&mut units).iter().for_each(|unit| write_unit(out, *unit)),
         }
     }
@@ -30,6 +31,7 @@ pub(super) fn write_number(out: &mut String, number: &Number, profile: Profile) 
         write_float(out, finite(number, profile)?);
         return Ok(());
     }
+    // Python limits the digits of an `int`, not of a `float`, so a fraction or an exponent is exempt.
     if token.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
         return Err(CanonicalError::IntegerTooLong { number: shown(token), profile });
     }
@@ -40,6 +42,7 @@ pub(super) fn write_number(out: &mut String, number: &Number, profile: Profile) 
 /// `float.__repr__`: the shortest digits that read back as the same double, with an exponent when it is below -4 or
 /// at least 16.
 fn write_float(out: &mut String, value: f64) {
+    // Rust, too, writes the shortest digits that read back as the same double; only the layout differs.
     let scientific = format!("{:e}", value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();

@@ -16,6 +16,7 @@ pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>
     if bytes.len() > limits.max_bytes {
         return Err(locate(Refusal(Kind::TooLarge(limits.max_bytes), limits.max_bytes)));
     }
+    // RFC 8259, section 8.1, lets a reader ignore the mark or refuse it, so not every reader would accept the document.
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return Err(locate(Refusal(Kind::ByteOrderMark, 0)));
     }
@@ -24,6 +25,7 @@ pub(super) fn read(bytes: &[u8], limits: Limits, starts: Option<&mut Vec<usize>>
         text,
         at: 0,
         depth: 0,
+        // The reader recurses: a deeper document could overflow the stack, which ends the process.
         max_depth: limits.max_depth.min(DEPTH_CEILING),
         key_offsets: Vec::with_capacity(FIRST_CAPACITY),
         pending: Vec::with_capacity(FIRST_CAPACITY),
@@ -110,6 +112,7 @@ impl<'a> Reader<'a> {
             }
         }
         let members: Vec<_> = self.pending.drain(first..).collect();
+        // Sorting keeps an object of any size from taking quadratic time. Smaller ones were compared in `member`.
         if members.len() > FEW_MEMBERS {
             self.refuse_duplicates(&members, first_offset)?;
         }
@@ -123,6 +126,7 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected("a key in double quotes"));
         }
         let name = self.string()?;
+        // Names are compared unescaped: `"a"` and `"\u0061"` are one name.
         let before = self.pending.get(first..).unwrap_or_default();
         if before.len() < FEW_MEMBERS && before.iter().any(|(other, _)| *other == name) {
             return Err(Refusal(Kind::DuplicateKey(name), offset));
@@ -149,6 +153,7 @@ impl<'a> Reader<'a> {
                 [(first, _), (second, offset)] if first == second => Some((*offset, *second)),
                 _ => None,
             })
+            // The first duplicate in the text, not in the order of the names.
             .min();
         match repeated {
             Some((offset, name)) => Err(Refusal(Kind::DuplicateKey(name.to_owned()), offset)),
@@ -180,6 +185,7 @@ impl<'a> Reader<'a> {
             Err(NumberError::LeadingZero(within)) => {
                 return Err(Refusal(Kind::LeadingZero, start + within));
             }
+            // A document that was cut off is told apart from an invalid one: the help then asks whether it is complete.
             Err(NumberError::DigitMissing(within)) if start + within == self.text.len() => {
                 return Err(Refusal(Kind::UnexpectedEnd, self.text.len()));
             }
@@ -192,6 +198,7 @@ impl<'a> Reader<'a> {
 
     fn literal(&mut self) -> Result<Json, Refusal> {
         let start = self.at;
+        // The whole word, so that `nullable` is an invalid literal and not `null` with more text after it.
         let length = self.rest().iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
         self.at += length;
         match self.slice(start) {
@@ -209,6 +216,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let start = self.at;
         self.skip_plain();
+        // Most strings have no escape: they are copied once, in their final size.
         if self.peek() == Some(b'"') {
             let plain = self.slice(start).to_owned();
             self.at += 1;
@@ -233,6 +241,7 @@ impl<'a> Reader<'a> {
 
     fn skip_plain(&mut self) {
         let rest = self.rest();
+        // Bytes suffice: in UTF-8 these three kinds never are part of a longer character.
         let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
         self.at += end.unwrap_or(rest.len());
     }
@@ -260,6 +269,7 @@ impl<'a> Reader<'a> {
     fn unicode_escape(&mut self, start: usize) -> Result<char, Refusal> {
         let lone = || Refusal(Kind::LoneSurrogate, start);
         let unit = self.four_hex(start)?;
+        // Not the first half of a pair. `from_u32` refuses a second half without a first one.
         if !(0xD800..0xDC00).contains(&unit) {
             return char::from_u32(unit).ok_or_else(lone);
         }

@@ -41,6 +41,7 @@ pub(super) fn write_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        // On a boundary of characters: the byte found is ASCII, and so a character of its own.
         let (plain, from) = rest.split_at(at);
         out.push_str(plain);
         let (escaped, after) = from.split_at(1);

@@ -25,6 +25,7 @@ pub(super) fn fields(document: &Json) -> Result<Fields, ReceiptError> {
         hashes: hashes(&top.object("hashes")?)?,
         signature: top.optional_object("signature")?.map(Signature::read).transpose()?,
     };
+    // Only its type is checked, on which `Receipt::metadata` relies; what is in it is free.
     top.optional_object("metadata")?;
     Ok(fields)
 }
@@ -87,6 +88,7 @@ fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {
 /// so fewer are fine; a full list must agree with every count.
 fn add_up(results: &Results) -> Result<(), ReceiptError> {
     let Results { total, passed, failed, errors, .. } = *results;
+    // Counts may be as large as 2^64−1. A sum that overflows is no `total`; a sum that wraps could be.
     let sum = passed.checked_add(failed).and_then(|sum| sum.checked_add(errors));
     if sum != Some(total) {
         return Err(ReceiptError::TotalMismatch { total, passed, failed, errors });

@@ -26,7 +26,6 @@ use crate::submit::{self, Source, Submission};
 struct Answer {
     /// The document, byte for byte.
     text: String,
-    /// Where it is stored.
     stored: Option<Resource>,
 }
 
@@ -64,11 +63,13 @@ pub(super) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let arguments = super::arguments(&request, &context)?;
     let name = request.name;
+    // Checked before any work: `answer` takes every name that it does not know for `get_receipt`.
     if !super::tools()?.iter().any(|tool| tool.name == name) {
         let message = format!("unknown tool `{}`; `tools/list` names the tools", document::shown(&name));
         return Err(ErrorData::invalid_params(message, None));
     }
     let answered = match &*name {
+        // The queue's workers run it, so it needs no thread while it waits.
         "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
         _ => in_thread(handler, caller, name.to_string(), arguments, &context).await,
     };
@@ -88,6 +89,7 @@ async fn in_thread(
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, Failure> {
     let place = handler.limits.places.take(&caller.tenant).await.map_err(busy)?;
+    // This future owns it: when it ends, also by a cancellation, the thread is told to stop.
     let stop = handler.stops.flag();
     let (services, flag) = (Arc::clone(&handler.services), stop.shared());
     let work = tokio::task::spawn_blocking(move || {
@@ -105,6 +107,7 @@ async fn in_thread(
 }
 
 fn result(answered: Result<Answer, Failure>) -> CallToolResult {
+    // Numbers pass through doubles here. What is signed is the text, which goes along unchanged.
     let structured = |text: &str| serde_json::from_str(text).ok();
     match answered {
         Ok(Answer { text, stored }) => {
@@ -147,6 +150,7 @@ async fn verify(
     let mut pending = submit::begin(&handler.services, submission).await.map_err(failed)?;
     let reports = report_progress(pending.views(), context);
     let receipt = tokio::select! {
+        // The return drops `pending`, which cancels the job.
         () = context.ct.cancelled() => return Err(Failure("finish: the call was cancelled".to_owned())),
         // Every step is reported before the answer.
         receipt = async { tokio::join!(reports, pending.receipt()).1 } => receipt.map_err(failed)?,
@@ -162,6 +166,7 @@ async fn report_progress(
     let Some(token) = context.meta.get_progress_token() else { return };
     loop {
         let (done, total, over) = {
+            // The borrow locks the channel, so it ends before the next `await`.
             let view = views.borrow_and_update();
             (view.done, view.total, view.state.is_end())
         };

@@ -24,6 +24,7 @@ use crate::state::AppState;
 /// Answers a message, or a client that follows its session.
 pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<Response, Problem> {
     let Head { caller, mut parts, .. } = head;
+    // Before the body is read: a session of another key costs no memory.
     state.sessions.check_owner(&parts.headers, &caller)?;
     let mut memory = state.limits.bytes.take(&caller.tenant, 0)?;
     let mut bytes = body::read(&parts.headers, body, MAX_MESSAGE, &mut memory).await?;
@@ -33,6 +34,7 @@ pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<
             Problem::bad(error.code(), format!("read the message: {error}")).maybe_help(error.help())
         })?;
         if is_greeting(&json) && !parts.headers.contains_key(SESSION) {
+            // The handler of the session keeps this share until the session is over (`Handler::initialize`).
             parts.extensions.insert(Arc::new(state.limits.sessions.take(&caller.tenant, 1)?));
         }
         if let Some(session) = parts.headers.get(SESSION).and_then(|session| session.to_str().ok()) {
@@ -52,6 +54,7 @@ pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<
     // A client that gets follows its session until that ends.
     let follows = (parts.method == Method::GET).then(|| state.limits.streams.take(&caller.tenant, 1)).transpose()?;
     let held: Held = Arc::new(Mutex::new(memory));
+    // The body is unpacked and written again without the arguments, so these two no longer fit.
     parts.headers.remove(header::CONTENT_ENCODING);
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.extensions.insert(caller.clone());

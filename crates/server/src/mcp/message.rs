@@ -47,6 +47,7 @@ fn take_arguments(message: &mut Json) -> Option<Json> {
 
 /// An error in answer to the message with this id, as JSON-RPC has it.
 pub(super) fn refusal(code: i64, message: &str, id: Option<&Json>) -> String {
+    // JSON-RPC 2.0, section 5: where the id cannot be known, the answer has null.
     let id = id.filter(|id| id.as_str().is_some() || id.as_number().is_some());
     let answer = object! {
         "jsonrpc": "2.0",

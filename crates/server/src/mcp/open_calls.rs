@@ -34,8 +34,10 @@ impl OpenCalls {
     /// # Errors
     /// The answer to a call that has the id of another of this session that is still worked on.
     pub(super) fn begin(self: &Arc<Self>, session: &str, message: &Json) -> Result<Option<OpenCall>, String> {
+        // Without a method it is an answer of the client, whose id is one that this server chose.
         let Some(call) = message.as_object().filter(|message| message.contains("method")) else { return Ok(None) };
         let Some(id) = call.get("id").filter(|id| !id.is_null()) else { return Ok(None) };
+        // As JSON, so that `1` and `"1"` are two ids.
         let name = (session.to_owned(), id.to_text());
         if !self.open().insert(name.clone()) {
             let why = "a call with this id is open; give each call of a session its own id";

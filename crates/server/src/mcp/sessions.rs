@@ -55,6 +55,7 @@ impl Sessions {
 
     /// Ends all sessions, once the open calls are answered.
     pub(crate) async fn end(&self) {
+        // A call holds one of these until its work is done, and is answered after that.
         tokio::join!(self.limits.places.idle(), self.limits.verifying.idle());
         tokio::time::sleep(LAST_ANSWER).await;
         self.service.config.cancellation_token.cancel();
@@ -77,6 +78,7 @@ impl Sessions {
 
     pub(super) async fn handle(&self, request: Request, caller: Caller) -> Response {
         let response = self.service.handle(request).await;
+        // Before the answer leaves: until then no client knows the id of a new session.
         self.remember_owner(response.headers(), caller).await;
         response.map(Body::new)
     }
@@ -84,6 +86,7 @@ impl Sessions {
     /// Remembers who began the session that an answer names, and forgets those that have ended.
     async fn remember_owner(&self, answer: &HeaderMap, caller: Caller) {
         let Some(session) = answer.get(SESSION).and_then(|session| session.to_str().ok()) else { return };
+        // The library's lock first, and no `await` while `owners` is locked.
         let live = self.sessions.sessions.read().await;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|id, _| live.contains_key(id.as_str()));

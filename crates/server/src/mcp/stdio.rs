@@ -148,10 +148,12 @@ enum Read {
 /// The next line. One that is too long is skipped to its end.
 async fn next(lines: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<Read> {
     line.clear();
+    // One byte more than a message, for the line feed.
     lines.take(MAX_MESSAGE as u64 + 1).read_until(b'\n', line).await?;
     if line.is_empty() {
         return Ok(Read::End);
     }
+    // Short and without a line feed: the last line before the end of the input.
     if line.ends_with(b"\n") || line.len() <= MAX_MESSAGE {
         return Ok(Read::Line);
     }
@@ -175,6 +177,7 @@ fn parse(line: &[u8], calls: &Arc<OpenCalls>) -> Result<ClientJsonRpcMessage, St
         let why = "the message is not one of this protocol; look at its version and its fields";
         message::refusal(INVALID_REQUEST, why, id)
     })?;
+    // There is one client, so one session; its name does not matter.
     if let (ClientJsonRpcMessage::Request(call), Some(open)) = (&mut parsed, calls.begin("", &json)?) {
         let extensions = call.request.extensions_mut();
         extensions.insert(Arc::new(open));
@@ -187,6 +190,7 @@ fn parse(line: &[u8], calls: &Arc<OpenCalls>) -> Result<ClientJsonRpcMessage, St
 
 async fn write(out: &Out, mut message: Vec<u8>) -> io::Result<()> {
     message.push(b'\n');
+    // Answers of the library and refusals of the reader share the stream: one lock for each whole line.
     let mut out = out.lock().await;
     out.write_all(&message).await?;
     out.flush().await

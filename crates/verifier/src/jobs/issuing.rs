@@ -38,7 +38,9 @@ impl Scheduler {
 
     fn issue(&self, group: &[Done]) {
         let held = group.iter().map(|done| (done, lock(&done.job.row)));
+        // A job that was cancelled or handed over while it waited here has ended, and gets no receipt.
         let open: Vec<(&Done, MutexGuard<'_, Row>)> = held.filter(|(_, row)| !row.over).collect();
+        // All are submitted before the first is waited for, so that they share a commit.
         let submitted: Vec<_> = open.into_iter().map(|(done, row)| (done, row, self.submit(done))).collect();
         for (done, mut row, issuing) in submitted {
             let receipt = issuing.and_then(|issuing| Ok(issuing.wait()?));
@@ -62,6 +64,7 @@ impl Scheduler {
             tenant: &work.tenant,
             chain: Some(work.chain.clone()),
             request: Some(done.content.text.clone()),
+            // As in `Scheduler::verify`, which writes it into the receipt.
             supersedes: work.supersedes.filter(|_| draft.verdict != Verdict::Error),
             with: with.into_iter().collect(),
         };
@@ -73,6 +76,7 @@ impl Scheduler {
         if !job.is_stored() {
             return self.end(job, row, JobState::Failed(why), None);
         }
+        // Where the failure cannot be written the row still waits, so the job must not end here.
         match runs_again(error) || self.store_failure(job, &why).is_err() {
             true => self.hand_over(job, row),
             false => self.end(job, row, JobState::Failed(why), None),

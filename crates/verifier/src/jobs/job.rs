@@ -139,6 +139,7 @@ impl Job {
     /// A stored job, whose row has its content.
     pub(super) fn of_row(row: StoredJob, lane: Lane, total: usize) -> Self {
         let StoredJob { tenant, job_id, request, chain, supersedes, created_at, .. } = row;
+        // The answer to a repetition was stored together with the row.
         let task = Task { tenant, chain, supersedes, replayable: None };
         let job = Self { created_at, ..Self::waiting(job_id, task, lane, request.len(), total) };
         job.stored.store(true, Ordering::Relaxed);
@@ -186,6 +187,7 @@ impl Job {
     }
 
     pub(super) fn is_stored(&self) -> bool {
+        // Relaxed: what depends on it is done under `row`, or looks at the row itself.
         self.stored.load(Ordering::Relaxed)
     }
 
@@ -222,6 +224,7 @@ impl Job {
     /// Waits until no worker has it.
     pub(super) fn wait_returned(&self) {
         let progress = lock(&self.progress);
+        // Limited, so that a worker that hangs does not block the client who cancels.
         let waited = self.returned.wait_timeout_while(progress, RETURN_TIMEOUT, |progress| progress.running);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
@@ -248,6 +251,7 @@ impl Job {
         }
         listener.notify(&self.view_of(&progress));
         if !progress.state.is_end() {
+            // Else subscriptions that ended would pile up while the state does not change.
             progress.listeners.retain(Listener::is_alive);
             progress.listeners.push(listener);
         }
@@ -262,6 +266,7 @@ impl Job {
     }
 
     fn notify(&self, progress: &mut Progress) {
+        // Under the lock of `progress`, so that listeners see the states in their order.
         if !progress.listeners.is_empty() {
             let view = self.view_of(progress);
             progress.listeners.retain(Listener::is_alive);

@@ -41,6 +41,7 @@ impl Scheduler {
 
     fn renew(&self) {
         let Ok(ours) = self.store.renew_leases(&self.owner) else { return };
+        // What the store could renew is ours; a lease that another process took over is not among them.
         let ours: HashSet<(Tenant, ReceiptId)> = ours.into_iter().collect();
         let is_ours = |job: &Job| ours.contains(&(job.work.tenant.clone(), job.id));
         for job in self.all_live().iter().filter(|job| job.is_stored() && !is_ours(job)) {
@@ -54,6 +55,7 @@ impl Scheduler {
                 }
             }
         }
+        // A row that is ours and has no job here was handed over, for instance when the store failed: it runs again.
         for (tenant, id) in ours.iter().filter(|(_, id)| !self.is_live(id)) {
             self.take_up(tenant, id);
         }
@@ -61,6 +63,7 @@ impl Scheduler {
 
     fn take_over(&self) {
         let free = MAX_WAITING.saturating_sub(self.queue.waiting());
+        // A job taken over now would only wait under our lease; another process may run it.
         if free == 0 || self.queue.is_closed() {
             return;
         }
@@ -74,7 +77,8 @@ impl Scheduler {
         if self.is_live(id) {
             return;
         }
-        // The row of a job that has just ended is not ours any more. Where the store fails the row stays ours, and is tried again.
+        // The row of a job that has just ended is not ours any more. Where the store fails the row stays ours, and is
+        // tried again.
         let Ok(Some(row)) = self.waiting_row(tenant, id) else { return };
         let request = Request::read(row.request.as_bytes(), Format::Json, None);
         let planned = request.and_then(|request| Ok((checks(&request, &self.caps)?, Lane::of(&request))));
@@ -118,10 +122,12 @@ impl Scheduler {
                 left.push(follower);
             }
         }
+        // Added, not assigned: others may have begun to follow meanwhile.
         lock(&self.remote).append(&mut left);
     }
 
     fn prune(&self) {
+        // In small transactions, between which other writes get their turn.
         while self.store.prune(REMEMBERED_MS).is_ok_and(|pruned| pruned > 0) {}
     }
 

@@ -86,6 +86,7 @@ impl Queue {
 
     /// A worker has returned a job.
     pub(super) fn returned(&self) {
+        // Called once for each job that `next` gave out, so it does not go below 0.
         lock(&self.state).running -= 1;
         self.changed.notify_all();
     }
@@ -172,6 +173,7 @@ impl TenantQueues {
     }
 
     fn pop(&mut self) -> Option<Arc<Job>> {
+        // A tenant is in `order` exactly while it has a queue, and no queue is empty.
         let tenant = self.order.pop_front()?;
         let queue = self.queues.get_mut(&tenant)?;
         let job = queue.pop_front()?;

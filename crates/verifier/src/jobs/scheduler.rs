@@ -97,6 +97,7 @@ impl Scheduler {
     fn run(&self, worker: &mut Worker, job: &Arc<Job>, content: Arc<Content>, judged: &SyncSender<Done>) {
         let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker, job, &content.request)));
         let outcome = run.unwrap_or_else(|_| {
+            // The sandbox of the old one may be in the middle of a case.
             *worker = self.host.worker();
             Err("judge the submission: the verifier panicked; report it with the request".to_owned())
         });
@@ -164,6 +165,7 @@ impl Scheduler {
                 return Ok(view(state, 0, total, row.created_at, None));
             }
         }
+        // Rows are deleted after `REMEMBERED_MS`; receipts stay, and answer for their jobs.
         let Some(stored) = store.job_receipt(id)? else { return Ok(None) };
         let total = usize::try_from(stored.receipt.results().total).unwrap_or(usize::MAX);
         let created_at = row.map_or_else(|| stored.receipt.verified_at().unix_millis(), |row| row.created_at);
@@ -179,6 +181,7 @@ impl Scheduler {
         request: &Sha256Digest,
     ) -> Result<Option<ReceiptId>, SubmitError> {
         let reused = || SubmitError::KeyReused(shown(key));
+        // First, because a job that is neither stored nor ended has no answer in the store yet.
         if let Some((before, id)) = keys.get(&(tenant.clone(), key.to_owned())) {
             return (before == request).then_some(Some(*id)).ok_or_else(reused);
         }
@@ -189,6 +192,7 @@ impl Scheduler {
 
     /// Makes the job a row of the store, unless it is one or has ended.
     pub(super) fn persist(&self, job: &Job) -> Result<(), StoreError> {
+        // Held until the row is written: meanwhile the job neither ends nor is cancelled.
         let row = lock(&job.row);
         let Some(content) = job.content().filter(|_| !row.over && !job.is_stored()) else { return Ok(()) };
         let new = NewJob {
@@ -202,6 +206,7 @@ impl Scheduler {
         };
         let writes = std::iter::once(new.into()).chain(answer(job).map(Write::from)).collect();
         self.store.of(&job.work.tenant).submit_all(writes).wait()?;
+        // Only after the commit: until then the content is in memory alone.
         job.set_stored();
         Ok(())
     }
@@ -210,11 +215,14 @@ impl Scheduler {
         let Some(job) = self.live(tenant, id) else { return self.cancel_stored(tenant, id) };
         job.cancel();
         self.queue.remove(&job);
+        // `Queue::next` marks a job as running under the queue's lock, so one that was not in the queue is waited for
+        // here.
         job.wait_returned();
         let mut row = lock(&job.row);
         if row.over {
             drop(row);
             return match job.view().state {
+                // Over without an end: it was handed over, and its row says how it goes on.
                 JobState::Waiting | JobState::Running => self.cancel_stored(tenant, id),
                 state => Ok(Cancelled::Over(state)),
             };
@@ -222,6 +230,7 @@ impl Scheduler {
         if job.is_stored() {
             match self.store.of(tenant).cancel_job(id) {
                 Ok(true) => {}
+                // Another process has it, or has ended it; that end is the answer.
                 Ok(false) => {
                     self.hand_over(&job, &mut row);
                     return self.over(tenant, id);
@@ -252,6 +261,7 @@ impl Scheduler {
     pub(super) fn end(&self, job: &Job, row: &mut Row, state: JobState, receipt: Option<Arc<Receipt>>) {
         row.over = true;
         let view = job.end(state, receipt);
+        // What is stored is found by its row, and what is done by its receipt.
         if !job.is_stored() && view.state != JobState::Done {
             let mut ended = lock(&self.ended);
             ended.push_back((job.work.tenant.clone(), view));
@@ -272,12 +282,13 @@ impl Scheduler {
         }
     }
 
-    /// Leaves a stored job to its row: this process, or another, runs it again, or has ended it. Its followers follow the row
-    /// from now on.
+    /// Leaves a stored job to its row: this process, or another, runs it again, or has ended it. Its followers follow the
+    /// row.
     pub(super) fn hand_over(&self, job: &Job, row: &mut Row) {
         row.over = true;
         job.cancel();
         self.queue.remove(job);
+        // Before it is forgotten: those who find it in memory until then are sent to its row.
         let listeners = job.hand_over();
         self.forget(job);
         let view = job.view();
@@ -307,6 +318,8 @@ impl Scheduler {
 
     fn forget(&self, job: &Job) {
         if let Some((key, _)) = &job.work.replayable {
+            // By now an answer that was to be stored is on disk, so a repetition finds it here or there. A job that was
+            // neither stored nor done leaves its key free.
             lock(&self.keys).remove(&(job.work.tenant.clone(), key.clone()));
         }
         lock(&self.jobs).remove(&job.id);

@@ -56,6 +56,7 @@ fn collect(expression: Expression<'_>, found: &mut Vec<Vec<Segment>>) {
         }),
         View::Matches { text, .. } => collect(text, found),
         View::Path { base: Some(base), .. } => collect(base, found),
+        // A JSONPath without a base may read any fact.
         View::Path { base: None, .. } => found.push(Vec::new()),
         View::Macro { range, filter, body, .. } => {
             collect(range, found);
@@ -135,6 +136,7 @@ fn put(at: &mut Json, place: &[Segment], value: Json) -> Option<()> {
             *other = Json::Object(Object::new());
             put(other, place, value)
         }
+        // A missing element is not made up: the ones before it would have to be, too.
         (Some((Segment::Index(_), _)), _) => None,
     }
 }

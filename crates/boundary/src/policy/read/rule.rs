@@ -30,6 +30,7 @@ impl Reader<'_> {
             "fact" => Demand::Fact(self.condition(&demanded)?),
             "receipt" => Demand::Receipt(self.receipt(&demanded)?),
             "approval" => Demand::Approval(ApprovalDemand::read(&demanded)?),
+            // `one_demand` returns no name outside `DEMANDS`.
             _ => Demand::ToolCall(tool_call(&demanded)?),
         };
         // Only a human can approve, so by default a missing approval goes to a human.
@@ -75,6 +76,7 @@ impl Reader<'_> {
         let help = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
         let output = TextExpression::read(&fields.need("output", help)?, self.schema)?;
         let demand = ReceiptDemand::read(&fields)?;
+        // The shared reader knows `any`, but here the agent itself could be the signer.
         if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
             let message = "anyone can sign a receipt; write `trusted`, a public key, or a list of them";
             return Err(field.error(Cause::InvalidValue, message).into());

@@ -79,6 +79,7 @@ impl Cost {
     /// Counts what a schema applies to one place.
     pub(super) fn of(schema: &Value) -> Result<Cost, CostError> {
         let mut places = Places::default();
+        // The schema itself comes first, so it is node 0, where `visits` begins.
         places.collect(schema, String::new());
         let edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
         let below = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
@@ -103,9 +104,11 @@ impl Cost {
             }
         }
         *visits = applied.values().fold(*visits, |sum, count| sum.saturating_add(*count));
+        // Checked at every place, so a hostile document ends the count early as well.
         if *visits > MAX_VISITS {
             return None;
         }
+        // One walk for all subschemas of a place: their counts multiply, the steps of this walk do not.
         match place {
             Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
                 let next = self.next(&applied, |below| below.items.get(index)?.as_ref());
@@ -176,6 +179,7 @@ impl Closing<'_> {
                 add(&mut counts, *other, *count);
             }
         }
+        // The closure may hold every pair of subschemas, so its size is bounded, not only the visits.
         self.pairs += counts.len();
         let visits = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
         if self.pairs > MAX_PAIRS || visits > MAX_VISITS { Err(CostError::TooMany) } else { Ok(counts) }
@@ -202,6 +206,7 @@ impl<'a> Places<'a> {
                 let node = self.nodes.len();
                 self.nodes.push((at.clone(), value));
                 self.pointers.insert(at.clone(), node);
+                // Every object counts as a possible subschema: `$ref` may point below any keyword, also an unknown one.
                 let text = |name: &str| members.get(name).and_then(Value::as_str);
                 if let Some(address) = text("$id").or_else(|| text("id")) {
                     self.resources.push((last_part(address), at.clone()));
@@ -223,6 +228,7 @@ impl<'a> Places<'a> {
         let references = REFERENCES.iter().filter_map(|name| node.get(name)?.as_str());
         found.extend(references.flat_map(|reference| self.referred(reference)));
         if node.get("unevaluatedProperties").or_else(|| node.get("unevaluatedItems")).is_some() {
+            // Twice in the list is twice in the counts.
             found.extend(found.clone());
         }
         found
@@ -234,6 +240,7 @@ impl<'a> Places<'a> {
         let listed = ["prefixItems", "items"].into_iter().find(|name| node.get(name).is_some_and(Value::is_array));
         let count = listed.and_then(|name| node.get(name)?.as_array()).map_or(0, Vec::len);
         let item = |index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied();
+        // An array in `items` (older drafts) is one schema for each index, already in `listed`.
         let unlisted = node.get("items").is_some_and(Value::is_array);
         let any: Vec<_> = BELOW.into_iter().filter(|(name, _)| !(unlisted && *name == "items")).collect();
         Below {

@@ -109,28 +109,35 @@ impl<'a> Pieces<'a> {
                 self.rest = text.get(piece.len()..).unwrap_or_default();
                 return Some(piece);
             };
-            self.after_value = true;
-            self.rest = text.get(passed..).unwrap_or_default();
+            // A comment ends no value: a bracket behind it would look like that of a call.
+            self.after_value |= passed.is_value;
+            self.rest = text.get(passed.bytes..).unwrap_or_default();
         }
     }
 
-    /// The bytes of the string, the pattern or the comment that begins here.
-    fn passed_over(&self, first: char) -> Option<usize> {
+    /// The string, the pattern or the comment that begins here.
+    fn passed_over(&self, first: char) -> Option<Passed> {
         let text = self.rest;
         let to = |end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
         let Operators { line_comment, block_comment, slash_quotes, .. } = *self.operators;
         if text.starts_with(line_comment) {
-            return Some(to("\n"));
+            return Some(Passed { bytes: to("\n"), is_value: false });
         }
         if let Some((_, end)) = block_comment.filter(|(begin, _)| text.starts_with(*begin)) {
-            return Some(to(end));
+            return Some(Passed { bytes: to(end), is_value: false });
         }
         match first {
-            '"' | '\'' | '`' => Some(quoted(text, first)),
-            '/' if slash_quotes && !self.after_value => Some(quoted(text, first)),
+            '"' | '\'' | '`' => Some(Passed { bytes: quoted(text, first), is_value: true }),
+            '/' if slash_quotes && !self.after_value => Some(Passed { bytes: quoted(text, first), is_value: true }),
             _ => None,
         }
     }
+}
+
+/// Text in which no operator counts.
+struct Passed {
+    bytes: usize,
+    is_value: bool,
 }
 
 fn is_word(character: char) -> bool {
@@ -210,6 +217,8 @@ mod tests {
             ("'a' in f(7)", "in"),
             ("f(/=/) != 1", "!="),
             ("/* a */ f(7) / 2 == 1", "=="),
+            ("/* a */ (f(7) == 49)", "=="),
+            ("[1, /* a */ (f(7) == 49)]", "=="),
             ("[f(7) == 49]", "=="),
             ("({a: f(7) == 49})", "=="),
             ("Number(f(7) == 49)", "=="),

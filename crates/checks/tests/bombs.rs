@@ -151,6 +151,39 @@ fn a_schema_that_doubles_itself_is_not_followed() {
     }
 }
 
+/// Each level refers twice to the next one, in a way that only one draft or only the validator understands.
+#[test]
+fn a_schema_cannot_hide_what_it_doubles() {
+    let levels = |refers: &dyn Fn(usize) -> String, names: &dyn Fn(usize) -> Value| {
+        let mut definitions = json!({});
+        for level in 0..40 {
+            let next = json!({"$ref": refers(level + 1)});
+            let mut schema = names(level);
+            schema["allOf"] = json!([next, next]);
+            definitions[format!("d{level}")] = schema;
+        }
+        let mut last = names(40);
+        last["type"] = json!("integer");
+        definitions["d40"] = last;
+        definitions
+    };
+    let pointed = |base: &'static str| levels(&move |level| format!("{base}#/definitions/d{level}"), &|_| json!({}));
+    let anchored = levels(&|level| format!("#d{level}"), &|level| json!({"$id": format!("#d{level}")}));
+    let draft_7 = "http://json-schema.org/draft-07/schema#";
+    let meta = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
+    let both = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]});
+    for (bomb, open, close) in [
+        (json!({"$ref": "json-schema:///#/definitions/d0", "definitions": pointed("json-schema:///")}), "", ""),
+        (json!({"$schema": draft_7, "$ref": "#d0", "definitions": anchored}), "", ""),
+        (json!({"$schema": draft_7, "items": [both], "prefixItems": [{}]}), "[", "]"),
+        (json!({"$dynamicAnchor": "meta", "allOf": [meta, meta]}), r#"{"allOf":["#, "]}"),
+    ] {
+        if let Ok(detail) = schema(bomb.clone(), &nested(open, "{}", close, 50)) {
+            assert_ne!(detail.status, Status::Pass, "{bomb}");
+        }
+    }
+}
+
 #[test]
 fn a_schema_of_a_tree_is_followed() {
     let tree = json!({

@@ -291,7 +291,11 @@ impl Output {
     fn finish(mut self, requests: usize) -> anyhow::Result<()> {
         self.copy(|copy| {
             copy.flush()?;
-            copy.get_ref().sync_all()
+            match copy.get_ref().sync_all() {
+                // A pipe or a device has nothing to sync (fsync(2)).
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
+                synced => synced,
+            }
         });
         if requests > 1 && !self.json {
             writeln!(out::stdout(), "{requests} requests verified")?;

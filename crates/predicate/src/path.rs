@@ -277,12 +277,18 @@ fn check_size(text: &str) -> Result<(), Fault> {
     if text.len() > MAX_PATH_BYTES {
         return Err(Fault::Path(format!("it has more than {MAX_PATH_BYTES} bytes")));
     }
-    let mut open = 0usize;
+    let (mut open, mut quote, mut escaped) = (0usize, None, false);
     for byte in text.bytes() {
-        match byte {
-            b'(' | b'[' => open += 1,
-            b')' | b']' => open = open.saturating_sub(1),
-            _ => {}
+        match (quote, byte) {
+            _ if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(begun), _) if begun == byte => quote = None,
+            // A bracket inside a string closes nothing, so it must not hide one that is open.
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(' | b'[') => open += 1,
+            (None, b')' | b']') => open = open.saturating_sub(1),
+            (None, _) => {}
         }
         if open > MAX_PATH_NESTING {
             return Err(Fault::Path(format!("it has more than {MAX_PATH_NESTING} open brackets")));

@@ -156,6 +156,10 @@ fn patterns_are_linear_and_bounded() {
     }
     let nested = format!("s.matches('{}a{}')", "(".repeat(400), ")".repeat(400));
     assert_eq!(refused(&nested), "pattern");
+    // The brackets in strings close nothing.
+    let hidden = format!(r#"path("${}.a{}")"#, "[?@[']]']==1&&@".repeat(25), "]".repeat(25));
+    assert_eq!(refused(&hidden), "path");
+    assert_eq!((refused(r"'\x+1' == 'a'"), refused(r"'\u+041' == 'A'")), ("literal", "literal"));
     assert_eq!(refused(&format!("s.matches('{}')", "a".repeat(1025))), "pattern");
     let costly = Predicate::compile("s.matches('[a-z]{1,40}[0-9a-z]{1,40}[^b]{1,40}!!')").unwrap();
     assert!(matches!(costly.evaluate(&facts).truth, Truth::False | Truth::Unknown(_)));

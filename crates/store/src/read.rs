@@ -167,7 +167,9 @@ pub(crate) fn chain_from(
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let limit = limit.clamp(1, MAX_PAGE) as i64;
-    limited(statement.query((tenant.as_str(), name, position.cast_signed(), limit))?)
+    // A position that no row can have finds none; cast, it would be negative and find all.
+    let position = i64::try_from(position).unwrap_or(i64::MAX);
+    limited(statement.query((tenant.as_str(), name, position, limit))?)
 }
 
 /// The chains by name, with their lengths.

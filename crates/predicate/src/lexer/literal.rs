@@ -64,7 +64,10 @@ impl Lexer<'_> {
             _ => return Err(self.unknown_escape(start, letter)),
         };
         self.at += skip;
-        let number = u32::from_str_radix(self.take(digits), radix).ok();
+        let written = self.take(digits);
+        // `from_str_radix` accepts a sign.
+        let plain = written.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u32::from_str_radix(written, radix).ok().filter(|_| plain);
         let pushed = number.is_some_and(|number| content.push_code(number));
         // `take` gives nothing at the end of the text or inside a character, so the length is checked too.
         if !pushed || self.at - start != 1 + skip + digits {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 /// The most visits of a subschema to a place that a document is given.
-const MAX_VISITS: u64 = 1 << 24;
+pub(super) const MAX_VISITS: u64 = 1 << 24;
 /// The most pairs of subschemas that apply to the same place.
 const MAX_PAIRS: usize = 1 << 20;
 
@@ -38,6 +38,11 @@ const BELOW: [(&str, Holds); 8] = [
     ("contains", Holds::Schemas),
     ("propertyNames", Holds::Schemas),
 ];
+
+/// The address of a schema without one, as the validator has it.
+const DEFAULT_BASE: &str = "json-schema:///";
+/// How often a schema of schemas visits one place, rounded up: the validator carries those of all drafts.
+const BUNDLED_VISITS: usize = 100;
 
 /// What the value of a keyword holds.
 #[derive(Clone, Copy)]
@@ -81,8 +86,10 @@ impl Cost {
         let mut places = Places::default();
         // The schema itself comes first, so it is node 0, where `visits` begins.
         places.collect(schema, String::new());
-        let edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
-        let below = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
+        let mut edges: Vec<Vec<usize>> = places.nodes.iter().map(|(at, node)| places.here(at, node)).collect();
+        let mut below: Vec<Below> = places.nodes.iter().map(|(at, node)| places.below(at, node)).collect();
+        edges.push(Vec::new());
+        below.push(places.below_bundled());
         let mut closing =
             Closing { edges: &edges, done: vec![None; edges.len()], open: vec![false; edges.len()], pairs: 0 };
         (0..edges.len()).try_for_each(|node| closing.close(node).map(drop))?;
@@ -208,8 +215,13 @@ impl<'a> Places<'a> {
                 self.pointers.insert(at.clone(), node);
                 // Every object counts as a possible subschema: `$ref` may point below any keyword, also an unknown one.
                 let text = |name: &str| members.get(name).and_then(Value::as_str);
-                if let Some(address) = text("$id").or_else(|| text("id")) {
+                // Which of the two counts depends on the draft; a wrong one only adds to what is counted.
+                for address in ["$id", "id"].iter().filter_map(|name| text(name)) {
                     self.resources.push((last_part(address), at.clone()));
+                    // Until draft 7 an address that is only a fragment was an anchor.
+                    if let Some(anchor) = address.strip_prefix('#') {
+                        self.anchors.entry(anchor).or_default().push(node);
+                    }
                 }
                 for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|name| text(name)) {
                     self.anchors.entry(anchor).or_default().push(node);
@@ -241,7 +253,8 @@ impl<'a> Places<'a> {
         let count = listed.and_then(|name| node.get(name)?.as_array()).map_or(0, Vec::len);
         let item = |index| self.pointers.get(&format!("{at}/{}/{index}", listed.unwrap_or_default())).copied();
         // An array in `items` (older drafts) is one schema for each index, already in `listed`.
-        let unlisted = node.get("items").is_some_and(Value::is_array);
+        // With `prefixItems` beside it the draft decides which of the two applies, so both count.
+        let unlisted = listed == Some("items");
         let any: Vec<_> = BELOW.into_iter().filter(|(name, _)| !(unlisted && *name == "items")).collect();
         Below {
             any: self.under(&any, at, node),
@@ -270,17 +283,27 @@ impl<'a> Places<'a> {
     /// What a reference may lead to; where that depends on more than its text, all of it.
     fn referred(&self, reference: &str) -> Vec<usize> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let address = if address == DEFAULT_BASE { "" } else { address };
         let within = self.resources.iter().filter(|(last, _)| address.is_empty() || *last == last_part(address));
         let mut begins: Vec<&str> = within.map(|(_, at)| at.as_str()).collect();
         begins.extend(address.is_empty().then_some(""));
         begins.sort_unstable();
         begins.dedup();
-        match fragment.is_empty() || fragment.starts_with('/') {
+        let found: Vec<usize> = match fragment.is_empty() || fragment.starts_with('/') {
             true => {
                 begins.iter().filter_map(|at| self.pointers.get(&format!("{at}{}", plain(fragment)))).copied().collect()
             }
             false => self.anchors.get(fragment).cloned().unwrap_or_default(),
-        }
+        };
+        // The validator refuses a reference that leads nowhere; any other leads into a schema that it carries with it.
+        if found.is_empty() { vec![self.nodes.len(); BUNDLED_VISITS] } else { found }
+    }
+
+    /// The schemas of schemas apply to every place below, and may lead back to what is anchored as `meta` here.
+    fn below_bundled(&self) -> Below {
+        let recursive = self.nodes.iter().position(|(_, node)| node.get("$recursiveAnchor").is_some());
+        let anchored = self.anchors.get("meta").into_iter().flatten().copied();
+        Below { any: anchored.chain(recursive).chain([self.nodes.len()]).collect(), ..Below::default() }
     }
 }
 

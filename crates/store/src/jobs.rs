@@ -16,14 +16,14 @@ use crate::scope::Scope;
 use crate::tenant::Tenant;
 
 /// How long a lease lasts unless it is renewed, in milliseconds.
-// Its process renews it every 3 seconds, so two renewals may fail before another process takes the job over.
+/// Its process renews it every 3 seconds, so two renewals may fail before another process takes the job over.
 pub const LEASE_MS: i64 = 10_000;
 
 /// The most jobs that [`crate::Store::take_over_jobs`] takes at a time.
 pub const MAX_TAKEN: usize = 64;
 
 /// The most answers, and the most jobs, that [`crate::Store::prune`] deletes at a time.
-// The writer deletes in one transaction, and whatever else is submitted waits behind it.
+/// The writer deletes in one transaction, and whatever else is submitted waits behind it.
 pub const MAX_PRUNED: usize = 1000;
 
 /// A job to store.

@@ -57,7 +57,7 @@ use scheduler::Scheduler;
 pub const MAX_WAITING: usize = 1024;
 
 /// The most jobs of one tenant that wait for a worker.
-// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
+/// A quarter of the jobs, and of the bytes below, so that no tenant can fill the queue alone.
 pub const MAX_WAITING_OF_ONE: usize = 256;
 
 /// The most bytes that the requests of waiting jobs have together.

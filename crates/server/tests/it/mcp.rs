@@ -99,6 +99,17 @@ fn keys_hold_and_tenants_do_not_see_each_others_decisions() {
     assert!(ask(&theirs, &get).1.contains("no receipt with that id"));
 }
 
+/// The answer to one call of a tool, in a session of its own.
+pub(crate) fn called(address: &str, tool: &str, arguments: &str) -> String {
+    let head = format!("host: {address}");
+    let (_, greeted) = post(address, &head, GREETING);
+    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+    );
+    post(address, &format!("{head}\r\n{session}"), &call).1
+}
+
 fn post(address: &str, head: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\nconnection: close";

@@ -3,6 +3,7 @@
 use tempfile::TempDir;
 
 use crate::client::text;
+use crate::mcp::called;
 use crate::receipts::{RESPONSE, step};
 use crate::server::{Options, Server};
 
@@ -21,5 +22,22 @@ fn a_workflow_that_does_not_follow_the_servers_policy_is_rejected() {
             assert!(text(&answer, "detail").contains("run_tests"), "{answer:?}");
             assert_eq!(server.get("/v1/steps/r1/implement", "").0, 404, "nothing was stored");
         }
+    }
+}
+
+#[test]
+fn the_policy_holds_over_mcp_too() {
+    for (policy, accepted) in [(STRICT, false), (LOOSE, true)] {
+        let home = TempDir::new().unwrap();
+        let options = Options { workflow_policy: Some(policy), ..Options::default() };
+        let server = Server::with(home.path(), options);
+        let attempt = step(RESPONSE).replacen('{', r#"{"run": "r1", "step": "implement", "#, 1);
+        let answer = called(&server.address, "accept_step", &attempt);
+        assert_eq!(
+            answer.contains(r#""state":{"name":"accepted""#) || answer.contains("accepted"),
+            accepted,
+            "{answer}"
+        );
+        assert_eq!(answer.contains("run_tests"), !accepted, "{answer}");
     }
 }

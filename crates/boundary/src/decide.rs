@@ -179,7 +179,7 @@ impl Decision {
         &self.changes.all
     }
 
-    /// Proves the changes: a request and documents with which it is an allow. `None` when there are no changes, or one is
+    /// Proves the changes: a request and documents for which the decision allows. `None` when there are no changes, or one is
     /// assumed.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {

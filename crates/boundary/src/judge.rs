@@ -153,7 +153,7 @@ impl Judge<'_> {
     /// After too many denials of the same action somebody else decides: a loop of retries must end.
     fn repeat(&mut self, disposition: Disposition, denied_before: u64) -> Disposition {
         let repeat = self.input.policy.repeat;
-        // Plus one for this denial; an allow is no denial, so it never escalates.
+        // Plus one for this denial; an allow does not count as a denial, so it never escalates.
         if disposition.allows() || denied_before.saturating_add(1) < repeat.limit {
             return disposition;
         }

@@ -85,7 +85,7 @@ pub enum OnBlock {
     /// Upstream where what is missing must come from there, else local.
     ReplanRequired,
     Local,
-    /// Replan in the parent; local where there is no upstream context.
+    /// Replan in the parent, or locally without an upstream context.
     Upstream,
     HumanReview,
     GoalFailTerminal,

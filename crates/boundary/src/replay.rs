@@ -90,7 +90,7 @@ fn recompute(
         return Recomputed::Unreadable("binding.denied_before");
     };
     let denial = receipt.member("binding", "denial").map(Denial::read);
-    // Absent is no denial; present and unreadable must not be replayed as none.
+    // Without the member there was no denial; one that cannot be read must not be replayed as if there was none.
     let Some(denial) = denial.map_or(Some(None), |denial| denial.map(Some)) else {
         return Recomputed::Unreadable("binding.denial");
     };

@@ -150,7 +150,7 @@ fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
 }
 
 /// Whether all values between two literals compare alike. Numbers do under every comparison, other values only under
-/// equality: between two texts there is no middle to try.
+/// equality: unlike numbers, two texts have no value halfway between them.
 fn by_value(operator: Operator, value: &Json) -> bool {
     match operator {
         Operator::Equal | Operator::NotEqual => value.as_array().is_none(),

@@ -155,8 +155,7 @@ const MAX_BARE: usize = 1_000;
 
 /// Only the name, cut, and the status.
 fn bare(detail: Detail) -> Detail {
-    let name = detail.name.chars().take(64).collect();
-    Detail { name, expected: None, actual: None, elapsed_ms: None, message: None, constraint: None, ..detail }
+    Detail::new(detail.name.chars().take(64).collect::<String>(), detail.status)
 }
 
 /// All that a hidden check says of an error of the submission, which chooses the limit or the exception it ends with.
@@ -172,14 +171,18 @@ fn hidden(fault: Option<Fault>, detail: Detail, reveal: Reveal) -> Detail {
         None => None,
     };
     Detail {
-        name: detail.name,
-        status: detail.status,
+        input: detail.input.filter(|_| shown),
         expected: detail.expected.filter(|_| shown),
         actual: detail.actual.filter(|_| shown),
+        difference: detail.difference.filter(|_| shown),
+        location: detail.location.filter(|_| shown),
+        stdout: detail.stdout.filter(|_| shown),
+        stderr: detail.stderr.filter(|_| shown),
         elapsed_ms: detail.elapsed_ms.filter(|_| reveal.shows_times()),
         message,
         // It says what is tested, or holds the digest of a schema.
         constraint: detail.constraint.filter(|_| reveal != Reveal::None),
+        ..Detail::new(detail.name, detail.status)
     }
 }
 
@@ -246,13 +249,11 @@ fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<&CaseO
 fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal) -> Detail {
     let shown = reveal.shows(check.status);
     let detail = Detail {
-        name: test.name.clone(),
-        status: check.status,
         expected: check.expected,
         actual: check.actual,
         elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
         message: check.hidden.filter(|_| !shown).map(str::to_owned).or(check.message),
-        constraint: None,
+        ..Detail::new(test.name.as_str(), check.status)
     };
     hidden(check.fault, detail, reveal)
 }

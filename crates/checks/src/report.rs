@@ -82,12 +82,8 @@ fn checked(tests: Vec<Reported>) -> Result<Vec<Reported>, ReportError> {
 pub(crate) fn detail(index: usize, test: Reported) -> Detail {
     let name: String = test.name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     Detail {
-        name: if name.trim().is_empty() { format!("test {}", index + 1) } else { name },
-        status: test.status,
-        expected: None,
-        actual: None,
         elapsed_ms: test.elapsed_ms,
         message: test.message.map(|message| message.trim_end().to_owned()),
-        constraint: None,
+        ..Detail::new(if name.trim().is_empty() { format!("test {}", index + 1) } else { name }, test.status)
     }
 }

@@ -65,15 +65,7 @@ fn detail(rule: &RuleResult) -> Detail {
         RuleOutcome::Unmet => (Status::Fail, Some(rule.message.clone())),
         RuleOutcome::Unknown => (Status::Error, Some(rule.message.clone())),
     };
-    Detail {
-        name: rule.id.clone(),
-        status,
-        expected: None,
-        actual: None,
-        elapsed_ms: None,
-        message,
-        constraint: Some(rule.rule.clone()),
-    }
+    Detail { message, constraint: Some(rule.rule.clone()), ..Detail::new(rule.id.clone(), status) }
 }
 
 /// Missing facts are the submission's fault, so an unknown rule does not make the verdict `error`.

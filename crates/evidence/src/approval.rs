@@ -320,13 +320,5 @@ impl Approval {
 }
 
 fn reviewed(note: String) -> Detail {
-    Detail {
-        name: "human review".to_owned(),
-        status: Status::Pass,
-        expected: None,
-        actual: None,
-        elapsed_ms: None,
-        message: Some(note),
-        constraint: None,
-    }
+    Detail { message: Some(note), ..Detail::new("human review", Status::Pass) }
 }

@@ -90,8 +90,13 @@ fn detail_object(detail: Detail) -> Object {
     object! {
         "name": detail.name,
         "status": detail.status.as_str(),
+        "input"?: detail.input,
         "expected"?: detail.expected,
         "actual"?: detail.actual,
+        "difference"?: detail.difference,
+        "location"?: detail.location,
+        "stdout"?: detail.stdout,
+        "stderr"?: detail.stderr,
         "elapsed_ms"?: detail.elapsed_ms,
         "message"?: detail.message,
         "constraint"?: detail.constraint,

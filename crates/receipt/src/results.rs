@@ -107,17 +107,49 @@ impl fmt::Display for Status {
     }
 }
 
-/// One check (VRF 1.0, `results.details[]`).
+/// One check (VRF 1.0, `results.details[]`; `input`, `difference`, `location`, `stdout` and `stderr` are Proofmark's).
+///
+/// The texts are excerpts: the issuer limits their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     pub name: String,
     pub status: Status,
+    /// What the submission was given: its arguments, an expression, or standard input.
+    pub input: Option<String>,
     pub expected: Option<String>,
     pub actual: Option<String>,
+    /// How the actual answer differs from the expected one, in lines.
+    pub difference: Option<String>,
+    /// Where it failed, as `file:line`.
+    pub location: Option<String>,
+    /// What the submission wrote to standard output while it was checked.
+    pub stdout: Option<String>,
+    /// What the submission wrote to standard error while it was checked.
+    pub stderr: Option<String>,
     pub elapsed_ms: Option<u64>,
     /// Why it failed or could not be judged.
     pub message: Option<String>,
     pub constraint: Option<String>,
+}
+
+impl Detail {
+    /// A check of which only the name and the status are stated.
+    pub fn new(name: impl Into<String>, status: Status) -> Self {
+        Self {
+            name: name.into(),
+            status,
+            input: None,
+            expected: None,
+            actual: None,
+            difference: None,
+            location: None,
+            stdout: None,
+            stderr: None,
+            elapsed_ms: None,
+            message: None,
+            constraint: None,
+        }
+    }
 }
 
 /// The results of all checks (VRF 1.0, `results`).

@@ -61,13 +61,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
 /// A receipt of the usual size.
 fn sample(key: &SigningKey) -> anyhow::Result<Receipt> {
     let check = |index: u64| Detail {
-        name: format!("test_{index}"),
-        status: Status::Pass,
         expected: Some("[1, 2, 3]".to_owned()),
         actual: Some("[1, 2, 3]".to_owned()),
         elapsed_ms: Some(index),
-        message: None,
-        constraint: None,
+        ..Detail::new(format!("test_{index}"), Status::Pass)
     };
     let digest = Sha256Digest::of(b"sample");
     let mut metadata = Object::new();

@@ -41,13 +41,10 @@ fn detail(constraint: &Constraint, met: Met) -> Detail {
         Met::Missing(what) => (Status::Error, None, Some(what)),
     };
     Detail {
-        name: constraint.name.clone(),
-        status,
-        expected: None,
         actual,
-        elapsed_ms: None,
         message,
         constraint: Some(constraint.text.clone()),
+        ..Detail::new(constraint.name.clone(), status)
     }
 }
 

@@ -91,15 +91,7 @@ fn is_file(command: &Command, name: &str) -> bool {
 }
 
 fn one(status: Status, message: Option<String>) -> Detail {
-    Detail {
-        name: COMMAND.to_owned(),
-        status,
-        expected: None,
-        actual: None,
-        elapsed_ms: None,
-        message,
-        constraint: None,
-    }
+    Detail { message, ..Detail::new(COMMAND.to_owned(), status) }
 }
 
 fn last_words(output: &[u8], errors: &[u8]) -> String {

@@ -73,11 +73,18 @@ fn details(results: &Members<'_>) -> Result<Vec<Detail>, ReceiptError> {
 
 fn detail(detail: &Members<'_>) -> Result<Detail, ReceiptError> {
     let status = detail.string("status")?.parse();
+    // Members that VRF 1.0 does not define: another issuer may give them any type.
+    let extra = |name| detail.optional_string(name).ok().flatten();
     Ok(Detail {
         name: detail.string("name")?.to_owned(),
         status: status.map_err(|error| ReceiptError::UnknownStatus { field: detail.place("status"), error })?,
+        input: extra("input"),
         expected: detail.optional_string("expected")?,
         actual: detail.optional_string("actual")?,
+        difference: extra("difference"),
+        location: extra("location"),
+        stdout: extra("stdout"),
+        stderr: extra("stderr"),
         elapsed_ms: detail.optional_count("elapsed_ms")?,
         message: detail.optional_string("message")?,
         constraint: detail.optional_string("constraint")?,

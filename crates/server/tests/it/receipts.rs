@@ -261,15 +261,7 @@ fn a_job_of_agent_commerce_is_evaluated() {
 /// A `pass` over nothing anybody asked for, signed by a stranger, under an id of the forger's choice.
 fn forged(id: &str) -> String {
     let digest = Sha256Digest::of(b"anything");
-    let details = vec![Detail {
-        name: "a".to_owned(),
-        status: Status::Pass,
-        expected: None,
-        actual: None,
-        elapsed_ms: None,
-        message: None,
-        constraint: None,
-    }];
+    let details = vec![Detail::new("a", Status::Pass)];
     let draft = Draft {
         receipt_id: id.parse().unwrap(),
         verified_at: "2026-02-19T00:46:00Z".parse().unwrap(),

@@ -289,15 +289,13 @@ fn metadata_value() -> impl Strategy<Value = Json> {
 
 fn detail() -> impl Strategy<Value = Detail> {
     let status = select(vec![Status::Pass, Status::Fail, Status::Error]);
-    let parts = (any::<String>(), status, any::<Option<String>>(), option::of(0..10_000_u64));
-    parts.prop_map(|(name, status, actual, elapsed_ms)| Detail {
-        name,
-        status,
-        expected: None,
+    let parts = (any::<String>(), status, any::<[Option<String>; 3]>(), option::of(0..10_000_u64));
+    parts.prop_map(|(name, status, [input, actual, stderr], elapsed_ms)| Detail {
+        input,
         actual,
+        stderr,
         elapsed_ms,
-        message: None,
-        constraint: None,
+        ..Detail::new(name, status)
     })
 }
 

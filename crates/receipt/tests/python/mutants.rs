@@ -107,13 +107,10 @@ const TEXTS: [(&str, &str); 20] = [
 pub(crate) fn issued(kind: usize) -> String {
     let digest = Sha256Digest::of(&[0]);
     let detail = |name: &str, status| Detail {
-        name: name.to_owned(),
-        status,
+        input: Some("[[1, 2]]".to_owned()),
         expected: Some("[1, 2]".to_owned()),
-        actual: None,
         elapsed_ms: Some(12),
-        message: None,
-        constraint: None,
+        ..Detail::new(name, status)
     };
     let details = vec![detail("one", Status::Pass), detail("two", Status::Fail), detail("three", Status::Error)];
     let mut draft = Draft {

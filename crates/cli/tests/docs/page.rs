@@ -36,11 +36,13 @@ impl Page {
         let mut page = Page { parts: Vec::new(), not_run: Vec::new() };
         let mut at = 0;
         while let Some(line) = lines.get(at) {
-            let Some(info) = line.strip_prefix("```") else {
+            let info = line.trim_start_matches('`');
+            let fence = &line[..line.len() - info.len()];
+            if fence.len() < 3 {
                 at += 1;
                 continue;
-            };
-            let end = lines.iter().skip(at + 1).position(|line| *line == "```").expect("the block ends") + at + 1;
+            }
+            let end = lines.iter().skip(at + 1).position(|line| *line == fence).expect("the block ends") + at + 1;
             let block = &lines[at + 1..end];
             match info {
                 "console" => page.parts.extend(commands(block, at + 2).into_iter().map(Part::Command)),

@@ -31,13 +31,20 @@ pages! {
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
     serving: "docs/serving.md";
+    start_actions: "docs/start-actions.md";
+    start_ci: "docs/start-ci.md";
+    start_mcp: "docs/start-mcp.md";
+    start_workflows: "docs/start-workflows.md";
     accept_example: "examples/accept/README.md";
     agent_example: "examples/agent/README.md" needs "verifiedx" of "verifiedx==0.1.20";
     decide_example: "examples/decide/README.md";
 }
 
 /// The commands that no test runs, because they install something, with their pages.
-const NOT_RUN: &[(&str, &str)] = &[("README.md", "cargo install --path crates/cli --locked")];
+const NOT_RUN: &[(&str, &str)] = &[
+    ("README.md", "cargo install --path crates/cli --locked"),
+    ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
+];
 
 fn text(path: &str) -> String {
     fs::read_to_string(Path::new(TREE).join(path)).unwrap()

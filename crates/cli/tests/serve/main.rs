@@ -8,7 +8,6 @@ mod bodies;
 #[path = "../../../server/tests/support/client.rs"]
 mod client;
 mod durability;
-mod example;
 mod secrets;
 mod server;
 mod shares;

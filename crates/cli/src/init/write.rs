@@ -105,7 +105,9 @@ fn github(project: &Project) -> String {
     let setup = match project {
         Project::Tests { runner, .. } if runner.is_python() => {
             let pytest = "      - run: python3 -m pip install pytest\n";
-            let install = if *runner == Runner::Pytest { pytest } else { "" };
+            let requirements =
+                "      - run: if [ -f requirements.txt ]; then python3 -m pip install -r requirements.txt; fi\n";
+            let install = format!("{requirements}{}", if *runner == Runner::Pytest { pytest } else { "" });
             format!("      - uses: actions/setup-python@v5\n        with: {{python-version: \"3.12\"}}\n{install}")
         }
         Project::Tests { runner, .. } => {

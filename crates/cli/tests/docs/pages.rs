@@ -107,3 +107,42 @@ fn add_pages(folder: &Path, shown: &str, found: &mut Vec<String>) {
         }
     }
 }
+
+/// The relative links of a page, outside its blocks: a path, and a heading after `#`.
+fn links(text: &str) -> Vec<(String, String)> {
+    let outside: String = text.split("```").step_by(2).collect();
+    let targets = outside.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let relative = targets.filter(|target| !target.contains("://"));
+    relative
+        .map(|target| target.split_once('#').unwrap_or((target, "")))
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .collect()
+}
+
+/// The name by which a link refers to a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "vectors/README.md"];
+    let mut broken = Vec::new();
+    for path in PAGES.iter().chain(&more) {
+        let folder = Path::new(path).parent().unwrap();
+        for (file, heading) in links(&text(path)) {
+            let target = if file.is_empty() { Path::new(path).to_owned() } else { folder.join(&file) };
+            let whole = Path::new(TREE).join(&target);
+            let found = match heading.as_str() {
+                "" => whole.exists(),
+                heading => fs::read_to_string(&whole)
+                    .is_ok_and(|text| text.lines().any(|line| line.starts_with('#') && anchor(line) == heading)),
+            };
+            if !found {
+                broken.push(format!("{path}: {file}#{heading}"));
+            }
+        }
+    }
+    assert_eq!(broken, [""; 0]);
+}

@@ -67,19 +67,15 @@ fn verify(project: &Project, word: &dyn Fn(&str) -> String) -> String {
 }
 
 fn project_file(runner: Runner, test: &str) -> String {
-    let (command, report) = match runner {
-        Runner::Pytest => ("[python3, -m, pytest, -q]".to_owned(), None),
-        Runner::Unittest => (unittest(test), None),
-        Runner::Node => ("[node, --test]".to_owned(), None),
-        Runner::Vitest => (
-            "[node, node_modules/vitest/vitest.mjs, run, --reporter=junit, --outputFile=proofmark.xml]".to_owned(),
-            Some("proofmark.xml"),
-        ),
-        Runner::Jest => ("[node, node_modules/jest/bin/jest.js]".to_owned(), None),
-        Runner::Mocha => ("[node, node_modules/mocha/bin/mocha.js, --reporter, tap]".to_owned(), Some("stdout:tap")),
+    let command = match runner {
+        Runner::Pytest => "[python3, -m, pytest, -q]".to_owned(),
+        Runner::Unittest => unittest(test),
+        Runner::Node => "[node, --test]".to_owned(),
+        Runner::Vitest => "[node, node_modules/.bin/vitest, run]".to_owned(),
+        Runner::Jest => "[node, node_modules/.bin/jest]".to_owned(),
+        Runner::Mocha => "[node, node_modules/.bin/mocha]".to_owned(),
     };
-    let report = report.map_or(String::new(), |report| format!("report: {report}\n"));
-    PROJECT.replace("@COMMAND@", &command).replace("@REPORT@", &report)
+    PROJECT.replace("@COMMAND@", &command)
 }
 
 /// `unittest` searches a folder without `__init__.py` only if it is told to.

@@ -89,17 +89,9 @@ fn the_runner_of_the_tests_is_found() {
             "[python3, -m, pytest, -q]",
         ),
         (vec![("a.test.mjs", "import test from 'node:test'\n")], "node:test", "[node, --test]"),
-        (vec![jest, ("package.json", &package("jest --ci", "x"))], "jest", "[node, node_modules/jest/bin/jest.js]"),
-        (
-            vec![jest, ("package.json", &package("", "mocha"))],
-            "mocha",
-            "[node, node_modules/mocha/bin/mocha.js, --reporter, tap]",
-        ),
-        (
-            vec![jest, ("package.json", &package("", "vitest"))],
-            "vitest",
-            "[node, node_modules/vitest/vitest.mjs, run, --reporter=junit, --outputFile=proofmark.xml]",
-        ),
+        (vec![jest, ("package.json", &package("jest --ci", "x"))], "jest", "[node, node_modules/.bin/jest]"),
+        (vec![jest, ("package.json", &package("", "mocha"))], "mocha", "[node, node_modules/.bin/mocha]"),
+        (vec![jest, ("package.json", &package("", "vitest"))], "vitest", "[node, node_modules/.bin/vitest, run]"),
     ] {
         let session = with(&files);
         assert_eq!(init(&session), runner, "{files:?}");

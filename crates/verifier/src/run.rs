@@ -71,12 +71,32 @@ pub struct Batch<'a> {
     pub workers: usize,
     pub issuer: &'a Issuer,
     chain: Option<String>,
+    watch: Option<BatchWatch<'a>>,
+}
+
+/// How a batch is followed and stopped while it runs.
+#[derive(Clone, Copy)]
+pub struct BatchWatch<'a> {
+    /// Once set, no further request starts; those that run get their receipts.
+    pub stop: &'a AtomicBool,
+    /// Once set, no further request starts, and those that run end without receipts.
+    pub cancelled: &'a Arc<AtomicBool>,
+    /// Called in any thread after each case, with the index of its request and how many of its cases have ended.
+    pub ran: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// How many cases of a request run one by one; none for a project, whose tests run as one.
+pub fn case_count(request: &Request) -> usize {
+    match &request.checks {
+        Checks::Suite(suite) => suite.tests.len(),
+        Checks::Command(_) | Checks::Constraints { .. } => 0,
+    }
 }
 
 impl<'a> Batch<'a> {
     /// A batch whose receipts are on no chain.
     pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {
-        Self { host, caps, workers, issuer, chain: None }
+        Self { host, caps, workers, issuer, chain: None, watch: None }
     }
 
     /// Continues the command line's chain of this name.
@@ -90,8 +110,16 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// Follows the batch.
+    #[must_use]
+    pub fn watched(self, watch: BatchWatch<'a>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
     /// Runs every request, and calls `show` with its index and its receipt, in the order of the requests; a receipt is on
     /// disk by then. One request never sees another.
+    ///
+    /// When the batch is stopped or cancelled, the requests without a receipt are not shown.
     ///
     /// Receipts are issued as soon as those before them are. What is judged while the store commits shares the next commit.
     ///
@@ -138,14 +166,23 @@ impl<'a> Batch<'a> {
     /// Runs requests that no other worker has taken, until there are no more.
     fn work(&self, requests: &[Request], taken: &AtomicUsize, judged: &Sender<(usize, Result<Draft, RunError>)>) {
         let mut worker = self.host.worker();
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let watch = Watch { cancelled: &cancelled, ran: &|_| {} };
+        let never = Arc::new(AtomicBool::new(false));
+        let nobody = BatchWatch { stop: &never, cancelled: &never, ran: &|_, _| {} };
+        let BatchWatch { stop, cancelled, ran } = self.watch.unwrap_or(nobody);
         loop {
+            if stop.load(Ordering::Relaxed) || cancelled.load(Ordering::Relaxed) {
+                return;
+            }
             // Relaxed: each number is given out once, and nothing else depends on it.
             let index = taken.fetch_add(1, Ordering::Relaxed);
             let Some(request) = requests.get(index) else { return };
             let id = clock::receipt_id().map_err(RunError::from);
+            let watch = Watch { cancelled, ran: &|ended| ran(index, ended) };
             let draft = id.and_then(|id| verify(&mut worker, self.caps, request, id, &watch));
+            if cancelled.load(Ordering::Relaxed) {
+                // The result of a cancelled run means nothing: no receipt may say it.
+                return;
+            }
             if judged.send((index, draft)).is_err() {
                 return;
             }

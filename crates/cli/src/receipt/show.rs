@@ -11,8 +11,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
-use crate::paint::Paint;
-use crate::summary;
+use crate::report::{Extent, Human, Places, Style, of_receipt};
 
 /// Show a receipt in full
 #[derive(Args)]
@@ -35,7 +34,9 @@ impl Show {
             let receipt = Receipt::parse(&text.bytes).with_context(|| format!("read the receipt `{}`", text.label))?;
             match self.json {
                 true => writeln!(out, "{}", receipt.to_text())?,
-                false => summary::write_whole(&mut out, &text.label, &receipt, Paint::for_stdout())?,
+                false => Human::new(Style::Verdicts)
+                    .with_extent(Extent::WHOLE)
+                    .group(&mut out, &of_receipt(&text.label, &receipt, &Places::default()))?,
             }
         }
         Ok(Exit::Yes)

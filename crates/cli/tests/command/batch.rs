@@ -1,6 +1,6 @@
 use std::fs;
 
-use proofmark_receipt::{Receipt, Verdict};
+use proofmark_receipt::{Json, Receipt, Verdict};
 
 use crate::run::{Place, RIGHT, WRONG, request};
 
@@ -32,9 +32,22 @@ fn a_folder_stands_for_its_requests_and_bad_ones_do_not_stop_the_others() {
     place.file("all/d.jsonl", lines.join("\n"));
     let done = place.run(&["verify", place.path("all").to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 2, "{done:?}");
-    assert_eq!(done.stdout.lines().count(), 4, "{done:?}");
-    assert!(done.stderr.contains("b.json"), "{done:?}");
-    assert!(done.stderr.contains("d.jsonl:2"), "{done:?}");
+    // A line for each request, in their order: the receipt, or the error and where it is.
+    let lines: Vec<Json> = done.stdout.lines().map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
+    let member = |line: &Json, name: &str| {
+        line.as_object()
+            .unwrap()
+            .get(name)
+            .and_then(Json::as_str)
+            .map(|text| text.rsplit('/').next().unwrap().to_owned())
+    };
+    let sources: Vec<Option<String>> = lines.iter().map(|line| member(line, "source")).collect();
+    let sources: Vec<Option<&str>> = sources.iter().map(Option::as_deref).collect();
+    assert_eq!(sources, [None, Some("b.json"), None, None, Some("d.jsonl:2"), None]);
+    let verdicts: Vec<bool> = lines.iter().map(|line| member(line, "verdict").is_some()).collect();
+    assert_eq!(verdicts, sources.iter().map(Option::is_none).collect::<Vec<_>>());
+    let text = place.run(&["verify", place.path("all").to_str().unwrap()]);
+    assert!(text.stderr.contains("b.json") && text.stderr.contains("d.jsonl:2"), "{text:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A report has groups (a request, a document, a table of cases) of cases. Escaping is the duty of each format: names and
 //! messages may come from a submission.
 
+mod decision;
 mod finding;
 mod github;
 mod human;
@@ -11,6 +12,9 @@ mod markdown;
 mod receipt;
 mod sarif;
 mod tap;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+mod tests;
 
 use std::io::Write;
 use std::time::Duration;
@@ -21,6 +25,7 @@ use proofmark_receipt::{Json, object};
 
 use crate::out;
 
+pub(crate) use decision::of_decision;
 pub(crate) use finding::Finding;
 pub(crate) use human::{Extent, Human, Style, count};
 pub(crate) use receipt::{Places, of_receipt};
@@ -233,6 +238,20 @@ impl Group {
             qualifies: false,
             json,
         }
+    }
+
+    /// With the result of the command itself. What did not pass in a group that does is a warning.
+    pub(crate) fn with_result(mut self, word: &str, passes: bool) -> Group {
+        self.word = word.to_owned();
+        match passes {
+            true => {
+                self.status = Status::Pass;
+                let failed = self.cases.iter_mut().filter(|case| case.status.is_failure());
+                failed.for_each(|case| case.status = Status::Warning);
+            }
+            false => self.status = self.status.max(Status::Fail),
+        }
+        self
     }
 
     /// The cases that explain why the group does not pass.

@@ -10,7 +10,6 @@ use std::io::{self, IsTerminal, Write};
 use std::iter::Peekable;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::vec::IntoIter;
 
 use anyhow::Context;
@@ -29,6 +28,7 @@ use crate::input;
 use crate::interrupt::Interrupt;
 use crate::options::{Signing, StoreAt};
 use crate::out;
+use crate::paint::printable;
 use crate::progress::{Progress, Work};
 use crate::report::{self, Format, Formatting, Places};
 use filter::Filter;
@@ -189,6 +189,10 @@ impl Verify {
         while let Some(window) = reader.next_window() {
             if window.requests.is_empty() {
                 show_refused(&mut output, &mut window.refused.into_iter().peekable(), usize::MAX)?;
+                if self.fail_fast {
+                    output.tally.not_run = Some((0, !reader.ended));
+                    break;
+                }
                 continue;
             }
             // The order matters: without a readable request no key and no store are created, and a file of `--out` that
@@ -237,44 +241,46 @@ impl Verify {
         output: &mut Output,
         progress: &Progress,
     ) -> anyhow::Result<WindowEnd> {
-        let stop = AtomicBool::new(false);
+        let Window { mut requests, names, refused } = window;
+        let all = requests.len();
+        if let Some(first) = refused.first().filter(|_| self.fail_fast) {
+            requests.truncate(first.before);
+        }
         let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
         let ran = |_, _| progress.checked();
-        let watch = BatchWatch { stop: &stop, cancelled: &session.interrupt.set, ran: &ran };
+        let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
         let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);
         let batch = match &self.chain {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
         };
-        let mut refused = window.refused.into_iter().peekable();
+        let mut refused = refused.into_iter().peekable();
         let mut shown = 0;
         let unnamed = Named::default();
-        batch.run(&window.requests, |index, receipt| {
+        batch.run(&requests, |index, receipt| {
             progress.verified();
             progress.suspend(|| {
                 show_refused(output, &mut refused, index)?;
                 shown += 1;
-                let name = window.names.get(index).unwrap_or(&unnamed);
+                let name = names.get(index).unwrap_or(&unnamed);
                 match receipt {
                     Ok(receipt) => output.receipt(name, &receipt)?,
                     Err(error) => output.unverified(name, error)?,
                 }
                 progress.failed(output.tally.failed());
-                if self.fail_fast && output.worst != Exit::Yes {
-                    stop.store(true, Ordering::Relaxed);
-                }
                 anyhow::Ok(())
             })
         })?;
-        match window.requests.len() - shown {
-            0 if !session.interrupt.is_set() && !stop.load(Ordering::Relaxed) => {
-                show_refused(output, &mut refused, usize::MAX)?;
-                Ok(WindowEnd::Complete)
-            }
-            left => Ok(WindowEnd::Stopped(left)),
+        let complete = shown == requests.len() && !session.interrupt.is_set();
+        if complete && !(self.fail_fast && output.worst != Exit::Yes) {
+            // With `--fail-fast`, too: the first that cannot be read is a failure.
+            let shown_at_end = if self.fail_fast { requests.len() } else { usize::MAX };
+            show_refused(output, &mut refused, shown_at_end)?;
         }
+        let stopped = !complete || (self.fail_fast && output.worst != Exit::Yes);
+        Ok(if stopped { WindowEnd::Stopped(all - shown) } else { WindowEnd::Complete })
     }
 
     /// How many requests there are, where that is known before they are read.
@@ -302,6 +308,7 @@ impl Verify {
         let kept = match (self.no_store, &self.chain) {
             (true, _) => "receipts are not stored".to_owned(),
             (false, Some(chain)) => {
+                let chain = printable(chain);
                 format!("their receipts are stored: list them with `proofmark receipt list --chain {chain}`")
             }
             (false, None) => {

@@ -13,6 +13,8 @@ const MAX_LISTED: usize = 20;
 /// How many of the slowest requests are listed, where there are more than [`MIN_FOR_SLOWEST`].
 const SLOWEST: usize = 3;
 const MIN_FOR_SLOWEST: usize = 5;
+/// What is faster is not slow.
+const MIN_SLOW: Duration = Duration::from_millis(500);
 
 /// What came of the requests so far.
 pub(crate) struct Tally {
@@ -79,7 +81,7 @@ impl Tally {
         if verdict != Verdict::Pass && self.failures.len() < MAX_LISTED {
             self.failures.push(Line { word: group.word.clone(), name: group.name.clone(), why: why(group) });
         }
-        if let Some(time) = group.time {
+        if let Some(time) = group.time.filter(|time| *time >= MIN_SLOW) {
             self.slowest.push((time, group.name.clone()));
             self.slowest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
             self.slowest.truncate(SLOWEST);
@@ -89,7 +91,10 @@ impl Tally {
     pub(crate) fn refuse(&mut self, label: &str, why: &str) {
         self.refused += 1;
         if self.refusals.len() < MAX_LISTED {
-            let why = why.lines().next().unwrap_or_default().to_owned();
+            // The line of the summary begins with the label.
+            let read = format!("read the request `{label}`: ");
+            let why = why.lines().next().unwrap_or_default();
+            let why = why.strip_prefix(&read).unwrap_or(why).to_owned();
             self.refusals.push(Line { word: String::new(), name: label.to_owned(), why });
         }
     }

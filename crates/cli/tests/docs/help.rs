@@ -14,7 +14,8 @@ const FIXTURE: &[&str] = &[
     "printf 'name: everyone\\nclasses: {mutating: {maxAttempts: 5}}\\n' > workflow-policy.yaml",
     "cp examples/decide/policy.yaml examples/sort.json ..; sed 's,../sort.json,examples/sort.json,' examples/decide/policy.yaml > policy.yaml",
     "cp examples/decide/cases.yaml .; cp examples/commerce/job.json .",
-    "for n in 1 2 3; do tr -d '\\n' < request.json; echo; done > requests.jsonl",
+    "for n in 1 2 3; do tr -d '\\n' < request.json | sed \"s/acp-tx-789/task-$n/\"; echo; done > requests.jsonl",
+    "mkdir requests; cp request.json requests",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
     "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem; cp issuer.pem ci.pem",
@@ -71,9 +72,11 @@ fn every_example_of_the_help_runs() {
         for example in examples(&help) {
             count += 1;
             let command = example.replace(RECEIPT_ID, id.trim());
-            let command = match example.starts_with("proofmark serve") && !example.contains("--check") {
-                true => served(&command),
-                false => command,
+            let serves = example.starts_with("proofmark serve") && !example.contains("--check");
+            let command = match (serves, example.contains("--watch")) {
+                (true, _) => served(&command),
+                (false, true) => interrupted(&command),
+                (false, false) => command,
             };
             let done = fixture.copy().run(&[". ./header.sh", &command]).remove(1);
             // 0 and 1 are answers; 2 is wrong usage, a missing file, or no answer.
@@ -84,6 +87,11 @@ fn every_example_of_the_help_runs() {
     }
     assert!(count > 40, "{count} examples");
     assert!(failed.is_empty(), "{} of {count} examples\n\n{}", failed.len(), failed.join("\n\n"));
+}
+
+/// A command that runs until Ctrl-C, which it answers with 130.
+fn interrupted(example: &str) -> String {
+    format!("timeout --preserve-status -s INT 15 {example}; test $? = 130")
 }
 
 /// The command, ended by SIGTERM as soon as it serves.

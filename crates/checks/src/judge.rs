@@ -84,7 +84,7 @@ impl Request {
 
     fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
         // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
-        let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
+        let nothing = Outcome::default();
         match &self.checks {
             Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),

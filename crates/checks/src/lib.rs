@@ -36,7 +36,10 @@ pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
 pub use fields::Outside;
-pub use job::{Case, CaseOutcome, End, Job, Limits, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile};
+pub use job::{
+    Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,
+    Tail, Written,
+};
 pub use judge::{Fault, Judgment};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;

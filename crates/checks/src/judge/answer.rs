@@ -67,8 +67,8 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
 /// Why there is no answer.
 pub(super) fn unanswered(end: &End) -> String {
     match end {
-        End::Raised { kind, text } if text.is_empty() => kind.clone(),
-        End::Raised { kind, text } => format!("{kind}: {text}"),
+        End::Raised { kind, text, .. } if text.is_empty() => kind.clone(),
+        End::Raised { kind, text, .. } => format!("{kind}: {text}"),
         End::Timeout => "timeout: no answer within the time of the check".to_owned(),
         End::TotalTimeout => "timeout: no answer within the time of all checks together".to_owned(),
         End::MemoryLimit => "memory limit: it needs more than `limits.memory_mb`".to_owned(),

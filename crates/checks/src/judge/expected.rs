@@ -47,7 +47,7 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
 
 fn failed(end: &End) -> Check {
     match end {
-        End::Raised { kind, text } => unusable(&format!("it raised {kind}: {text}")),
+        End::Raised { kind, text, .. } => unusable(&format!("it raised {kind}: {text}")),
         End::Timeout | End::TotalTimeout => unusable("it ran out of time"),
         End::MemoryLimit => unusable("it ran out of memory"),
         End::OutputLimit => unusable("it is larger than `limits.output_bytes`"),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request};
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request, Written};
 use proofmark_receipt::{Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use proptest::prelude::*;
 use serde_json::json;

@@ -31,28 +31,22 @@ pub(crate) use human::{Extent, Human, Style, count};
 pub(crate) use receipt::{Places, of_receipt};
 
 /// The format of a command's result.
+// The variants have no documentation: with it, `clap` spreads the help of every command over many more lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Text for people
     Human,
-    /// JSON, one document per line
     Json,
-    /// JUnit XML
     Junit,
-    /// The Test Anything Protocol, version 14
     Tap,
-    /// Annotations of GitHub Actions, and a job summary
     Github,
-    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// A table and the failures, for comments and job summaries
     Markdown,
 }
 
 /// In which format a command prints its result.
 #[derive(Args)]
 pub(crate) struct Formatting {
-    /// Print the result in this format
+    /// Print text, JSON lines, JUnit XML, TAP 14, annotations for GitHub, SARIF 2.1.0 or Markdown (docs/results.md)
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     /// Short for `--format json`

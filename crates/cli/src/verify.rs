@@ -176,7 +176,7 @@ impl Verify {
 
     fn reader(&self) -> anyhow::Result<Reader> {
         let project = self.dir.as_deref().map(|folder| project(folder, &self.command)).transpose()?;
-        let reader = Reader::new(&self.requests, self.submission.as_ref())?;
+        let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
         Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
     }
 

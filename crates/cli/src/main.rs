@@ -59,11 +59,11 @@ const EXIT_CODES: &str = "Exit codes:
 Example:
   proofmark verify examples/sort.json";
 
+// A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
     /// Set up a project: what to verify, an action policy, and a CI recipe
     Init(init::Init),
-    /// Run submissions against their tests and issue a signed receipt for each
     Verify(verify::Verify),
     /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
@@ -85,7 +85,6 @@ enum Command {
     /// Test workflows
     #[command(subcommand)]
     Workflow(workflow::Workflow),
-    /// Check workflows and policies for mistakes before they run
     Lint(lint::Lint),
     /// List and show runs of workflow steps
     #[command(subcommand)]

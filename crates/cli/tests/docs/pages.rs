@@ -30,6 +30,7 @@ pages! {
     predicate: "docs/predicate.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
+    results: "docs/results.md";
     serving: "docs/serving.md";
     start_actions: "docs/start-actions.md";
     start_ci: "docs/start-ci.md";

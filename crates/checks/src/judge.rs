@@ -16,6 +16,7 @@ mod answer;
 mod check;
 mod command;
 mod expected;
+mod hint;
 mod text;
 
 use check::Check;
@@ -86,7 +87,17 @@ impl Request {
         // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
         let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
         match &self.checks {
-            Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+            Checks::Suite(suite) => match suite.program(&self.output) {
+                Ok(_) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+                Err(why) => {
+                    let detail = |test: &Test| Detail {
+                        message: Some(why.clone()),
+                        ..Detail::new(test.name.as_str(), Status::Error)
+                    };
+                    let details = suite.tests.iter().map(|test| (Some(Fault::Submission), detail(test)));
+                    self.conclude(details.collect(), suite.reveal)
+                }
+            },
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
@@ -107,11 +118,15 @@ impl Request {
             let expected = match test.expected {
                 // The second job has cases for the expressions only, in the order of their tests.
                 Expected::Expression(_) => evaluated.next().map(|case| &case.end),
-                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
+                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
             };
             let check = match &misfit {
                 Some(why) => Check::broken(why),
-                None => check(suite, test, expected, submission.cases.get(index)),
+                None => {
+                    let case = submission.cases.get(index);
+                    let check = check(suite, test, expected, case);
+                    hint::explained(check, suite, &self.output, case.map(|case| &case.end))
+                }
             };
             fault = worse(fault, check.fault);
             let case = submission.cases.get(index).filter(|_| misfit.is_none());

@@ -20,7 +20,7 @@ macro_rules! languages {
         $(mod $module;)*
 
         /// A language a submission can be written in.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Language {
             $($name,)*
         }
@@ -41,6 +41,7 @@ macro_rules! languages {
 languages! {
     python: Python,
     javascript: JavaScript,
+    typescript: TypeScript,
     bash: Bash,
     ruby: Ruby,
 }
@@ -56,6 +57,8 @@ struct Dialect {
     notation: &'static Notation,
     /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
     functions: Option<Functions>,
+    /// Whether suites may name installed packages.
+    packages: bool,
     commands: Commands,
 }
 
@@ -64,6 +67,8 @@ pub(crate) struct Functions {
     pub(crate) names: Names,
     pub(crate) literals: Literals,
     pub(crate) operators: Operators,
+    /// Whether its functions take arguments by name.
+    pub(crate) keyword_arguments: bool,
 }
 
 /// What a function may be called.
@@ -105,6 +110,10 @@ impl Language {
 
     pub(crate) fn notation(self) -> &'static Notation {
         self.dialect().notation
+    }
+
+    pub(crate) fn has_packages(self) -> bool {
+        self.dialect().packages
     }
 
     pub(crate) fn functions(self) -> Option<&'static Functions> {

@@ -15,6 +15,7 @@ use crate::suite::{Reveal, Suite};
 mod embedded;
 mod salt;
 mod suite;
+mod test;
 
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};

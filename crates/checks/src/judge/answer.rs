@@ -2,10 +2,12 @@
 
 use super::check::Check;
 use super::expected::Wanted;
-use super::{End, Test, Value, text};
+use super::{End, Test, Value, hint, text};
 use crate::compare::{equal, not_json};
 use crate::language::Language;
 use crate::render::{JSON, render};
+use crate::suite::Raises;
+use crate::value::ValueError;
 
 /// Judges how the submission ended against the right answer.
 pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End) -> Check {
@@ -23,7 +25,11 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
             let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
             Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
         }
-        (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
+        (Wanted::Raises(raises), End::Value(wire)) => raised_nothing(language, raises, wire),
+        (Wanted::Raises(raises), End::Raised { kind, text, types }) if !types.is_empty() => {
+            judge_exception(raises, text, types, told(kind, text))
+        }
+        (Wanted::Value(_) | Wanted::Json(_) | Wanted::Raises(_), End::Text(_)) => {
             Check::broken("the sandbox gave text instead of a value; run the request again")
         }
         (Wanted::Text(..), End::Value(_)) => {
@@ -53,7 +59,7 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
     match not_json(value) {
         None => {
             let right = equal(value, wanted, language.rules().as_json(), test.tolerance);
-            Check::answered(right, render(value, &JSON), None)
+            Check::answered(right, render(value, &JSON), hint::json_in_text(language, test, value))
         }
         Some(name) => {
             let message =
@@ -64,11 +70,39 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
     }
 }
 
+/// Judges a call that returned where it should have raised an exception.
+fn raised_nothing(language: Language, raises: &Raises, wire: &[u8]) -> Check {
+    let message = Some(format!("it did not raise {}", raises.kind));
+    match Value::decode(wire) {
+        Ok(value) => Check::answered(false, render(&value, language.notation()), message),
+        // Not an error: whatever was returned, nothing was raised.
+        Err(ValueError::Unsupported(name)) => Check::answered(false, format!("a value of the type `{name}`"), message),
+        Err(error) => Check::unanswered(error.to_string()),
+    }
+}
+
+/// Judges an exception by the names of its type and of the types that one is derived from.
+fn judge_exception(raises: &Raises, text: &str, types: &[String], actual: String) -> Check {
+    // Ruby's names hold those of the modules around them.
+    let is_kind = |name: &String| name.rsplit("::").next() == Some(raises.kind.as_str());
+    match &raises.contains {
+        _ if !types.iter().any(is_kind) => Check::answered(false, actual, Some(format!("it is not a {}", raises.kind))),
+        Some(part) if !text.contains(part) => {
+            Check::answered(false, actual, Some("its text does not contain what is expected".to_owned()))
+        }
+        Some(_) | None => Check::answered(true, actual, None),
+    }
+}
+
+/// An exception as messages show it.
+fn told(kind: &str, text: &str) -> String {
+    if text.is_empty() { kind.to_owned() } else { format!("{kind}: {text}") }
+}
+
 /// Why there is no answer.
 pub(super) fn unanswered(end: &End) -> String {
     match end {
-        End::Raised { kind, text } if text.is_empty() => kind.clone(),
-        End::Raised { kind, text } => format!("{kind}: {text}"),
+        End::Raised { kind, text, .. } => told(kind, text),
         End::Timeout => "timeout: no answer within the time of the check".to_owned(),
         End::TotalTimeout => "timeout: no answer within the time of all checks together".to_owned(),
         End::MemoryLimit => "memory limit: it needs more than `limits.memory_mb`".to_owned(),

@@ -15,6 +15,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: true },
     notation: &JSON,
     functions: None,
+    packages: false,
     commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
 };
 

@@ -31,7 +31,9 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &[],
         },
         operators: OPERATORS,
+        keyword_arguments: true,
     }),
+    packages: true,
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
 };
 

@@ -25,7 +25,9 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &['#'],
         },
         operators: OPERATORS,
+        keyword_arguments: true,
     }),
+    packages: false,
     commands: Commands { programs: &[], reporting },
 };
 

@@ -1,19 +1,29 @@
 //! The verification block.
 
-use std::collections::HashSet;
-use std::time::Duration;
-
-use proofmark_receipt::json::Json;
-
-use super::{Code, Field, Fields, RequestError, embedded, one_of, shown};
-use crate::caps::MAX_TESTS;
+use super::{Code, Field, Fields, RequestError, one_of, shown, test};
+use crate::caps::{MAX_PACKAGE_CHARS, MAX_PACKAGES};
+use crate::compare::Tolerance;
 use crate::fields::{self, filled};
 use crate::language::{Functions, Language};
-use crate::suite::{Expected, Mode, Suite, Test, TextRule};
+use crate::suite::{Mode, Suite, TextRule};
 
 /// The fields of a suite, which may also stand in a nested `test_suite`.
-const SUITE_FIELDS: [&str; 10] =
-    ["language", "runtime", "mode", "entrypoint", "tests", "limits", "compare", "tolerance", "reveal", "salt"];
+const SUITE_FIELDS: [&str; 14] = [
+    "language",
+    "runtime",
+    "mode",
+    "entrypoint",
+    "construct",
+    "tests",
+    "limits",
+    "compare",
+    "tolerance",
+    "approx",
+    "packages",
+    "strip_fences",
+    "reveal",
+    "salt",
+];
 
 /// Reads a verification block of the kind `test_suite`.
 pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
@@ -22,18 +32,22 @@ pub(super) fn read(verification: &Field<'_>) -> Result<Suite, RequestError> {
     let rules = Rules::read(&block, language)?;
     let runtime = block.get("runtime")?.map(|field| filled(&field)).transpose()?;
     let reveal = fields::reveal(block.get("reveal")?)?;
+    let packages = block.get("packages")?.map(|field| packages(&field, language)).transpose()?.unwrap_or_default();
+    let strip_fences = block.get("strip_fences")?.map(|field| field.boolean()).transpose()?.unwrap_or_default();
     Ok(Suite {
         language,
         runtime,
-        tests: tests(&block, &rules)?,
+        tests: test::read_all(&block, &rules)?,
         mode: rules.mode,
         limits: fields::limits(block.get("limits")?)?,
         reveal,
+        packages,
+        strip_fences,
     })
 }
 
 /// The block and the `test_suite` nested in it, read as one.
-struct Block<'a> {
+pub(super) struct Block<'a> {
     outer: Fields<'a>,
     inner: Option<Fields<'a>>,
 }
@@ -49,11 +63,11 @@ impl<'a> Block<'a> {
         Ok(Block { outer, inner })
     }
 
-    fn get(&self, name: &str) -> Result<Option<Field<'a>>, RequestError> {
+    pub(super) fn get(&self, name: &str) -> Result<Option<Field<'a>>, RequestError> {
         one_of(self.outer.get(name), self.inner.as_ref().and_then(|inner| inner.get(name)))
     }
 
-    fn need(&self, name: &str, help: &str) -> Result<Field<'a>, RequestError> {
+    pub(super) fn need(&self, name: &str, help: &str) -> Result<Field<'a>, RequestError> {
         let place = self.inner.as_ref().unwrap_or(&self.outer);
         self.get(name)?.ok_or_else(|| place.missing(name, help))
     }
@@ -69,18 +83,18 @@ fn language(block: &Block<'_>) -> Result<Language, RequestError> {
 }
 
 /// What holds for every test of the suite.
-struct Rules {
-    language: Language,
-    mode: Mode,
-    text_rule: TextRule,
-    tolerance: Option<f64>,
+pub(super) struct Rules {
+    pub(super) language: Language,
+    pub(super) mode: Mode,
+    pub(super) text_rule: TextRule,
+    pub(super) tolerance: Option<Tolerance>,
 }
 
 impl Rules {
     fn read(block: &Block<'_>, language: Language) -> Result<Rules, RequestError> {
         let mode = mode(block, language)?;
         let compare = block.get("compare")?;
-        let tolerance = block.get("tolerance")?;
+        let tolerance = tolerance(block.get("tolerance")?, block.get("approx")?, &mode)?;
         if let (Some(compare), Mode::Call { .. } | Mode::Expression) = (&compare, &mode) {
             return Err(compare
                 .error(Code::ConflictingFields, "only the mode `stdio` compares text")
@@ -90,7 +104,7 @@ impl Rules {
         Ok(Rules {
             language,
             text_rule: compare.map(|field| field.choice(&words)).transpose()?.unwrap_or(TextRule::Trimmed),
-            tolerance: tolerance.map(|field| self::tolerance(&field, &mode)).transpose()?,
+            tolerance: tolerance.unwrap_or_default(),
             mode,
         })
     }
@@ -139,105 +153,92 @@ fn mode(block: &Block<'_>, language: Language) -> Result<Mode, RequestError> {
     }
 }
 
+/// The name of a function or a class, or of a method behind that of its class.
 fn entrypoint(field: &Field<'_>, language: Language, functions: &Functions) -> Result<String, RequestError> {
     let name = field.text()?;
-    if functions.names.allow(name) {
+    let (owner, method) = name.split_once('.').map_or((None, name), |(owner, method)| (Some(owner), method));
+    // The names go into source text, so they are names and nothing else.
+    if functions.names.allow(method) && owner.is_none_or(|owner| functions.names.allow(owner)) {
         return Ok(name.to_owned());
     }
     let message = format!("`{}` is not a plain {language} identifier", shown(name));
-    Err(field.error(Code::InvalidValue, message).with_help("write the name of one top-level function"))
-}
-
-fn tests(block: &Block<'_>, rules: &Rules) -> Result<Vec<Test>, RequestError> {
-    let field = block.need("tests", "write an array of tests with `name`, `input` and `expected_output`")?;
-    let items = field.array()?;
-    if items.is_empty() {
-        return Err(field.error(Code::Empty, "the suite has no tests").with_help("write at least one"));
-    }
-    if items.len() > MAX_TESTS {
-        let message = format!("{} tests are more than the {MAX_TESTS} a suite may have", items.len());
-        return Err(field.error(Code::TooMany, message).with_help("split the suite"));
-    }
-    let mut names = HashSet::new();
-    items.iter().enumerate().map(|(index, item)| test(&field.item(index, item), rules, &mut names)).collect()
-}
-
-fn test(item: &Field<'_>, rules: &Rules, names: &mut HashSet<String>) -> Result<Test, RequestError> {
-    let fields = item.fields()?;
-    fields.only(&["name", "input", "expression", "expected_output", "expected", "timeout_ms", "tolerance"])?;
-    let name = fields::test_name(&fields.need("name", "write a name no other test of the suite has")?, names)?;
-    let expected = fields.either("expected_output", "expected")?;
-    let expected = expected.ok_or_else(|| fields.missing("expected_output", "write the answer that is right"))?;
-    let (input, expected) = match &rules.mode {
-        Mode::Call { .. } => (arguments(&input(&fields)?)?, Expected::Json(expected_json(&expected)?)),
-        Mode::Expression => {
-            let input = fields.either("input", "expression")?.ok_or_else(|| fields.missing("input", EXPRESSION))?;
-            let functions = rules.language.functions();
-            functions.map_or(Ok(()), |functions| refuse_comparison(&input, functions))?;
-            let right = expression(&expected)?;
-            let literal = functions.and_then(|functions| functions.literals.value(&right));
-            (expression(&input)?, literal.map_or(Expected::Expression(right), Expected::Value))
-        }
-        Mode::Stdio => {
-            let output = expected.text()?.to_owned();
-            (input(&fields)?.text()?.to_owned(), Expected::Text(output, rules.text_rule))
-        }
-    };
-    let timeout = fields.get("timeout_ms").map(|field| field.positive()).transpose()?.map(Duration::from_millis);
-    let own = fields.get("tolerance").map(|field| tolerance(&field, &rules.mode)).transpose()?;
-    Ok(Test { name, input, expected, timeout, tolerance: own.or(rules.tolerance) })
-}
-
-/// Refuses an expression whose value is that of a comparison.
-fn refuse_comparison(field: &Field<'_>, functions: &Functions) -> Result<(), RequestError> {
-    // `expression` refuses what is not a string.
-    let Some(text) = field.json.as_str() else { return Ok(()) };
-    let Some(operator) = functions.operators.deciding(text) else { return Ok(()) };
-    let message =
-        format!("the submission decides `{}`, for its own values say what `{operator}` means", shown(text.trim()));
     Err(field
         .error(Code::InvalidValue, message)
-        .with_help("write what is computed in `input` and the right value in `expected_output`, as in `f(7)` and `49`"))
+        .with_help("write the name of one top-level function, or of a method as in `Account.deposit`"))
 }
 
-const EXPRESSION: &str = "write the expression to evaluate, as a string";
-
-fn input<'a>(fields: &Fields<'a>) -> Result<Field<'a>, RequestError> {
-    if let Some(field) = fields.get("expression") {
-        let message = "only the mode `expression` evaluates expressions";
-        return Err(field.error(Code::ConflictingFields, message).with_help("write `input`"));
+fn packages(field: &Field<'_>, language: Language) -> Result<Vec<String>, RequestError> {
+    if !language.has_packages() {
+        let message = format!("installed packages cannot be used in {language}");
+        return Err(field.error(Code::Unsupported, message).with_help("leave the field out"));
     }
-    fields.need("input", "write what the submission is given")
+    let items = field.items()?;
+    if items.len() > MAX_PACKAGES {
+        let message = format!("{} packages are more than the {MAX_PACKAGES} a suite may name", items.len());
+        return Err(field.error(Code::TooMany, message).with_help("name only those that programs import themselves"));
+    }
+    let mut names = Vec::new();
+    for item in &items {
+        let name = package(item)?;
+        if names.contains(&name) {
+            let message = format!("`{name}` is named twice");
+            return Err(item.error(Code::DuplicateName, message).with_help("leave one of the two out"));
+        }
+        names.push(name);
+    }
+    Ok(names)
 }
 
-fn arguments(field: &Field<'_>) -> Result<String, RequestError> {
-    const HELP: &str = "write a JSON array of the arguments, such as `[[3, 1, 2]]`";
-    let json = embedded::json(field, HELP)?;
-    match json.as_array() {
-        Some(_) => Ok(json.to_text()),
-        None => Err(field.error(Code::WrongType, format!("found {}", json.type_name())).with_help(HELP)),
+/// A name as package indexes allow it. It becomes an argument of a program, so it does not begin with a dash.
+fn package(field: &Field<'_>) -> Result<String, RequestError> {
+    let name = field.text()?;
+    let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-');
+    if name.len() <= MAX_PACKAGE_CHARS
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.chars().all(plain)
+    {
+        return Ok(name.to_owned());
+    }
+    let message = format!("`{}` is not the name of a package", shown(name));
+    Err(field.error(Code::InvalidValue, message).with_help("write a name as `pip install` takes it, without a version"))
+}
+
+/// How far numbers may be off, by the two fields that say it; the outer `None` where both are missing.
+pub(super) fn tolerance(
+    absolute: Option<Field<'_>>,
+    relative: Option<Field<'_>>,
+    mode: &Mode,
+) -> Result<Option<Option<Tolerance>>, RequestError> {
+    if let (Some(field), Mode::Stdio) = (absolute.as_ref().or(relative.as_ref()), mode) {
+        let message = "the mode `stdio` compares text, not numbers";
+        return Err(field.error(Code::ConflictingFields, message).with_help("leave the field out"));
+    }
+    match (absolute, relative) {
+        (Some(absolute), Some(_)) => Err(absolute
+            .error(Code::ConflictingFields, "`approx` says how far numbers may be off, too")
+            .with_help("leave one of the two out")),
+        (Some(absolute), None) => Ok(Some(Some(Tolerance::Absolute(absolute.distance()?)))),
+        (None, Some(relative)) => Ok(Some(approx(&relative)?)),
+        (None, None) => Ok(None),
     }
 }
 
-fn expected_json(field: &Field<'_>) -> Result<Json, RequestError> {
-    let json =
-        embedded::json(field, "write a JSON value; a string keeps its own quotes inside, as in `\"\\\"text\\\"\"`")?;
-    Ok(json.into_owned())
-}
+/// The relative tolerance of `approx: true`, which is that of `pytest.approx`.
+const APPROX: f64 = 1e-6;
 
-fn expression(field: &Field<'_>) -> Result<String, RequestError> {
-    if field.json.as_str().is_some() {
-        return filled(field);
+fn approx(field: &Field<'_>) -> Result<Option<Tolerance>, RequestError> {
+    if let Some(is_on) = field.json.as_bool() {
+        return Ok(is_on.then_some(Tolerance::Relative(APPROX)));
     }
-    Err(field.wrong_type(EXPRESSION.trim_start_matches("write ")))
-}
-
-fn tolerance(field: &Field<'_>, mode: &Mode) -> Result<f64, RequestError> {
-    match mode {
-        Mode::Call { .. } | Mode::Expression => field.distance(),
-        Mode::Stdio => {
-            let message = "the mode `stdio` compares text, not numbers";
-            Err(field.error(Code::ConflictingFields, message).with_help("leave the field out"))
+    let number = field.json.as_number().ok_or_else(|| field.wrong_type("`true`, `false` or a number"))?;
+    match number.as_f64() {
+        // With 1 or more, 0 would be near every number.
+        Some(part) if part > 0.0 && part < 1.0 => Ok(Some(Tolerance::Relative(part))),
+        Some(_) | None => {
+            let message = format!("`{}` is not a part of a number, above 0 and below 1", shown(number.as_str()));
+            Err(field
+                .error(Code::InvalidValue, message)
+                .with_help("write `true` for one millionth, or a number such as 1e-3"))
         }
     }
 }

@@ -36,15 +36,18 @@ pub(super) fn without_answer(leaf: &Exited, toolchain: &Toolchain) -> End {
     }
 }
 
-/// One line of a harness: `V` and a value, or `E` and an exception in hex.
+/// One line of a harness: `V` and a value, or `E` and an exception in hex: its kind and its text, and where the call itself
+/// raised it the names of its types.
 pub(super) fn read_frame(line: &[u8], toolchain: &Toolchain) -> End {
     let broken = || End::NoAnswer("the submission wrote into the channel of its answer".to_owned());
     match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
         Some((b'V', value)) => End::Value(value.to_vec()),
         Some((b'E', rest)) => {
             match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
-                Some([kind, _]) if toolchain.memory_exception == Some(kind) => End::MemoryLimit,
-                Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
+                Some([kind, _, ..]) if toolchain.memory_exception == Some(kind) => End::MemoryLimit,
+                Some([kind, text, types @ ..]) => {
+                    End::Raised { kind: kind.clone(), text: text.clone(), types: types.to_vec() }
+                }
                 _ => broken(),
             }
         }
@@ -65,7 +68,9 @@ fn hex_text(hex: &[u8]) -> Option<String> {
 pub(super) fn nonzero(code: i32, stderr: &[u8]) -> End {
     let stderr = String::from_utf8_lossy(stderr);
     match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned() },
+        Some(line) => {
+            End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned(), types: Vec::new() }
+        }
         None => End::Exit(code),
     }
 }

@@ -54,7 +54,7 @@ fn hostile(name: String, language: Language, header: Vec<(String, String)>, sour
         processes: number("processes", 16),
         disk_mb: number("disk", 0),
     };
-    Hostile { name, job: Job { language, runtime: None, program, cases, limits }, header }
+    Hostile { name, job: Job { language, runtime: None, packages: vec![], program, cases, limits }, header }
 }
 
 fn header(text: &str) -> Vec<(String, String)> {
@@ -105,7 +105,7 @@ pub fn show(end: &End) -> String {
     match end {
         End::Value(wire) => format!("value {}", text(wire)),
         End::Text(bytes) => format!("text {}", text(bytes)),
-        End::Raised { kind, text } => format!("raised {kind} ({text})"),
+        End::Raised { kind, text, .. } => format!("raised {kind} ({text})"),
         other => format!("{other:?}"),
     }
 }

@@ -37,7 +37,7 @@ const MAX_PRISTINE_BYTES: usize = 64 << 20;
 const OWN_PROCESSES: u64 = 2;
 
 /// How much an answer may be framed by, beyond the value itself.
-const FRAME_SLACK: usize = 16 << 10;
+const FRAME_SLACK: usize = 32 << 10;
 
 /// Runs jobs one after another in this thread. Not shared between threads: its
 /// warm interpreters die with the thread that started them.

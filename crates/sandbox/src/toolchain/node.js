@@ -6,11 +6,13 @@
 {
   const fs = require('fs')
   const vm = require('vm')
+  const builtin = require
 
   const { isBuiltin, stripTypeScriptTypes } = require('module')
 
   const TEXT_LIMIT = 2000
   const TYPES_LIMIT = 16
+  const TYPE_LIMIT = 64
   const DEPTH_LIMIT = 120
   const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
   const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
@@ -103,11 +105,12 @@
   // The names of what was thrown and of the classes it is derived from.
   function types (error) {
     const names = [error instanceof Error ? error.name : typeof error]
-    for (let at = error; at !== null && typeof at === 'object' && names.length < TYPES_LIMIT; at = Object.getPrototypeOf(at)) {
-      const name = at.constructor && at.constructor.name
-      if (typeof name === 'string' && !names.includes(name)) names.push(name)
+    let at = error
+    for (let left = TYPES_LIMIT - 1; left > 0 && at !== null && typeof at === 'object'; left--) {
+      names.push(at.constructor && at.constructor.name)
+      at = Object.getPrototypeOf(at)
     }
-    return names
+    return names.filter(name => typeof name === 'string').map(name => name.slice(0, TYPE_LIMIT))
   }
 
   // What the submission defines: `find` looks up a name, `evaluate` compiles an expression that sees all of them.
@@ -128,7 +131,7 @@
     script.runInThisContext()
     const find = name => vm.runInThisContext(`typeof ${name} === 'undefined' ? undefined : ${name}`) ??
       module.exports[name] ?? (typeof module.exports === 'function' ? module.exports : undefined)
-    return { find, names: module.exports, evaluate }
+    return { find, names: () => module.exports, evaluate }
   }
 
   // The text as an ES module, where it is one. What is wrong with a text that is neither is said of the one it looks like.
@@ -163,7 +166,7 @@
       evaluate(text)
       return () => look(`(${text}\n)`)
     }
-    return { find, names: { ...(typeof standard === 'object' ? standard : {}) }, evaluate: evaluateInside }
+    return { find, names: () => typeof standard === 'object' ? standard : {}, evaluate: evaluateInside }
   }
 
   const builtins = new Map()
@@ -172,7 +175,7 @@
   function linked (specifier) {
     if (!isBuiltin(specifier)) throw new Error(`Cannot find package '${specifier}': only node's own modules can be imported`)
     if (!builtins.has(specifier)) {
-      const found = require(specifier)
+      const found = builtin(specifier)
       const names = Object.keys(found).filter(name => name !== 'default')
       builtins.set(specifier, new vm.SyntheticModule(['default', ...names], function () {
         this.setExport('default', found)
@@ -214,7 +217,7 @@
 
   async function expression ([source, text]) {
     const scope = await load(source)
-    Object.assign(globalThis, scope.names)
+    Object.assign(globalThis, scope.names())
     return scope.evaluate(text)
   }
 

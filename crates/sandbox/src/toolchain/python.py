@@ -15,6 +15,7 @@ PIDFD_OPEN = 434
 CAPSET = {"x86_64": 126, "aarch64": 91}[os.uname().machine]
 TEXT_LIMIT = 2000
 TYPES_LIMIT = 16
+TYPE_LIMIT = 64
 SCOPE = "submission"
 
 if hasattr(sys, "set_int_max_str_digits"):
@@ -105,7 +106,7 @@ def failure(error, called):
         line = last_line(error)
         if line and not isinstance(error, SyntaxError):
             text = "%s (line %d of the submission)" % (text[:TEXT_LIMIT], line) if text else "line %d of the submission" % line
-        names = [base.__name__ for base in type.mro(type(error))[:TYPES_LIMIT]] if called else []
+        names = [base.__name__[:TYPE_LIMIT] for base in type.mro(type(error))[:TYPES_LIMIT]] if called else []
         return exception(type(error).__name__, text, *names)
     except BaseException:
         return exception("Exception", "an exception that cannot be shown")

@@ -7,6 +7,7 @@ lambda do
   special = /["\\\x00-\x1f]/
   text_limit = 2000
   types_limit = 16
+  type_limit = 64
   depth_limit = 120
   is_a = Module.instance_method(:===)
   class_of = Kernel.instance_method(:class)
@@ -19,6 +20,7 @@ lambda do
   each_item = Array.instance_method(:each)
   each_pair = Hash.instance_method(:each_pair)
   each_member = Set.instance_method(:each)
+  compile = RubyVM::InstructionSequence.method(:compile)
   exit_now = Process.method(:exit!)
   output = IO.for_fd(4, 'wb')
   write = output.method(:syswrite)
@@ -81,7 +83,7 @@ lambda do
     place = error.is_a?(SyntaxError) ? nil : error.backtrace_locations&.find { |at| at.path == 'submission.rb' }
     text = "#{text}#{' ' unless text.empty?}(line #{place.lineno} of the submission)" if place
     types = called ? ancestors_of.bind_call(class_of.bind_call(error)).first(types_limit) : []
-    names = types.map { |type| name_of.bind_call(type) }.compact
+    names = types.map { |type| name_of.bind_call(type) }.compact.map { |name| name[0, type_limit] }
     "E#{[kind, text, *names].map(&hex).join(' ')}"
   rescue Exception
     "E#{hex.('Exception')} #{hex.('an exception that cannot be shown')}"
@@ -156,6 +158,8 @@ lambda do
 
   expression = lambda do |source, text|
     load_source.(source)
+    # An expression that cannot be read raises nothing.
+    compile.call(text)
     -> { evaluate.(text, TOPLEVEL_BINDING) }
   end
 

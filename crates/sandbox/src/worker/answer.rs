@@ -7,6 +7,9 @@ use crate::sys::Exit;
 use crate::toolchain::Toolchain;
 use crate::watch::Why;
 
+/// How many names of types an exception has at most; the harnesses write no more.
+const MAX_TYPES: usize = 16;
+
 pub(super) fn one_answer(leaf: Exited, toolchain: &Toolchain) -> End {
     let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
     match (leaf.why, frames.next(), frames.next()) {
@@ -43,7 +46,8 @@ pub(super) fn read_frame(line: &[u8], toolchain: &Toolchain) -> End {
     match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
         Some((b'V', value)) => End::Value(value.to_vec()),
         Some((b'E', rest)) => {
-            match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
+            match rest.splitn(2 + MAX_TYPES, |byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref()
+            {
                 Some([kind, _, ..]) if toolchain.memory_exception == Some(kind) => End::MemoryLimit,
                 Some([kind, text, types @ ..]) => {
                     End::Raised { kind: kind.clone(), text: text.clone(), types: types.to_vec() }

@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use proofmark_checks::{Caps, Format, Judgment, Language, Request};
+use proofmark_checks::{Caps, Checks, Fault, Format, Judgment, Language, Request};
 use proofmark_receipt::{Status, Verdict};
 use proofmark_sandbox::Host;
 
@@ -329,4 +329,26 @@ fn a_byte_order_mark_and_markdown_are_no_part_of_the_program() {
         let markdown = format!("\u{feff}```{language}\n{program}```\n");
         assert_eq!(statuses(host, language, &format!("strip_fences: true, {verification}"), &markdown), [Status::Pass]);
     }
+}
+
+/// The reference shows suites with submissions that pass them.
+#[test]
+fn every_suite_of_the_reference_passes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/requests.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let examples = text.split("```json\n").skip(1).filter_map(|rest| rest.split("\n```\n").next());
+    let mut ran = 0;
+    for example in examples.filter(|example| example.contains("verification")) {
+        let request = Request::read(example.as_bytes(), Format::Json, None).unwrap();
+        let Checks::Suite(suite) = &request.checks else { continue };
+        let Some(host) = host_of(suite.language) else { continue };
+        let plan = request.plan(&Caps::default()).unwrap();
+        let mut worker = host.worker();
+        let [submission, expected] = [plan.submission, plan.expected].map(|job| job.map(|job| worker.run(&job)));
+        let judgment = request.judge(submission.as_ref(), expected.as_ref());
+        let lacks_package = !suite.packages.is_empty() && judgment.fault == Some(Fault::Verifier);
+        assert!(judgment.verdict == Verdict::Pass || lacks_package, "{example}: {judgment:?}");
+        ran += 1;
+    }
+    assert!(ran >= 8, "{ran}");
 }

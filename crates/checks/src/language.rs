@@ -55,6 +55,10 @@ struct Dialect {
     /// When two of its values are equal.
     rules: Rules,
     notation: &'static Notation,
+    /// How JSON of its values is written.
+    json: &'static Notation,
+    /// What the submission's file is called in locations.
+    file: &'static str,
     /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
     functions: Option<Functions>,
     /// Whether suites may name installed packages.
@@ -67,8 +71,10 @@ pub(crate) struct Functions {
     pub(crate) names: Names,
     pub(crate) literals: Literals,
     pub(crate) operators: Operators,
-    /// Whether its functions take arguments by name.
-    pub(crate) keyword_arguments: bool,
+    /// What stands between the name and the value of an argument, where functions take arguments by name.
+    pub(crate) keyword: Option<&'static str>,
+    /// What stands before and after the name of a class to make an object of it.
+    pub(crate) construct: [&'static str; 2],
 }
 
 /// What a function may be called.
@@ -114,6 +120,16 @@ impl Language {
 
     pub(crate) fn has_packages(self) -> bool {
         self.dialect().packages
+    }
+
+    /// How the answers of the mode `call` are written, which are JSON.
+    pub(crate) fn json_notation(self) -> &'static Notation {
+        self.dialect().json
+    }
+
+    /// What the submission's file is called in locations.
+    pub(crate) fn file(self) -> &'static str {
+        self.dialect().file
     }
 
     pub(crate) fn functions(self) -> Option<&'static Functions> {

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request};
+use proofmark_checks::{
+    CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request, Written,
+};
 use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, Status, Timestamp, Verdict};
 
 const CALL: &str = r#""language": "python", "entrypoint": "f","#;
@@ -29,8 +31,13 @@ fn one(name: &str) -> String {
 }
 
 fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
-    let case = |end| CaseOutcome { end, elapsed: Duration::from_micros(2_700) };
-    Outcome { runtime: "some1.0".to_owned(), isolation: vec![], cases: ends.into_iter().map(case).collect() }
+    let case = |end| CaseOutcome {
+        end,
+        elapsed: Duration::from_micros(2_700),
+        timeout: Duration::from_secs(5),
+        written: Written::default(),
+    };
+    Outcome { runtime: "some1.0".to_owned(), cases: ends.into_iter().map(case).collect(), ..Outcome::default() }
 }
 
 fn value(wire: &str) -> End {
@@ -42,7 +49,7 @@ fn text(text: &str) -> End {
 }
 
 fn raised(kind: &str, text: &str) -> End {
-    End::Raised { kind: kind.to_owned(), text: text.to_owned(), types: vec![] }
+    End::Raised { kind: kind.to_owned(), text: text.to_owned(), line: None, types: vec![] }
 }
 
 /// Judges one test of a mode by one end; an expression's expected value is 1.
@@ -380,7 +387,7 @@ fn hostile_answers_are_judged_without_a_hang_or_an_overflow() {
 
 fn thrown(types: &[&str], text: &str) -> End {
     let types: Vec<String> = types.iter().map(ToString::to_string).collect();
-    End::Raised { kind: types[0].clone(), text: text.to_owned(), types }
+    End::Raised { kind: types[0].clone(), text: text.to_owned(), line: None, types }
 }
 
 /// The status, the fault, the answer and the message of the one check of a suite.
@@ -461,11 +468,42 @@ fn what_is_no_program_is_an_error_of_the_submission() {
     };
     let (verdict, fault, messages) = judge(r#""strip_fences": true,"#, "```\na\n```\n```\nb\n```\n");
     assert_eq!((verdict, fault), (Verdict::Fail, Some(Fault::Submission)));
-    assert!(messages.iter().all(|message| message.contains("2 code blocks")), "{messages:?}");
+    assert!(messages[0].contains("2 code blocks") && messages[1] == "same error as `test 1`", "{messages:?}");
     // One that is wrong without the option says so; one that gave an answer does not.
     let (verdict, _, messages) = judge("", "```python\nx\n```\n");
     assert_eq!(verdict, Verdict::Partial);
     assert!(messages[0].contains("strip_fences: true") && messages[1].is_empty(), "{messages:?}");
     let (_, _, messages) = judge("", "x");
     assert_eq!(messages[0], "SyntaxError: invalid syntax");
+}
+
+#[test]
+fn the_input_of_a_failed_call_is_the_call_as_its_language_writes_it() {
+    for (language, suite, test, written) in [
+        (
+            "python",
+            r#""entrypoint": "f","#,
+            r#""input": [1], "kwargs": {"a": [true], "b": "x"}"#,
+            "f(1, a=[True], b='x')",
+        ),
+        ("ruby", r#""entrypoint": "f","#, r#""kwargs": {"a": null}"#, "f(a: nil)"),
+        ("python", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [1]"#, "A(2).f(1)"),
+        ("python", r#""entrypoint": "A.f", "construct": {"kwargs": {"b": 2}},"#, r#""input": []"#, "A(b=2).f()"),
+        ("ruby", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [1]"#, "A.new(2).f(1)"),
+        ("js", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [{"b": 1}]"#, r#"new A(2).f({"b": 1})"#),
+        ("ts", r#""entrypoint": "A.f","#, r#""input": [1]"#, "A.f(1)"),
+    ] {
+        let head = format!(r#""language": "{language}", {suite}"#);
+        let request = request(&head, &format!(r#"{{{test}, "raises": "Error"}}"#));
+        let judgment = request.judge(Some(&outcome([value("9")])), None);
+        assert_eq!(judgment.results.details[0].input.as_deref(), Some(written), "{language} {test}");
+    }
+}
+
+#[test]
+fn the_causes_of_an_exception_are_no_part_of_its_text() {
+    const TEST: &str = r#"{"input": [], "raises": {"type": "E", "contains": "negative"}}"#;
+    let end = |text: &str| thrown(&["E"], text);
+    assert_eq!(checked(CALL, TEST, end("two lines,\nnegative\ncaused by KeyError: x")).0, Status::Pass);
+    assert_eq!(checked(CALL, TEST, end("no\ncaused by KeyError: negative")).0, Status::Fail);
 }

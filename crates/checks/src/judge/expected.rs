@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::{End, Expected, Test, Value};
 use crate::language::Language;
-use crate::render::{JSON, render};
+use crate::render::render;
 use crate::suite::{Raises, TextRule};
 
 /// The right answer of a check.
@@ -23,7 +23,7 @@ impl Wanted<'_> {
     pub(super) fn shown(&self, language: Language) -> String {
         match self {
             Wanted::Value(value) => render(value, language.notation()),
-            Wanted::Json(value) => render(value, &JSON),
+            Wanted::Json(value) => render(value, language.json_notation()),
             Wanted::Text(text, _) => (*text).to_owned(),
             Wanted::Raises(Raises { kind, contains: None }) => format!("raises {kind}"),
             Wanted::Raises(Raises { kind, contains: Some(text) }) => {

@@ -5,7 +5,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
-use crate::render::{Floats, Notation, byte_array, escape};
+use crate::render::{Floats, JAVASCRIPT_JSON, Notation, byte_array, escape};
 use crate::reporting::{Report, ReportForm, Reporting, Runner, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
@@ -17,6 +17,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     aliases: &["js", "node"],
     rules: RULES,
     notation: &NOTATION,
+    json: &JAVASCRIPT_JSON,
+    file: "submission.js",
     functions: Some(FUNCTIONS),
     packages: false,
     commands: Commands { programs: &[("node", &[])], reporting },
@@ -40,7 +42,8 @@ pub(super) const FUNCTIONS: Functions = Functions {
         not_in_strings: &[],
     },
     operators: OPERATORS,
-    keyword_arguments: false,
+    keyword: None,
+    construct: ["new ", ""],
 };
 
 /// As literals are written, with `Map {…}` and `Set {…}`.

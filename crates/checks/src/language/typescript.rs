@@ -4,6 +4,7 @@ use proofmark_receipt::document::{DocumentError, Field};
 
 use super::javascript::{FUNCTIONS, NOTATION, RULES};
 use super::{Commands, Dialect};
+use crate::render::JAVASCRIPT_JSON;
 use crate::reporting::{Report, Reporting, unknown};
 
 pub(super) static DIALECT: Dialect = Dialect {
@@ -11,6 +12,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     aliases: &["ts"],
     rules: RULES,
     notation: &NOTATION,
+    json: &JAVASCRIPT_JSON,
+    file: "submission.ts",
     functions: Some(FUNCTIONS),
     packages: false,
     // `node` is the command of JavaScript, which runs files of both.

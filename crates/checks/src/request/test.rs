@@ -237,7 +237,7 @@ fn arguments(fields: &Fields<'_>) -> Result<String, RequestError> {
 /// The keyword arguments of a call.
 fn kwargs(field: &Field<'_>, rules: &Rules) -> Result<Object, RequestError> {
     only_in_calls(field, rules, "keyword arguments")?;
-    if !rules.language.functions().is_some_and(|functions| functions.keyword_arguments) {
+    if !rules.language.functions().is_some_and(|functions| functions.keyword.is_some()) {
         let message = format!("{} has no keyword arguments", rules.language);
         let help = "write an object as the last item of `input`";
         return Err(field.error(Code::Unsupported, message).with_help(help));

@@ -15,6 +15,7 @@ const CHANGING: &[(&str, &str)] = &[
     (r"\b[0-9a-f]{128}\b", "[signature]"),
     (r"\b[0-9a-f]{64}\b", "[digest]"),
     (r"\b\d+ ms\b", "[ms] ms"),
+    (r"\b\d+\.\d s\b", "[s] s"),
     (r#""(x|kid)":"[^"]*""#, "\"$1\":\"[changes]\""),
     (r#"\b(uuid|timestamp|time)="[^"]*""#, "$1=\"[changes]\""),
     (r"--after \S+", "--after [cursor]"),
@@ -131,7 +132,7 @@ pub(crate) fn doctor(text: &str) -> String {
         (r"(?m)^(  level [ABC]  )(?:available|unavailable: .*)$", "${1}[available, or unavailable and why]"),
         (r"(?m)^  help: run as root(?s:.*?)\)$\n", ""),
         (r"(?m)^(  memory   )(?:limited by the kernel|summed up).*$", "${1}[how it is limited]"),
-        (r"(?m)^  (?:python|javascript|bash|ruby) .*$\n", ""),
+        (r"(?m)^  (?:python|javascript|typescript|bash|ruby) .*$\n", ""),
     ];
     let apply = |text: String, (pattern, to): (&str, &str)| {
         Regex::new(pattern)

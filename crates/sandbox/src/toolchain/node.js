@@ -11,6 +11,8 @@
   const { isBuiltin, stripTypeScriptTypes } = require('module')
 
   const TEXT_LIMIT = 2000
+  const CAUSES = 3
+  const CAUSE_LIMIT = 200
   const TYPES_LIMIT = 16
   const TYPE_LIMIT = 64
   const DEPTH_LIMIT = 120
@@ -79,6 +81,26 @@
     while (rest.length > 0) rest = rest.subarray(fs.writeSync(4, rest))
   }
 
+  // What an error says, with a line for each error that led to it.
+  function said (error) {
+    const own = one => one instanceof Error ? String(one.message) : String(one)
+    const lines = [own(error).slice(0, TEXT_LIMIT)]
+    for (let left = CAUSES; left > 0 && error instanceof Error && error.cause != null; left--) {
+      error = error.cause
+      const kind = error instanceof Error ? `${error.name}: ` : ''
+      const code = error.code ? ` (${error.code})` : ''
+      lines.push(`caused by ${kind}${own(error)}${code}`.slice(0, CAUSE_LIMIT))
+    }
+    return lines.join('\n')
+  }
+
+  // The line of the submission where it failed; 0 where there is none. A syntax error has its place before its stack.
+  function lastLine (error) {
+    const stack = error instanceof Error ? String(error.stack) : ''
+    const frame = /^submission\.\w+:(\d+)$/m.exec(stack) ?? /^ {4}at .*\bsubmission\.\w+:(\d+)/m.exec(stack)
+    return frame ? Number(frame[1]) : 0
+  }
+
   // `prepare` returns what is to be called; only what that throws is an exception of the call.
   async function answer (prepare) {
     let called = false
@@ -89,16 +111,16 @@
       called = false
       write('V' + encode(value, 0))
     } catch (error) {
-      write('E' + failure(error, called).map(hex).join(' '))
+      write('E' + failure(error, called).join(' '))
     }
   }
 
   function failure (error, called) {
     try {
-      const isError = error instanceof Error
-      return [isError ? error.name : typeof error, isError ? error.message : String(error), ...(called ? types(error) : [])]
+      const kind = error instanceof Error ? error.name : typeof error
+      return [hex(kind), hex(said(error)), lastLine(error), ...(called ? types(error).map(hex) : [])]
     } catch {
-      return ['Error', 'an error that cannot be shown']
+      return [hex('Error'), hex('an error that cannot be shown'), 0]
     }
   }
 
@@ -173,7 +195,7 @@
 
   // What an `import` of a submission gets: one of node's own modules.
   function linked (specifier) {
-    if (!isBuiltin(specifier)) throw new Error(`Cannot find package '${specifier}': only node's own modules can be imported`)
+    if (!isBuiltin(specifier)) throw new Error(`cannot import '${specifier}': only node's own modules can be imported`)
     if (!builtins.has(specifier)) {
       const found = builtin(specifier)
       const names = Object.keys(found).filter(name => name !== 'default')

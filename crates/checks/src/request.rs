@@ -13,6 +13,7 @@ use crate::fields::{self, Outside};
 use crate::suite::{Reveal, Suite};
 
 mod embedded;
+mod rules;
 mod salt;
 mod suite;
 mod test;

@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::runtime::Runtime;
 use crate::toolchain::Packages;
 use crate::tree::Tree;
 
@@ -35,32 +34,35 @@ pub(crate) enum InstalledError {
     Unsupported(&'static str),
 }
 
-impl Runtime {
-    /// The same interpreter with these packages and all that they require.
+/// The interpreter whose packages are looked for.
+pub(crate) struct Interpreter<'a> {
+    /// What is started to ask it.
+    pub(crate) file: &'a Path,
+    /// What receipts call it.
+    pub(crate) name: &'a str,
+    pub(crate) packages: &'a Packages,
+}
+
+impl Installed {
+    /// The packages of these names and all that they require.
     ///
     /// With a file tree of its own, a cell shows only them; otherwise the folders that hold them become readable.
     ///
     /// # Errors
     /// Where one of them is not installed.
-    pub(crate) fn with_packages(self, names: &[String], own_tree: bool) -> Result<Runtime, InstalledError> {
-        if names.is_empty() {
-            return Ok(self);
-        }
-        let toolchain = self.toolchain();
-        let packages = toolchain.packages.as_ref().ok_or(InstalledError::Unsupported(toolchain.name))?;
-        let listed = list(&self, packages, names)?;
+    pub(crate) fn find(of: &Interpreter<'_>, names: &[String], own_tree: bool) -> Result<Installed, InstalledError> {
         let mut installed = Installed { names: names.to_vec(), ..Installed::default() };
         let mut folders = BTreeSet::new();
-        for line in listed.lines() {
+        for line in list(of, names)?.lines() {
             match line.split('\t').collect::<Vec<_>>().as_slice() {
                 ["missing", name] => {
-                    let (name, runtime) = ((*name).to_owned(), self.name.clone());
-                    return Err(InstalledError::Missing { name, runtime, install: packages.install });
+                    let (name, runtime) = ((*name).to_owned(), of.name.to_owned());
+                    return Err(InstalledError::Missing { name, runtime, install: of.packages.install });
                 }
                 [name, _, path] if own_tree => {
                     installed.entries.push((PathBuf::from(path), Path::new(SHOWN).join(name)));
                 }
-                [_, folder, _] if folders.insert(*folder) => {
+                [_, folder, _] if folders.insert((*folder).to_owned()) => {
                     installed.entries.push((PathBuf::from(folder), PathBuf::from(folder)));
                     installed.folders.push(PathBuf::from(folder));
                 }
@@ -70,25 +72,9 @@ impl Runtime {
         if own_tree {
             installed.folders.push(PathBuf::from(SHOWN));
         }
-        Ok(Runtime { installed, ..self })
+        Ok(installed)
     }
-}
 
-/// What the interpreter says of the packages, outside of the sandbox and without running any of them.
-fn list(runtime: &Runtime, packages: &Packages, names: &[String]) -> Result<String, InstalledError> {
-    let failed = |why: String| InstalledError::List(runtime.name.clone(), why);
-    let mut command = Command::new(&runtime.file);
-    // Nothing is imported from the folder that this process happens to be in.
-    command.args(["-c", packages.find]).args(names).current_dir("/").stdin(Stdio::null());
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
-    if !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(errors.lines().last().unwrap_or("it failed").to_owned()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-impl Installed {
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
@@ -100,4 +86,18 @@ impl Installed {
     pub(crate) fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
+}
+
+/// What the interpreter says of the packages, outside of the sandbox and without running any of them.
+fn list(of: &Interpreter<'_>, names: &[String]) -> Result<String, InstalledError> {
+    let failed = |why: String| InstalledError::List(of.name.to_owned(), why);
+    let mut command = Command::new(of.file);
+    // Nothing is imported from the folder that this process happens to be in.
+    command.args(["-c", of.packages.find]).args(names).current_dir("/").stdin(Stdio::null());
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(errors.lines().last().unwrap_or("it failed").to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

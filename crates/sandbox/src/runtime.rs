@@ -12,7 +12,7 @@ use std::thread;
 
 use proofmark_checks::Language;
 
-use crate::installed::Installed;
+use crate::installed::{Installed, InstalledError, Interpreter};
 use crate::toolchain::{self, Toolchain};
 use crate::tree::Tree;
 
@@ -197,6 +197,22 @@ impl Runtime {
         }
         self.installed.show(&mut tree)?;
         Ok(tree)
+    }
+
+    /// The same interpreter, whose programs may import these packages. With a file tree of its own (`own_tree`), a cell
+    /// shows nothing else that is installed.
+    ///
+    /// # Errors
+    /// Where one of them is not installed.
+    pub(crate) fn with_packages(self, names: &[String], own_tree: bool) -> Result<Runtime, InstalledError> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let toolchain = self.toolchain();
+        let packages = toolchain.packages.as_ref().ok_or(InstalledError::Unsupported(toolchain.name))?;
+        let interpreter = Interpreter { file: &self.file, name: &self.name, packages };
+        let installed = Installed::find(&interpreter, names, own_tree)?;
+        Ok(Runtime { installed, ..self })
     }
 
     /// Whether it is as new as its language needs.

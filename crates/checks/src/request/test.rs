@@ -7,7 +7,7 @@ use std::time::Duration;
 use proofmark_receipt::json::Json;
 use proofmark_receipt::{Object, object};
 
-use super::suite::{self, Block, Rules};
+use super::rules::{self, Block, Rules};
 use super::{Code, Field, Fields, RequestError, embedded, shown};
 use crate::caps::{MAX_REQUEST_BYTES, MAX_TESTS};
 use crate::fields::{self, filled};
@@ -91,7 +91,7 @@ fn test(fields: &Fields<'_>, rules: &Rules, name: String, shared: Option<Arc<str
         Mode::Stdio => (input(fields)?.text()?.to_owned(), expected_text(fields, rules)?),
     };
     let timeout = fields.get("timeout_ms").map(|field| field.positive()).transpose()?.map(Duration::from_millis);
-    let own = suite::tolerance(fields.get("tolerance"), fields.get("approx"), &rules.mode)?;
+    let own = rules::tolerance(fields.get("tolerance"), fields.get("approx"), &rules.mode)?;
     let kwargs = fields.get("kwargs").map(|field| kwargs(&field, rules)).transpose()?.unwrap_or_default();
     let construct = fields.get("construct").map(|field| construct(&field, rules)).transpose()?.or(shared);
     Ok(Test { name, input, kwargs, construct, expected, timeout, tolerance: own.unwrap_or(rules.tolerance) })
@@ -237,7 +237,7 @@ fn arguments(fields: &Fields<'_>) -> Result<String, RequestError> {
 /// The keyword arguments of a call.
 fn kwargs(field: &Field<'_>, rules: &Rules) -> Result<Object, RequestError> {
     only_in_calls(field, rules, "keyword arguments")?;
-    if !rules.language.functions().is_some_and(|functions| functions.keyword.is_some()) {
+    if rules.language.functions().is_none_or(|functions| functions.keyword.is_none()) {
         let message = format!("{} has no keyword arguments", rules.language);
         let help = "write an object as the last item of `input`";
         return Err(field.error(Code::Unsupported, message).with_help(help));

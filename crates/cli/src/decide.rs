@@ -102,7 +102,7 @@ impl Decide {
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
-            false => write!(out, "{}", decision_text(decider.policy(), &decided))?,
+            false => write!(out, "{}", decision_text(decider.policy().as_deref(), &decided))?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
     }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod acp;
+mod api_key;
 mod approve;
 mod batch;
 mod completions;
@@ -23,6 +24,7 @@ mod policy;
 mod receipt;
 mod runs;
 mod serve;
+mod served_files;
 mod summary;
 mod verify;
 mod workflow;
@@ -68,8 +70,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Create an API key for `proofmark serve`
-    ApiKey(serve::ApiKey),
+    /// Add, list and revoke the API keys of `proofmark serve`
+    ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
     /// Test, explain and measure action policies

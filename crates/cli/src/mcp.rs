@@ -45,7 +45,8 @@ impl Mcp {
         }
         // Named, because `_` would drop the log at once; it must live as long as the server.
         let _log = self.service.log()?;
-        serve_stdio(self.service.services(config)?)?;
+        let (services, files) = self.service.services(config)?;
+        serve_stdio(services, files)?;
         Ok(Exit::Yes)
     }
 }

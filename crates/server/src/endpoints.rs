@@ -3,7 +3,7 @@
 use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
-use crate::health::Status;
+use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
@@ -32,6 +32,9 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 fn service() -> Vec<Endpoint> {
     vec![
+        open("/", health::index)
+            .operation("index", "service", "List where everything is")
+            .ok::<Index>("The paths"),
         open("/health/live", health::live)
             .operation("live", "service", "Whether the server lives")
             .ok::<Status>("It does"),
@@ -40,6 +43,9 @@ fn service() -> Vec<Endpoint> {
             .ok::<Status>("It does"),
         open("/readyz", health::ready)
             .operation("readyz", "service", "Whether the store can be written, tried at most every three seconds")
+            .description(
+                "Also says whether code can be verified, and which files of the server could not be read again.",
+            )
             .ok::<Status>("It can")
             .named(500, "Internal")
             .named(503, "Unavailable"),

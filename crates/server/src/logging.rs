@@ -5,6 +5,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
 use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Layer, fmt};
 
 /// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
 const MAX_LINES: usize = 4_096;
@@ -32,26 +35,29 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// Begins to log, for the whole process. Where other code logs already, its log stays.
+/// Begins to log, for the whole process. Where other code logs already, its log stays. A `detailed` log has what is asked every
+/// few seconds, too.
 ///
 /// # Errors
 /// When the system gives no thread.
-pub fn start_log(format: LogFormat) -> io::Result<Log> {
+pub fn start_log(format: LogFormat, detailed: bool) -> io::Result<Log> {
     let (lines, waiting) = mpsc::sync_channel(MAX_LINES);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&waiting))?;
     let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(Level::INFO)
+    let level = if detailed { Level::DEBUG } else { Level::INFO };
+    // Libraries log what clients send, and only what goes wrong in them matters here.
+    let ours = Targets::new().with_default(Level::WARN).with_target("proofmark", level);
+    let lines_of = fmt::layer()
         .with_target(false)
         .with_ansi(false)
         // It would report a closed standard error on standard error, and panic.
         .log_internal_errors(false)
         .with_writer(move || Line(writer.clone()));
-    let started = match format {
-        LogFormat::Text => tracing::subscriber::set_global_default(subscriber.finish()),
-        LogFormat::Json => tracing::subscriber::set_global_default(subscriber.json().flatten_event(true).finish()),
+    let lines_of = match format {
+        LogFormat::Text => lines_of.boxed(),
+        LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
-    drop(started);
+    drop(tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ours).with(lines_of)));
     Ok(Log { lines })
 }
 

@@ -2,12 +2,16 @@
 //!
 //! The line has neither headers nor bodies, and of the path only the route: keys, receipts and names stay out of logs.
 
-use std::time::Instant;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::Json;
 use tracing::{Instrument, debug, error, info, info_span};
 
 use crate::keys::Caller;
@@ -51,6 +55,18 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
+/// Counts a decision by its mode, and logs what was decided about which action, by which policy.
+pub(crate) fn decided(receipt: &DecisionReceipt, caller: &Caller) {
+    let mode = receipt.disposition().mode();
+    metrics::counter!("proofmark_decisions_total", "mode" => mode).increment(1);
+    let binding = receipt.document().get("binding").and_then(Json::as_object);
+    let bound = |name: &str| binding.and_then(|binding| binding.get(name)?.as_str());
+    let (action, policy) = (bound("action_hash"), bound("policy_hash"));
+    let (decision, outcome) = (receipt.decision_id().to_string(), receipt.disposition().outcome().as_str());
+    let (tenant, caller) = (caller.tenant.as_str(), caller.id.as_str());
+    info!(decision, outcome, mode, action, policy, tenant, caller, "decided");
+}
+
 struct Answered<'a> {
     method: &'static str,
     route: &'a str,
@@ -84,10 +100,19 @@ fn request_id(headers: &HeaderMap) -> String {
     given.map_or_else(new_id, str::to_owned)
 }
 
-/// Sixteen hex digits. The id only has to differ from those of other requests, so a number replaces missing randomness.
+/// Sixteen hex digits. The id only has to differ from those of other requests, so a count replaces missing randomness.
 fn new_id() -> String {
-    let random = getrandom::u64().unwrap_or_else(|_| Instant::now().elapsed().as_nanos() as u64);
-    format!("{random:016x}")
+    let id = getrandom::u64().unwrap_or_else(|_| counted_id());
+    format!("{id:016x}")
+}
+
+/// A number that this process gives out once, and that another one is not likely to.
+fn counted_id() -> u64 {
+    static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| {
+        let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        AtomicU64::new(began.as_nanos() as u64)
+    });
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -105,5 +130,6 @@ mod tests {
             assert_eq!(id_for(given).len(), 16, "{given}");
         }
         assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+        assert_ne!(counted_id(), counted_id());
     }
 }

@@ -185,6 +185,7 @@ mod tests {
             .map(|endpoint| endpoint.path)
             .collect();
         let expected = [
+            "/",
             "/health/live",
             "/healthz",
             "/readyz",

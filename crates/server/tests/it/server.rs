@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
-use proofmark_server::{ApiKeys, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
 use proofmark_verifier::{Decider, Host, Keyring, Store, Verifications};
 use tokio::sync::oneshot;
 
@@ -91,21 +91,19 @@ pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
         false => keyring.create("default", None).unwrap(),
     };
     let store = Arc::new(Store::open(&home.join("proofmark.db")).unwrap());
-    let host = Host::probe(None);
-    let mut languages: Vec<_> = host.runtimes().iter().map(|runtime| runtime.language).collect();
-    languages.dedup();
-    let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), options.jobs).unwrap();
+    let verifications = Verifications::start(|| Host::probe(None), key.clone(), Arc::clone(&store), options.jobs).unwrap();
     let keys = options.keys.as_ref().map(|keys| ApiKeys::read(&Json::parse(keys.as_bytes()).unwrap()).unwrap());
     let workflow_policy = options.workflow_policy.map(|text| {
         let policy = document::parse(text.as_bytes(), Format::Yaml).unwrap();
         proofmark_contract::WorkflowPolicy::read(&policy).unwrap()
     });
-    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications, languages);
+    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications);
     Settings {
         listen: "127.0.0.1:0".parse().unwrap(),
         services: services.with_workflow_policy(workflow_policy),
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
+        files: Files::default(),
     }
 }
 

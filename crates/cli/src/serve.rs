@@ -12,7 +12,8 @@ use proofmark_boundary::ActionPolicy;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_server::{
-    Files, Loaded, Log, LogFormat, Services, Settings, check_address, log_warnings, probe_host, serve, start_log,
+    Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_warnings,
+    probe_host, serve, start_log,
 };
 use proofmark_verifier::{Decider, Store, Verifications, allow_many_files};
 
@@ -140,6 +141,9 @@ pub(crate) struct ServiceOptions {
     /// Log more: also the health checks of supervisors
     #[arg(short, long)]
     verbose: bool,
+    /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP
+    #[arg(long, value_name = "URL")]
+    otlp: Option<OtlpEndpoint>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -168,7 +172,8 @@ impl ServiceOptions {
             LogFormatName::Text => LogFormat::Text,
             LogFormatName::Json => LogFormat::Json,
         };
-        start_log(format, self.verbose).context("start the log")
+        let settings = LogSettings { format, detailed: self.verbose, export: self.otlp.clone() };
+        start_log(settings).context("start the log")
     }
 
     /// The services, and the files of their policies.
@@ -193,7 +198,8 @@ impl ServiceOptions {
 
     fn policies(&self) -> anyhow::Result<Policies> {
         let action = self.action_policy.clone().map(|path| served_files::load(&served_files::action_policy(path)));
-        let workflow = self.workflow_policy.clone().map(|path| served_files::load(&served_files::workflow_policy(path)));
+        let workflow =
+            self.workflow_policy.clone().map(|path| served_files::load(&served_files::workflow_policy(path)));
         Ok(Policies { action: action.transpose()?, workflow: workflow.transpose()? })
     }
 }

@@ -273,9 +273,14 @@ mod tests {
         for said in ["application/json", "Application/JSON; charset=utf-8", "application/vrf+json"] {
             assert!(is_json(&of_type(said)), "{said}");
         }
-        for said in
-            ["text/plain", "text/yaml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "", "text/json"]
-        {
+        for said in [
+            "text/plain",
+            "text/yaml",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=a",
+            "",
+            "text/json",
+        ] {
             assert!(!is_json(&of_type(said)), "{said}");
         }
         let mut twice = of_type(JSON);

@@ -64,7 +64,6 @@ impl Content {
     }
 }
 
-
 impl Head {
     /// The receipt or the job that the path names.
     pub(crate) fn id(&self) -> Option<ReceiptId> {

@@ -32,9 +32,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 fn service() -> Vec<Endpoint> {
     vec![
-        open("/", health::index)
-            .operation("index", "service", "List where everything is")
-            .ok::<Index>("The paths"),
+        open("/", health::index).operation("index", "service", "List where everything is").ok::<Index>("The paths"),
         open("/health/live", health::live)
             .operation("live", "service", "Whether the server lives")
             .ok::<Status>("It does"),
@@ -73,26 +71,31 @@ fn decision_endpoints() -> Vec<Endpoint> {
     vec![
         blocking(Post, "/v4/runtime/boundaries/preflight", AGENT, runtime::preflight)
             .operation("preflight", "runtime", "Decide on an action of the runtime SDK")
+            .description("What the unmodified SDK `verifiedx` asks before each action, in its own form.")
             .parameters(&["IdempotencyKey"])
             .body::<WireRequest>()
             .ok::<WireDecision>("The decision, signed and stored")
             .unprocessable(),
         blocking(Post, "/v4/runtime/boundaries/executions/report", AGENT, runtime::report)
             .operation("report", "runtime", "Report an execution")
+            .description("A report is compared with its decision. One without a decision, or of another action, is a finding.")
             .parameters(&["IdempotencyKey"])
             .body::<ExecutionReport>()
             .ok::<Reported>("It is stored; the findings about it are listed")
             .unprocessable(),
         blocking(Post, "/v4/runtime/taint/probe", AGENT, runtime::taint)
             .operation("probe", "runtime", "Label a text by fixed rules")
+            .description("The same text always gets the same labels.")
             .body::<Excerpt>()
             .ok::<Probed>("The labels, and the rule that gave each first"),
         blocking(Post, "/v1/events/batch", AGENT, runtime::events)
             .operation("events", "runtime", "Count events; they are not stored")
+            .description("The SDK sends them; decisions rest on what it sends with an action.")
             .body::<EventBatch>()
             .ok::<EventsAccepted>("How many there were"),
         blocking(Post, "/v1/decisions", AGENT, decisions::decide)
             .operation("decide", "decisions", "Decide on a request in the plain form or the runtime's")
+            .description("Only an outcome that allows is a permission. It spends the receipts and approvals that count once.")
             .parameters(&["IdempotencyKey"])
             .body::<DecisionRequest>()
             .ok::<DecisionReceipt>("The receipt, signed and stored")
@@ -116,6 +119,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .ok::<DecisionPage>("A page"),
         blocking(Post, "/v1/reviews/{id}", REVIEWER, decisions::review)
             .operation("review", "reviews", "Approve or deny")
+            .description("An approval counts for this action, environment and agent, once. One that would not count is refused, with the reason.")
             .body::<ReviewRequest>()
             .ok::<Reviewed>("The review, and the approval signed for it")
             .not_found()
@@ -132,11 +136,15 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .ok::<ReceiptPage>("A page"),
         blocking(Post, "/v1/receipts", AGENT, receipts::receive)
             .operation("keepReceipts", "receipts", "Store receipts issued elsewhere, those that verify")
+            .description("One receipt, or up to 1,000 as `receipts`. Whether the signer was trusted is stored with it.")
             .body::<ReceiptsToStore>()
             .ok::<ReceivedAnswer>("Whether it, or each of many, is stored")
             .unprocessable(),
         blocking(Post, "/v1/receipts/verify", ANY_ROLE, receipts::verify)
             .operation("verifyReceipt", "receipts", "Check a receipt of either kind; nothing is stored")
+            .description(
+                "Send a receipt by itself, or as `receipt` with the signers to trust in place of those trusted here.",
+            )
             .body::<PresentedReceipt>()
             .ok::<Checked>("The result"),
         blocking(Get, "/v1/receipts/{id}", ANY_ROLE, receipts::show)
@@ -232,6 +240,7 @@ fn verification_endpoints() -> Vec<Endpoint> {
             .unprocessable(),
         waiting(Post, "/v1/acp/evaluations", AGENT, acp::evaluate)
             .operation("evaluate", "commerce", "Evaluate a job of the Agent Commerce Protocol")
+            .description("The tests in the requirements are run against the deliverable.")
             .parameters(&["IdempotencyKey", "Prefer", "Chain"])
             .body::<AcpJob>()
             .named(200, "Evaluation")
@@ -264,6 +273,7 @@ fn reference_endpoints() -> Vec<Endpoint> {
             .unprocessable(),
         waiting(Post, "/verify/schema", AGENT, clawbizarre::verify_schema)
             .operation("referenceVerifySchema", "reference", "Check an output against a schema and constraints")
+            .description("As /v1/verifications with `verification` of tier 1.")
             .parameters(&["IdempotencyKey", "Prefer", "Chain"])
             .body::<SchemaRequest>()
             .named(200, "Receipt")
@@ -277,6 +287,7 @@ fn reference_endpoints() -> Vec<Endpoint> {
             .not_found(),
         blocking(Post, "/receipt/verify", ANY_ROLE, clawbizarre::verify_receipt)
             .operation("referenceReceiptVerify", "reference", "Check a receipt, as the reference server does")
+            .description("As /v1/receipts/verify, with another answer.")
             .body::<PresentedReceipt>()
             .ok::<clawbizarre::Validity>("Whether it is valid"),
         open("/health", clawbizarre::health)

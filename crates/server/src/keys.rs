@@ -152,7 +152,9 @@ impl ApiKeys {
 
     /// Tells two files of keys apart, whatever their spelling.
     pub(crate) fn fingerprint(&self) -> Sha256Digest {
-        let line = |(digest, caller): &(Sha256Digest, Caller)| format!("{digest} {}\n", Json::from(caller.to_json()).to_text());
+        let line = |(digest, caller): &(Sha256Digest, Caller)| {
+            format!("{digest} {}\n", Json::from(caller.to_json()).to_text())
+        };
         Sha256Digest::of(self.keys.iter().map(line).collect::<String>().as_bytes())
     }
 }

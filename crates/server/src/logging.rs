@@ -9,6 +9,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::otlp::{self, LogLayer, OtlpEndpoint};
+
 /// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
 const MAX_LINES: usize = 4_096;
 /// How long the last lines may take to be written.
@@ -23,6 +25,16 @@ pub enum LogFormat {
     Json,
 }
 
+/// What is logged, and where to.
+#[derive(Clone, Debug)]
+pub struct LogSettings {
+    pub format: LogFormat,
+    /// Whether the log has what is asked every few seconds, too.
+    pub detailed: bool,
+    /// The collector that the log and all requests are exported to.
+    pub export: Option<OtlpEndpoint>,
+}
+
 /// The log of this process. When it is dropped, the lines that wait are written.
 #[derive(Debug)]
 #[must_use = "when this is dropped the last lines are written"]
@@ -35,12 +47,12 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// Begins to log, for the whole process. Where other code logs already, its log stays. A `detailed` log has what is asked every
-/// few seconds, too.
+/// Begins to log, for the whole process. Where other code logs already, its log stays.
 ///
 /// # Errors
 /// When the system gives no thread.
-pub fn start_log(format: LogFormat, detailed: bool) -> io::Result<Log> {
+pub fn start_log(settings: LogSettings) -> io::Result<Log> {
+    let LogSettings { format, detailed, export } = settings;
     let (lines, waiting) = mpsc::sync_channel(MAX_LINES);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&waiting))?;
     let writer = lines.clone();
@@ -57,12 +69,16 @@ pub fn start_log(format: LogFormat, detailed: bool) -> io::Result<Log> {
         LogFormat::Text => lines_of.boxed(),
         LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
-    drop(tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ours).with(lines_of)));
+    export.map(otlp::start).transpose()?;
+    let exported = otlp::is_on().then_some(LogLayer);
+    let subscriber = tracing_subscriber::registry().with(ours).with(lines_of).with(exported);
+    drop(tracing::subscriber::set_global_default(subscriber));
     Ok(Log { lines })
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
+        otlp::flush();
         let (written, all_written) = mpsc::sync_channel(1);
         // A full queue means that nobody reads: waiting would not help.
         if self.lines.try_send(Message::Flush(written)).is_ok() {

@@ -20,7 +20,7 @@ use crate::keys::ApiKeys;
 use crate::services::Services;
 
 /// How often files are looked at.
-const ROUND: Duration = Duration::from_secs(1);
+const ROUND: Duration = Duration::from_millis(500);
 /// The most warnings about one file that are logged.
 const MAX_WARNINGS: usize = 20;
 
@@ -155,7 +155,13 @@ impl Watched {
             }
             Err(UnreadableError { message, help }) => {
                 let cause = format!("failed to {message}");
-                error!(file, path, cause = &*cause, help, "cannot use the file; what was in force before stays in force");
+                error!(
+                    file,
+                    path,
+                    cause = &*cause,
+                    help,
+                    "cannot use the file; what was in force before stays in force"
+                );
             }
         }
     }
@@ -194,10 +200,7 @@ pub(crate) fn policies(files: Files, services: &Arc<Services>) -> Vec<Watched> {
 }
 
 /// The file of API keys. `replace` puts keys in force and returns those before.
-pub(crate) fn api_keys(
-    source: Source<ApiKeys>,
-    replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static,
-) -> Watched {
+pub(crate) fn api_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static) -> Watched {
     Watched::new("api_keys", source.path.clone(), move || {
         let Loaded { value, warnings } = (source.read)(&source.path)?;
         let new = value.fingerprint();

@@ -10,8 +10,8 @@
 //! report's decision, or the review's subject.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{Sha256Digest, SignerId, SigningKey};

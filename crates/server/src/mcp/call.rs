@@ -110,7 +110,9 @@ fn ahead(name: &str) -> usize {
 /// There is an answer, and no memory to send it.
 fn unsent(problem: Problem, id: Option<&str>) -> Failure {
     match id {
-        Some(id) => Failure(format!("send the result: it is stored as `{id}`; ask for it with `get_receipt` after a second")),
+        Some(id) => {
+            Failure(format!("send the result: it is stored as `{id}`; ask for it with `get_receipt` after a second"))
+        }
         None => busy(problem),
     }
 }

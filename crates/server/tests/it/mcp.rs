@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::server::{Server, keys, new_key};
 
-const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+pub(crate) const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// A call that takes some seconds.
 const SLOW: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cb_verify_work","arguments":{"output":{"content":"import time\ndef f(x):\n    time.sleep(3)\n    return x"},"verification":{"kind":"test_suite","language":"python","entrypoint":"f","limits":{"timeout_ms":30000},"tests":[{"name":"a","input":[1],"expected_output":1}]}}}}"#;
@@ -110,7 +110,7 @@ pub(crate) fn called(address: &str, tool: &str, arguments: &str) -> String {
     post(address, &format!("{head}\r\n{session}"), &call).1
 }
 
-fn post(address: &str, head: &str, body: &str) -> (u16, String) {
+pub(crate) fn post(address: &str, head: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\nconnection: close";
     write!(stream, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();

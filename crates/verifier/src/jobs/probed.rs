@@ -36,7 +36,8 @@ impl ProbedHost {
         self.set(probed.map_or(Probe::Lost, Probe::Ended));
         if let Some(host) = host {
             // This starts every interpreter once, which no verification needs to wait for.
-            let mut languages: Vec<Language> = host.runtimes().iter().map(|Runtime { language, .. }| *language).collect();
+            let mut languages: Vec<Language> =
+                host.runtimes().iter().map(|Runtime { language, .. }| *language).collect();
             // They are listed language by language, so equal ones are neighbours.
             languages.dedup();
             // Set once, because a host is probed once.

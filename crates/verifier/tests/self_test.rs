@@ -64,7 +64,7 @@ fn code_waits_for_the_self_test_and_nothing_else_does() {
     let home = TempDir::new().unwrap();
     let (allow, allowed) = mpsc::channel::<()>();
     let probe = move || {
-        drop(allowed.recv());
+        let _ = allowed.recv();
         Host::probe(None)
     };
     let jobs = start(&home, probe);
@@ -91,7 +91,7 @@ fn stopping_does_not_wait_for_the_self_test() {
     let home = TempDir::new().unwrap();
     let (allow, allowed) = mpsc::channel::<()>();
     let probe = move || {
-        drop(allowed.recv());
+        let _ = allowed.recv();
         Host::probe(None)
     };
     let jobs = start(&home, probe);

@@ -196,6 +196,11 @@ impl ServiceOptions {
         Ok((services.with_workflow_policy(workflow), files))
     }
 
+    /// Reads the policies, only to find out whether they can be used.
+    pub(crate) fn check_policies(&self) -> anyhow::Result<()> {
+        self.policies().map(drop)
+    }
+
     fn policies(&self) -> anyhow::Result<Policies> {
         let action = self.action_policy.clone().map(|path| served_files::load(&served_files::action_policy(path)));
         let workflow =

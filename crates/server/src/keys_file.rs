@@ -1,14 +1,15 @@
 //! The file of API keys: entries are added and revoked here, and every change replaces the file as a whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, shown};
 use proofmark_receipt::{Json, Object};
 
 use crate::keys::{ApiKeys, KeysError};
+use crate::replace::replace_file;
 
 /// Who may read a new file: its owner. It has hashes, from which no key can be computed, and names of callers.
 const MODE: u32 = 0o600;
@@ -133,8 +134,10 @@ impl KeysFile {
         // Read back before it is written: the server must not find a file that it refuses.
         let document = Json::parse(written.as_bytes()).map_err(|_| KeysFileError::NotJson(self.path.clone()))?;
         ApiKeys::read(&document).map_err(|error| self.unusable(error))?;
+        let replaced = replace_file(&self.path, &written, MODE);
         // The lock ends with the file, after the new one is in its place.
-        self.replace(&file, &written).map_err(|error| KeysFileError::Write { path: self.path.clone(), error })
+        drop(file);
+        replaced.map_err(|error| KeysFileError::Write { path: self.path.clone(), error })
     }
 
     fn entries(&self, text: &[u8]) -> Result<Vec<Json>, KeysFileError> {
@@ -160,36 +163,6 @@ impl KeysFile {
             }
         }
         Err(unread(io::Error::other("other processes replace it again and again")))
-    }
-
-    /// Puts a new file with this text in the place of the old one, with its owner and its mode.
-    fn replace(&self, old: &File, text: &str) -> io::Result<()> {
-        // A link stays a link, to a new file.
-        let path = fs::canonicalize(&self.path)?;
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-        let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-        let write = || {
-            // Left by a process that was killed: no other one writes it while this one has the lock.
-            drop(fs::remove_file(&beside));
-            let mut new = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&beside)?;
-            let before = old.metadata()?;
-            let owner = new.metadata()?;
-            if (owner.uid(), owner.gid()) != (before.uid(), before.gid()) {
-                fchown(&new, Some(before.uid()), Some(before.gid()))?;
-            }
-            new.set_permissions(fs::Permissions::from_mode(before.mode() & 0o777))?;
-            new.write_all(text.as_bytes())?;
-            new.sync_all()?;
-            fs::rename(&beside, &path)?;
-            // The name of the file is on disk once its folder is.
-            path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-        };
-        let result = write();
-        if result.is_err() {
-            // What is left where this fails, too, is a file that nothing reads.
-            drop(fs::remove_file(&beside));
-        }
-        result
     }
 
     fn unread(&self, error: io::Error) -> KeysFileError {
@@ -226,6 +199,8 @@ fn member<'a>(entry: &'a Json, name: &str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::keys::{ReviewerEntry, Role, new_key};
 

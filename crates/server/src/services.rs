@@ -24,7 +24,7 @@ pub fn probe_host() -> Host {
     let host = Host::probe(None);
     let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     match host.level() {
-        Ok(level) => info!(level = level.to_string(), milliseconds, "the self-test of the sandbox passed"),
+        Ok(level) => info!(isolation = level.to_string(), milliseconds, "the self-test of the sandbox passed"),
         Err(cause) => error!(
             cause,
             milliseconds, "the self-test of the sandbox failed: verifications that run code end as `error`"

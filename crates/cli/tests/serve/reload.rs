@@ -154,5 +154,7 @@ fn a_server_decides_at_once_and_logs_its_self_test() {
     let server = Server::of(child, &address.unwrap());
     assert_eq!(server.post("/v1/decisions", "", MAIL).0, 200);
     assert_eq!(server.get("/readyz", "").0, 200);
-    assert!(lines.any(|line| line.contains("the self-test of the sandbox passed")), "{before:?}");
+    // It may have been faster than the socket.
+    let passed = |line: &String| line.contains("the self-test of the sandbox passed");
+    assert!(before.iter().any(passed) || lines.any(|line| passed(&line)));
 }

@@ -139,9 +139,9 @@ impl ApiKeys {
         self.keys.iter().map(|(_, caller)| caller.to_json()).collect()
     }
 
-    /// Whether this caller has a key.
+    /// Whether this caller has a key, for the same role.
     pub(crate) fn has(&self, caller: &Caller) -> bool {
-        self.keys.iter().any(|(_, known)| known.is(caller))
+        self.keys.iter().any(|(_, known)| known == caller)
     }
 
     /// The ids of keys, or of their roles, that the others do not have.

@@ -60,6 +60,7 @@ impl KeysFileError {
 }
 
 impl KeysFile {
+    /// The file at this path, which need not be there.
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::Context;
@@ -121,9 +122,7 @@ impl HostConfig {
             return Ok(());
         }
         if let Some(before) = before {
-            let mut backup = path.as_os_str().to_owned();
-            backup.push(".bak");
-            fs::write(&backup, before).with_context(|| format!("write `{}`", Path::new(&backup).display()))?;
+            back_up(path, &before)?;
         }
         replace_file(path, &text, MODE).with_context(|| format!("write the configuration `{}`", path.display()))?;
         out::note(format_args!("{shown} has the server `{NAME}`; restart the host to use it"));
@@ -191,6 +190,18 @@ impl HostConfig {
         };
         Ok(object! { "Authorization": value })
     }
+}
+
+/// Keeps what a file had, readable by those who could read it: configurations of other servers may have secrets.
+fn back_up(path: &Path, before: &[u8]) -> anyhow::Result<()> {
+    let mut backup = path.as_os_str().to_owned();
+    backup.push(".bak");
+    let backup = Path::new(&backup);
+    let context = || format!("write `{}`", backup.display());
+    let mode = fs::metadata(path).with_context(context)?.permissions().mode() & 0o777;
+    // One that is there keeps its own mode, so it goes first.
+    drop(fs::remove_file(backup));
+    replace_file(backup, &String::from_utf8_lossy(before), mode).with_context(context)
 }
 
 fn wrong_arguments(error: &clap::Error) -> anyhow::Error {

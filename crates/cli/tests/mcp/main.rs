@@ -298,8 +298,14 @@ fn a_server_is_added_to_the_file_of_a_host_which_keeps_its_own() {
     let before =
         r#"{"other": 1.50, "mcpServers": {"theirs": {"command": "x", "args": []}, "proofmark": {"command": "old"}}}"#;
     std::fs::write(&file, before).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, private).unwrap();
     assert!(add(&[]).status.success());
     assert_eq!(std::fs::read_to_string(&backup).unwrap(), before);
+    for path in [&file, &backup] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "the other servers may have secrets");
+    }
     let after = object(&std::fs::read(&file).unwrap());
     assert_eq!(after.get("other").unwrap().to_text(), "1.50");
     let servers = member(&after, "mcpServers");

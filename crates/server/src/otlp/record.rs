@@ -9,7 +9,7 @@ use super::Kind;
 use super::trace::Trace;
 
 /// The target of what is logged about the export itself, which is not exported.
-pub(crate) const TARGET: &str = "proofmark_server::otlp";
+pub(crate) const TARGET: &str = "proofmark::otlp";
 
 /// The longest text of an attribute, in bytes.
 const MAX_TEXT: usize = 4_096;

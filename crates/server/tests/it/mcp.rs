@@ -62,6 +62,23 @@ fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
 }
 
 #[test]
+fn ending_a_session_is_answered_as_clients_expect() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let (_, greeted) = post(&server.address, "host: localhost", GREETING);
+    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+    // The Python client takes 200 and 204 for success, and warns of anything else.
+    let ended = server.try_send(&format!("DELETE /mcp HTTP/1.1\r\n{session}"), b"").unwrap();
+    assert_eq!(ended, (204, String::new()));
+    let (status, _) = post(
+        &server.address,
+        &format!("host: localhost\r\n{session}"),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+    );
+    assert_eq!(status, 404, "it has ended");
+}
+
+#[test]
 fn pages_and_other_hosts_are_refused_without_keys() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path());

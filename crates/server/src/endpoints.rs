@@ -236,6 +236,7 @@ fn verification_endpoints() -> Vec<Endpoint> {
             .parameters(&["BegunBy"])
             .body::<Attempt>()
             .ok::<Acceptance>("The new state, and every rule")
+            .not_found()
             .conflict()
             .unprocessable(),
         waiting(Post, "/v1/acp/evaluations", AGENT, acp::evaluate)

@@ -2,6 +2,7 @@
 
 mod accept;
 mod acp;
+mod api_key;
 mod approve;
 mod completions;
 mod config;
@@ -27,6 +28,7 @@ mod receipt;
 mod report;
 mod runs;
 mod serve;
+mod served_files;
 mod table;
 mod verify;
 mod workflow;
@@ -75,8 +77,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Create an API key for `proofmark serve`
-    ApiKey(serve::ApiKey),
+    /// Add, list and revoke the API keys of `proofmark serve`
+    ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
     /// Test, explain and measure action policies

@@ -8,6 +8,8 @@ use crate::transcript;
 
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["init"],
+    &["examples"],
     &["verify"],
     &["accept"],
     &["decide"],

@@ -40,12 +40,18 @@ impl DetailBudget {
         let mut share = self.left / self.details.max(1);
         let before = share;
         // The order is the priority: what the first text takes is missing from the share of the next.
-        let message = detail.message.and_then(|text| fitted(text, "message", &mut share));
-        let actual = detail.actual.and_then(|text| fitted(text, "actual", &mut share));
-        let expected = detail.expected.and_then(|text| fitted(text, "expected", &mut share));
+        let mut fit = |text: Option<String>, member| text.and_then(|text| fitted(text, member, &mut share));
+        let location = fit(detail.location, "location");
+        let message = fit(detail.message, "message");
+        let difference = fit(detail.difference, "difference");
+        let actual = fit(detail.actual, "actual");
+        let expected = fit(detail.expected, "expected");
+        let input = fit(detail.input, "input");
+        let stderr = fit(detail.stderr, "stderr");
+        let stdout = fit(detail.stdout, "stdout");
         self.left -= before - share;
         self.details = self.details.saturating_sub(1);
-        Detail { message, actual, expected, ..detail }
+        Detail { location, message, difference, actual, expected, input, stderr, stdout, ..detail }
     }
 }
 

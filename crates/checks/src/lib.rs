@@ -29,14 +29,17 @@ pub use caps::{
 };
 pub use command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
-    MAX_PATH_BYTES, MAX_WORDS,
+    MAX_PATH_BYTES, MAX_VARIABLE_BYTES, MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, Unusable,
+    check_settings, file_content,
 };
 pub use compare::{Rules, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
 pub use fields::Outside;
-pub use job::{Case, CaseOutcome, End, Job, Limits, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile};
+pub use job::{
+    Case, CaseOutcome, End, HostFolder, Job, Limits, Need, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,
+};
 pub use judge::{Fault, Judgment};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;

@@ -2,12 +2,14 @@
 
 use std::path::{Component, Path};
 
+use proofmark_receipt::document::shown;
+
 use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT};
-use crate::job::{Case, Job, Limits, Program, Project};
+use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB};
+use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};
@@ -70,9 +72,17 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     if command.unusable.is_some() {
         return Ok(Plan::default());
     }
+    let folders = if command.packages { caps.packages.clone() } else { Vec::new() };
+    if let Report::File(report) = &command.report
+        && let Some(folder) = folders.iter().find(|folder| Path::new(report).starts_with(&folder.at))
+    {
+        // A file that is there before the run is not a report of the run.
+        let message = format!("the report is in `{}`, which the command cannot write", shown(&folder.at));
+        let place = Place::Field("verification.report".to_owned());
+        return Err(RequestError::new(place, Code::ConflictingFields, message).with_help("write it elsewhere"));
+    }
     let asked = &command.limits;
-    // A command is the only case of its job, so the cap is that of all checks together.
-    let timeout = asked.timeout.or(asked.total_timeout).unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(caps.total_timeout);
+    let timeout = command.timeout().min(caps.total_timeout);
     let limits = Limits {
         memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.memory_mb),
         total_timeout: timeout,
@@ -87,9 +97,11 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
             Report::File(path) => Some(path.clone()),
             Report::Stdout(_) | Report::ExitStatus => None,
         },
-        package: command.runner.and_then(Runner::package),
+        needs: command.script.clone().map(Need::Script).or_else(|| command.runner.and_then(Runner::needs)),
         packages: command.packages,
+        folders,
         readable: command.readable.clone(),
+        env: command.env.clone(),
     });
     let cases = vec![Case { input: String::new(), timeout }];
     let job = Job { language: command.language, runtime: command.runtime.clone(), program, cases, limits };

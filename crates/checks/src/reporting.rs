@@ -6,6 +6,7 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
 use crate::command::files;
+use crate::job::Need;
 
 /// What `report` says for a report on standard output.
 const ON_STDOUT: [(&str, ReportForm); 2] = [("stdout:tap", ReportForm::Tap), ("stdout:junit", ReportForm::JUnit)];
@@ -19,14 +20,22 @@ pub enum Runner {
     Unittest,
     /// The test runner of Node.js.
     NodeTest,
+    /// jest, a package of Node.js; so are the next two.
+    Jest,
+    Vitest,
+    Mocha,
 }
 
+/// The first version of Node.js whose `--test` writes TAP when it is told to.
+const NODE_WITH_REPORTERS: [u32; 2] = [18, 15];
+
 impl Runner {
-    /// The package of Python that it is, where it comes without the interpreter.
-    pub fn package(self) -> Option<&'static str> {
+    /// What it needs of the host, beside the script that the command names.
+    pub(crate) fn needs(self) -> Option<Need> {
         match self {
-            Runner::Pytest => Some("pytest"),
-            Runner::Unittest | Runner::NodeTest => None,
+            Runner::Pytest => Some(Need::Package("pytest")),
+            Runner::NodeTest => Some(Need::Version(NODE_WITH_REPORTERS)),
+            Runner::Unittest | Runner::Jest | Runner::Vitest | Runner::Mocha => None,
         }
     }
 }
@@ -56,6 +65,18 @@ pub(crate) struct Reporting {
     pub(crate) arguments: Vec<String>,
     pub(crate) runner: Option<Runner>,
     pub(crate) report: Report,
+    /// The script of an installed package that it runs, below the project.
+    pub(crate) script: Option<String>,
+    /// The files and folders that the arguments name.
+    pub(crate) named: Vec<String>,
+    /// Files that make the runner report: their paths below the project, and their text.
+    pub(crate) files: Vec<(&'static str, &'static str)>,
+}
+
+impl Reporting {
+    pub(crate) fn new(arguments: Vec<String>, report: Report) -> Reporting {
+        Reporting { arguments, runner: None, report, script: None, named: Vec::new(), files: Vec::new() }
+    }
 }
 
 /// Reads the field `report`.
@@ -70,7 +91,16 @@ pub(crate) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
 
 /// A command that is not known to be a runner.
 pub(crate) fn unknown(arguments: Vec<String>, asked: Option<Report>) -> Reporting {
-    Reporting { arguments, runner: None, report: asked.unwrap_or(Report::ExitStatus) }
+    Reporting::new(arguments, asked.unwrap_or(Report::ExitStatus))
+}
+
+/// The words that are neither options nor the values of these options.
+pub(crate) fn positional<'a>(arguments: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a String> {
+    let mut is_value = false;
+    arguments.iter().filter(move |word| {
+        let value = std::mem::replace(&mut is_value, valued.contains(&word.as_str()));
+        !value && !word.starts_with('-')
+    })
 }
 
 /// The values of an option, as `--option=value` and as `--option value`.

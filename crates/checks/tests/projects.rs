@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
 use proofmark_checks::{
-    Caps, CaseOutcome, Checks, Command, End, Fault, Format, MAX_FOLDERS, Outcome, Program, Project, Report, ReportForm,
-    Request, RequestError, Runner,
+    Caps, CaseOutcome, Checks, Command, End, Fault, Format, MAX_FOLDERS, Need, Outcome, Program, Project, Report,
+    ReportForm, Request, RequestError, Runner,
 };
 use proofmark_receipt::Verdict;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ fn files_that_cannot_be_laid_out_are_the_submissions_fault() {
 #[test]
 fn a_host_without_the_runner_is_not_the_submissions_fault() {
     let request = request(json!({"a": ""}), json!({"command": ["pytest"]})).unwrap();
-    assert_eq!(project(&request).package, Some("pytest"));
+    assert_eq!(project(&request).needs, Some(Need::Package("pytest")));
     let end = End::Unavailable("failed to find the package `pytest`".to_owned());
     let cases = vec![CaseOutcome { end, elapsed: std::time::Duration::ZERO }];
     let judgment = request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases }), None);

@@ -20,6 +20,7 @@ mod options;
 mod out;
 mod paint;
 mod policy;
+mod project;
 mod receipt;
 mod runs;
 mod serve;

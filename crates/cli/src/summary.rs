@@ -9,6 +9,9 @@ use crate::paint::{Paint, printable};
 /// The most checks listed; the receipt holds all of them.
 const MAX_LISTED: usize = 20;
 
+/// The most skipped tests named.
+const MAX_SKIPPED: usize = 10;
+
 /// Writes the verdict, the checks that did not pass, and the receipt's id.
 pub(crate) fn write(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -> io::Result<()> {
     heading(out, label, receipt, paint)?;
@@ -19,6 +22,12 @@ pub(crate) fn write(out: &mut impl Write, label: &str, receipt: &Receipt, paint:
     }
     if let Some(more) = failed.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
         writeln!(out, "  … and {more} more; see `proofmark receipt show {}`", receipt.receipt_id())?;
+    }
+    if let Some((count, names)) = skipped(receipt).filter(|(count, _)| *count > 0) {
+        let names =
+            names.iter().filter_map(Json::as_str).take(MAX_SKIPPED).map(printable).collect::<Vec<_>>().join(", ");
+        let more = if count > MAX_SKIPPED as u64 { ", …" } else { "" };
+        writeln!(out, "  skipped, and no checks: {names}{more}")?;
     }
     writeln!(out, "  {}", paint.dim(&format!("receipt {}", receipt.receipt_id())))
 }
@@ -57,7 +66,8 @@ fn heading(out: &mut impl Write, label: &str, receipt: &Receipt, paint: Paint) -
     let duration = milliseconds.map_or_else(String::new, |number| format!(", {} ms", printable(number.as_str())));
     let checks = if results.total == 1 { "check" } else { "checks" };
     let verdict = paint.verdict(receipt.verdict());
-    writeln!(out, "{verdict} {name}: {} of {} {checks} passed{duration}", results.passed, results.total)
+    let skipped = skipped(receipt).map_or_else(String::new, |(count, _)| format!(", {count} skipped"));
+    writeln!(out, "{verdict} {name}: {} of {} {checks} passed{skipped}{duration}", results.passed, results.total)
 }
 
 fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> {
@@ -77,6 +87,13 @@ fn check(out: &mut impl Write, detail: &Detail, paint: Paint) -> io::Result<()> 
         }
     }
     Ok(())
+}
+
+/// How many tests of a project were skipped and are no checks, and the names that the receipt has.
+fn skipped(receipt: &Receipt) -> Option<(u64, &[Json])> {
+    let skipped = receipt.metadata().get("skipped")?.as_object()?;
+    let names = skipped.get("tests").and_then(Json::as_array).unwrap_or_default();
+    Some((skipped.get("count")?.as_number()?.as_u64()?, names))
 }
 
 fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {

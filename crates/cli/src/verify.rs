@@ -10,7 +10,7 @@ use clap::Args;
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Receipt, object};
 use proofmark_verifier::{
-    Batch, Caps, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, SuiteHashes, project_request,
+    Batch, Caps, Host, HostFolder, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, SuiteHashes,
 };
 
 use crate::batch;
@@ -22,6 +22,7 @@ use crate::input::{self, Source, Sources};
 use crate::options::{Signing, StoreAt};
 use crate::out;
 use crate::paint::Paint;
+use crate::project::ProjectOptions;
 use crate::summary;
 
 /// Run submissions against their tests and issue a signed receipt for each
@@ -30,31 +31,31 @@ use crate::summary;
 /// file has one request per line; a folder means every request in it. Receipts are stored, and printed once they are on
 /// disk.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "proofmark verify [OPTIONS] <FILE|DIR|->...
+       proofmark verify [OPTIONS] --dir <DIR> [-- <COMMAND>...]
+       proofmark verify --suite-digest <FILE>",
+    after_help = "Examples:
   proofmark verify examples/sort.json
   proofmark verify suite.yaml --submission solution.py
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
+  proofmark verify --dir . --timeout 120s --memory 1024 --skipped ignore
   proofmark verify --suite-digest suite.yaml
 
-Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified.")]
+Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified."
+)]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
     #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
-    /// Verify this project: run the command after -- in a copy of it
-    #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
-    dir: Option<PathBuf>,
     /// Allow commands to read this path of the host, if their request asks for it; can be repeated
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
     /// Run nothing: print the digest of the suite in this file, which receipt rules name as `suite`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "submission", "chain", "out"])]
     suite_digest: Option<PathBuf>,
-    /// The command that tests the project of --dir
-    #[arg(last = true, requires = "dir", value_name = "COMMAND")]
-    command: Vec<String>,
     /// Read the submission from this file, in place of `output.content` of the request
     #[arg(long, value_name = "FILE")]
     submission: Option<PathBuf>,
@@ -86,6 +87,8 @@ pub(crate) struct Verify {
     /// Do not store receipts
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
+    #[command(flatten)]
+    project: ProjectOptions,
 }
 
 impl Verify {
@@ -105,7 +108,7 @@ impl Verify {
         let host = Host::probe(self.isolation);
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
-        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
+        let caps = Caps { readable: self.readable.clone(), packages: reader.packages.clone(), ..Caps::default() };
         let batch = Batch::new(&host, &caps, workers, &issuer);
         let batch = match &self.chain {
             Some(chain) => batch.on_chain(chain.clone())?,
@@ -186,6 +189,8 @@ const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
 struct RequestReader {
     submission: Option<String>,
     project: Option<(String, Request)>,
+    /// Installed packages of the project.
+    packages: Vec<HostFolder>,
     sources: Sources,
     /// The worst exit code of the requests that could not be read.
     worst: Exit,
@@ -194,10 +199,12 @@ struct RequestReader {
 impl RequestReader {
     fn new(arguments: &Verify) -> anyhow::Result<RequestReader> {
         let submission = arguments.submission.as_deref().map(input::submission).transpose()?;
-        let project = arguments.dir.as_deref().map(|folder| project(folder, &arguments.command)).transpose()?;
+        let project = arguments.project.read()?;
+        let (project, packages) =
+            project.map_or((None, Vec::new()), |(label, project)| (Some((label, project.request)), project.packages));
         let requests = arguments.requests.clone();
         let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
-        Ok(RequestReader { submission, project, sources, worst: Exit::Yes })
+        Ok(RequestReader { submission, project, packages, sources, worst: Exit::Yes })
     }
 
     /// The next requests; none at the end. A request that cannot be read is reported, and the others continue.
@@ -230,20 +237,6 @@ impl RequestReader {
         *bytes += source.bytes.len() + self.submission.as_ref().map_or(0, String::len);
         Ok((source.label, request))
     }
-}
-
-/// A folder as a request.
-fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request)> {
-    let project = project_request(folder, command)?;
-    for path in &project.left_out {
-        out::note(format_args!(
-            "left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"
-        ));
-    }
-    let label = folder.display().to_string();
-    let outside = Outside { submission: None, file: &|_| Err("a project names no files".to_owned()) };
-    let request = Request::from_document(&project.document, &outside);
-    Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
 }
 
 /// Where receipts are printed and written.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{PROJECT_FOLDER, Project};
+use proofmark_checks::{Need, PROJECT_FOLDER, Project};
 
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
@@ -31,11 +31,21 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
         let path = root.join(&file.path);
         folders.extend(path.ancestors().skip(1).filter(|above| above.starts_with(root)).map(Path::to_owned));
     }
-    for folder in &folders {
+    for folder in &project.folders {
+        folders.extend(root.join(&folder.at).parent().into_iter().flat_map(Path::ancestors).map(Path::to_owned));
+    }
+    for folder in folders.iter().filter(|folder| folder.starts_with(root)) {
         tree.writable_folder(folder)?;
     }
     for file in &project.files {
         tree.writable_file(&root.join(&file.path), file.content.clone())?;
+    }
+    for folder in &project.folders {
+        // A link would show what it leads to, wherever on the host that is.
+        if folder.host.canonicalize()? != folder.host || !folder.host.is_dir() {
+            return Err(io::Error::other(format!("`{}` is no longer a folder", folder.host.display())));
+        }
+        tree.show_on_disk(&folder.host, &root.join(&folder.at))?;
     }
     Ok(tree)
 }
@@ -47,11 +57,21 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
     // Those of all languages, since a bash script may run the interpreters of the others.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
+    let mut own = project.env.clone();
     if let Some(installed) = &runtime.toolchain().packages {
-        let folders = std::env::join_paths((0..packages.len()).map(shown_packages)).map_err(io::Error::other)?;
+        let folders = (0..packages.len()).map(shown_packages);
+        // The folders that the request names come first, as on the host.
+        let first = own.remove(installed.variable);
+        let first = first.iter().flat_map(std::env::split_paths);
+        let folders = std::env::join_paths(first.chain(folders)).map_err(io::Error::other)?;
         variables.push(format!("{}={}", installed.variable, folders.to_string_lossy()));
     }
+    variables.extend(own.iter().map(|(name, value)| format!("{name}={value}")));
     for variable in variables {
+        // Of two variables of a name, programs differ in which they take.
+        let name = variable.split('=').next().unwrap_or_default().len() + 1;
+        let same = |other: &CString| other.as_bytes().get(..name) == variable.as_bytes().get(..name);
+        launch.env.retain(|other| !same(other));
         launch.env.push(CString::new(variable).map_err(io::Error::other)?);
     }
     Ok(launch)
@@ -60,15 +80,19 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
 /// which could otherwise blame the host for its own failure.
 pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
-    let package = project.package?;
+    match project.needs.as_ref()? {
+        Need::Package(package) => lacks_package(runtime, project, packages, package),
+        Need::Version(least) => lacks_version(runtime, *least),
+        Need::Script(script) => lacks_script(project, script),
+    }
+}
+
+fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], package: &str) -> Option<String> {
     let toolchain = runtime.toolchain().packages.as_ref()?;
     let module = format!("{package}.{}", toolchain.extension);
-    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
-    let mut folders = own.chain(packages.iter().cloned());
-    let installed = folders.any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file());
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
-    if installed || project.files.iter().any(|file| in_project(&file.path)) {
+    if has_package(runtime, packages, package) || project.files.iter().any(|file| in_project(&file.path)) {
         return None;
     }
     let remedy = match project.packages {
@@ -78,6 +102,46 @@ pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
 }
 
+/// Whether a package is in one of these folders, or beside the interpreter.
+fn has_package(runtime: &Runtime, packages: &[PathBuf], package: &str) -> bool {
+    let Some(toolchain) = runtime.toolchain().packages.as_ref() else { return false };
+    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
+    let module = format!("{package}.{}", toolchain.extension);
+    own.chain(packages.iter().cloned()).any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file())
+}
+
+fn lacks_version(runtime: &Runtime, [major, minor]: [u32; 2]) -> Option<String> {
+    let mut parts = runtime.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let found = [parts.next().unwrap_or(0), parts.next().unwrap_or(0)];
+    let name = runtime.toolchain().name;
+    (found < [major, minor]).then(|| {
+        format!("{name} {} has no test runner that reports; install {name} {major}.{minor} or later", runtime.version)
+    })
+}
+
+fn lacks_script(project: &Project, script: &str) -> Option<String> {
+    let shown =
+        project.folders.iter().filter_map(|folder| Some((folder, Path::new(script).strip_prefix(&folder.at).ok()?)));
+    let installed = shown.into_iter().any(|(folder, below)| folder.host.join(below).is_file());
+    if installed || project.files.iter().any(|file| file.path == script) {
+        return None;
+    }
+    let mut names = script.split('/').skip_while(|name| *name != "node_modules").skip(1).filter(|name| *name != ".bin");
+    let package = names.next().unwrap_or(script);
+    let remedy = match project.packages {
+        true => format!("install it in the project, as with `npm install --save-dev {package}`"),
+        false => "use `proofmark verify --dir`, with packages".to_owned(),
+    };
+    Some(format!("failed to find the package `{package}` that runs the tests: there is no `{script}`; {remedy}"))
+}
+
+impl Runtime {
+    /// Whether projects can use a package: of Python, one that is installed. `None` for languages without packages.
+    pub fn has_package(&self, package: &str) -> Option<bool> {
+        self.toolchain().packages.as_ref().map(|_| has_package(self, &installed(self), package))
+    }
+}
+
 /// Where the tree shows a folder of packages, wherever the host has it.
 fn shown_packages(index: usize) -> PathBuf {
     PathBuf::from(format!("/packages/{index}"))
@@ -85,8 +149,12 @@ fn shown_packages(index: usize) -> PathBuf {
 
 /// The folders of packages installed for the host's interpreter, where they are asked for.
 pub(crate) fn packages(runtime: &Runtime, project: &Project) -> Vec<PathBuf> {
-    let installed = runtime.toolchain().packages.as_ref().filter(|_| project.packages);
-    let Some((program, arguments)) = installed.and_then(|installed| installed.list.split_first()) else {
+    if project.packages { installed(runtime) } else { Vec::new() }
+}
+
+fn installed(runtime: &Runtime) -> Vec<PathBuf> {
+    let Some((program, arguments)) = runtime.toolchain().packages.as_ref().and_then(|all| all.list.split_first())
+    else {
         return Vec::new();
     };
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();

@@ -93,6 +93,14 @@ impl Tree {
         Ok(())
     }
 
+    /// Shows a folder of the host read-only on the private disk; the folder above must have been made.
+    pub(crate) fn show_on_disk(&mut self, path: &Path, at: &Path) -> io::Result<()> {
+        let target = staged(at)?;
+        let bind = Entry::Bind { source: c_string(path)?, target: target.clone(), device: false };
+        self.writable.extend([Entry::Dir(target), bind]);
+        Ok(())
+    }
+
     fn bind_as(&mut self, path: &Path, at: &Path, device: bool) -> io::Result<()> {
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
         if self.covered(at) {

@@ -152,8 +152,8 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
         }
         for entry in &e.tree.writable {
             make(entry)?;
-            // A view of the host is read-only, its mode too.
-            if !matches!(entry, Entry::Bind { .. }) {
+            // The mode of a view of the host is the host's, and that of a link is what it leads to.
+            if matches!(entry, Entry::Dir(_) | Entry::File { .. }) {
                 check(libc::chmod(entry.place().as_ptr(), 0o777).into(), Step::Mount)?;
             }
         }

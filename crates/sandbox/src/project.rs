@@ -6,12 +6,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{Need, PROJECT_FOLDER, Project};
+use proofmark_checks::{HostFolder, Need, PROJECT_FOLDER, Project};
 
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
 use crate::toolchain;
 use crate::tree::Tree;
+
+/// Files that programs read and give up without. The C library finds its one name in the first two. Node reads its memory from
+/// the third, which vitest asks for after each test; there is no `/proc`, so the numbers are of no process.
+const EXPECTED: [(&str, &str); 3] = [
+    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ("/etc/nsswitch.conf", "hosts: files\n"),
+    (
+        "/proc/self/stat",
+        "1 (node) R 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 67108864 16384 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+    ),
+];
+/// How many entries a folder of installed packages may have: each is a mount.
+const MAX_INSTALLED: usize = 4_096;
+/// Where tools keep what they computed. The command begins with empty ones.
+const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
@@ -24,6 +39,9 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
     }
     for (index, folder) in packages.iter().enumerate() {
         tree.show_at(folder, &shown_packages(index))?;
+    }
+    for (path, text) in EXPECTED {
+        tree.file_unless_shown(Path::new(path), text.as_bytes().to_vec())?;
     }
     let root = Path::new(PROJECT_FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
@@ -41,13 +59,30 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
         tree.writable_file(&root.join(&file.path), file.content.clone())?;
     }
     for folder in &project.folders {
-        // A link would show what it leads to, wherever on the host that is.
-        if folder.host.canonicalize()? != folder.host || !folder.host.is_dir() {
-            return Err(io::Error::other(format!("`{}` is no longer a folder", folder.host.display())));
-        }
-        tree.show_on_disk(&folder.host, &root.join(&folder.at))?;
+        show_packages(&mut tree, folder)?;
     }
     Ok(tree)
+}
+
+/// Shows each package read-only in a folder that the command can write, since tools keep their caches beside packages.
+fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
+    // A link would show what it leads to, wherever on the host that is.
+    if folder.host.canonicalize()? != folder.host || !folder.host.is_dir() {
+        return Err(io::Error::other(format!("`{}` is no longer a folder", folder.host.display())));
+    }
+    let at = Path::new(PROJECT_FOLDER).join(&folder.at);
+    tree.writable_folder(&at)?;
+    for (index, entry) in folder.host.read_dir()?.enumerate() {
+        let name = entry?.file_name();
+        if index >= MAX_INSTALLED {
+            let message = format!("`{}` has more than {MAX_INSTALLED} entries", folder.host.display());
+            return Err(io::Error::other(message));
+        }
+        if !CACHES.iter().any(|cache| name == *cache) {
+            tree.show_on_disk(&folder.host.join(&name), &at.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// The interpreter with the project's arguments.

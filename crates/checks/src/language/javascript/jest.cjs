@@ -17,10 +17,12 @@ module.exports = class {
 
   add(ok, name, directive, error, milliseconds) {
     const [message, stack] = [[], []];
-    for (const part of plain(error || '').split('\n')) (/^\s+at /.test(part) ? stack : message).push(part);
-    const text = error ? block('message', message.join('\n')) + block('stack', stack.join('\n')) : '';
+    // The heading that jest puts above the error of a file that does not load.
+    const text = plain(error || '').replace(/^\s*● .*\n\s*/, '');
+    for (const part of text.split('\n')) (/^\s+at /.test(part) ? stack : message).push(part);
+    const why = error ? block('message', message.join('\n')) + block('stack', stack.join('\n')) : '';
     const time = Number.isFinite(milliseconds) ? `  duration_ms: ${milliseconds}\n` : '';
-    const notes = text || time ? `  ---\n${time}${text}  ...\n` : '';
+    const notes = why || time ? `  ---\n${time}${why}  ...\n` : '';
     this.tests.push(`${ok ? 'ok' : 'not ok'} ${this.tests.length + 1} - ${name}${directive}\n${notes}`);
   }
 

@@ -30,53 +30,62 @@ pub(crate) struct ProjectOptions {
     #[arg(long, value_name = "DIR", conflicts_with = "submission")]
     pub(crate) dir: Option<PathBuf>,
     /// Read the settings from this file [default: proofmark.yaml in DIR, if it is there]
-    #[arg(long, value_name = "FILE", requires = "dir", conflicts_with = "no_config")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
     /// Ignore the project's proofmark.yaml
-    #[arg(long, requires = "dir")]
+    #[arg(long)]
     no_config: bool,
     /// End the command after this time, as in 90s or 2m [default: 60s, at most 600s]
-    #[arg(long, value_name = "TIME", requires = "dir", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
     /// Let the command use this much memory, in MiB [default: 512, at most 2048]
-    #[arg(long, value_name = "MIB", requires = "dir", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
     memory: Option<u32>,
     /// Let the command write this much to /tmp, in MiB [default: 64, at most 1024]
-    #[arg(long, value_name = "MIB", requires = "dir", value_parser = value_parser!(u32).range(1..=i64::from(MAX_DISK_MB)))]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_DISK_MB)))]
     disk: Option<u32>,
     /// Let the command have this many processes and threads [default: 64, at most 256]
-    #[arg(long, value_name = "N", requires = "dir", value_parser = value_parser!(u32).range(1..=i64::from(MAX_PROCESSES)))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_PROCESSES)))]
     processes: Option<u32>,
     /// Let the command print this many bytes, and its report have as many [default: 1048576, at most 16777216]
-    #[arg(long, value_name = "N", requires = "dir", value_parser = value_parser!(u64).range(1..=MAX_OUTPUT_BYTES as u64))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX_OUTPUT_BYTES as u64))]
     output_bytes: Option<u64>,
     /// Read the results from this file of JUnit XML or TAP, or from stdout:tap or stdout:junit
-    #[arg(long, value_name = "FILE", requires = "dir")]
+    #[arg(long, value_name = "FILE")]
     report: Option<String>,
     /// Run the command with this runtime, as in python3.12
-    #[arg(long, value_name = "NAME", requires = "dir")]
+    #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
     /// How skipped tests count: not at all, as tests without an answer, or as failed [default: partial]
-    #[arg(long, value_name = "POLICY", requires = "dir", value_parser = PossibleValuesParser::new(["ignore", "partial", "fail"]))]
+    #[arg(long, value_name = "POLICY", value_parser = PossibleValuesParser::new(["ignore", "partial", "fail"]))]
     skipped: Option<String>,
     /// The tests whose texts the receipt shows [default: all]
-    #[arg(long, value_name = "TESTS", requires = "dir", value_parser = PossibleValuesParser::new(["all", "failures", "none"]))]
+    #[arg(long, value_name = "TESTS", value_parser = PossibleValuesParser::new(["all", "failures", "none"]))]
     reveal: Option<String>,
     /// Set a variable of the command's environment; can be repeated
-    #[arg(long, value_name = "NAME=VALUE", requires = "dir", value_parser = variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
     /// Leave out what this glob matches, by path or by name; can be repeated
-    #[arg(long, value_name = "GLOB", requires = "dir")]
+    #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
     /// The command that tests the project
-    #[arg(last = true, requires = "dir", value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 impl ProjectOptions {
     /// The project, if one is to be verified, with its name in messages.
     pub(crate) fn read(&self) -> anyhow::Result<Option<(String, ProjectRequest)>> {
-        let Some(folder) = &self.dir else { return Ok(None) };
+        let Some(folder) = &self.dir else {
+            // clap waives `requires` where what is required conflicts with another argument, as the files of requests.
+            return match self.given() {
+                None => Ok(None),
+                Some(option) => Err(with_help(
+                    format!("verify without `--dir`: {option} is for projects"),
+                    "write it in the request, or name the project with `--dir`",
+                )),
+            };
+        };
         let config = self.config(folder)?.with(&self.flags().into())?;
         if !config.settings.contains("command") {
             return Err(with_help(
@@ -92,6 +101,27 @@ impl ProjectOptions {
             out::note(format_args!("left out {more} more files and folders"));
         }
         Ok(Some((folder.display().to_string(), project)))
+    }
+
+    /// An option that means nothing without a project.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("`--config`", self.config.is_some()),
+            ("`--no-config`", self.no_config),
+            ("`--timeout`", self.timeout.is_some()),
+            ("`--memory`", self.memory.is_some()),
+            ("`--disk`", self.disk.is_some()),
+            ("`--processes`", self.processes.is_some()),
+            ("`--output-bytes`", self.output_bytes.is_some()),
+            ("`--report`", self.report.is_some()),
+            ("`--runtime`", self.runtime.is_some()),
+            ("`--skipped`", self.skipped.is_some()),
+            ("`--reveal`", self.reveal.is_some()),
+            ("`--env`", !self.env.is_empty()),
+            ("`--exclude`", !self.exclude.is_empty()),
+            ("a command", !self.command.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     fn config(&self, folder: &Path) -> anyhow::Result<ProjectConfig> {

@@ -20,7 +20,7 @@ pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judg
         settings.insert("packages", job.map(packages).unwrap_or_default());
     }
     settings.insert("skipped", command.skipped.as_str());
-    if let Some(job) = job {
+    if let Some(job) = job.filter(|_| shown) {
         settings.insert("limits", limits(job));
     }
     metadata.insert("settings", settings);

@@ -80,6 +80,8 @@ struct Commands {
     /// The first word of a command, and the arguments of the interpreter that it stands for.
     programs: &'static [(&'static str, &'static [&'static str])],
     reporting: ReadReporting,
+    /// What receipts call the packages that are installed for the interpreter, where commands can read them.
+    packages: Option<&'static str>,
 }
 
 /// Finds the test runner in the arguments of the interpreter, and makes it report where `asked` does not say how. The
@@ -123,6 +125,11 @@ impl Language {
     pub(crate) fn programs() -> String {
         let programs = Language::ALL.iter().flat_map(|language| language.dialect().commands.programs);
         one_of_words(&programs.map(|(word, _)| *word).collect::<Vec<_>>())
+    }
+
+    /// What receipts call the packages installed for the interpreter, which a command may read.
+    pub fn packages(self) -> Option<&'static str> {
+        self.dialect().commands.packages
     }
 
     pub(crate) fn reporting(self) -> ReadReporting {

@@ -97,7 +97,7 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
             Report::File(path) => Some(path.clone()),
             Report::Stdout(_) | Report::ExitStatus => None,
         },
-        needs: command.script.clone().map(Need::Script).or_else(|| command.runner.and_then(Runner::needs)),
+        needs: needs(command),
         packages: command.packages,
         folders,
         readable: command.readable.clone(),
@@ -106,6 +106,19 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     let cases = vec![Case { input: String::new(), timeout }];
     let job = Job { language: command.language, runtime: command.runtime.clone(), program, cases, limits };
     Ok(Plan { submission: Some(job), expected: None })
+}
+
+/// The first version of Node.js whose `--test` writes TAP when it is told to.
+const NODE_WITH_REPORTERS: [u32; 2] = [18, 15];
+
+/// What the command cannot run without.
+fn needs(command: &Command) -> Option<Need> {
+    match command.runner {
+        Some(Runner::Pytest) => Some(Need::Package("pytest")),
+        Some(Runner::NodeTest) => Some(Need::Version(NODE_WITH_REPORTERS)),
+        Some(Runner::Unittest) => None,
+        Some(Runner::Jest | Runner::Vitest | Runner::Mocha) | None => command.script.clone().map(Need::Script),
+    }
 }
 
 impl Expected {

@@ -6,7 +6,6 @@
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
 use crate::command::files;
-use crate::job::Need;
 
 /// What `report` says for a report on standard output.
 const ON_STDOUT: [(&str, ReportForm); 2] = [("stdout:tap", ReportForm::Tap), ("stdout:junit", ReportForm::JUnit)];
@@ -24,20 +23,6 @@ pub enum Runner {
     Jest,
     Vitest,
     Mocha,
-}
-
-/// The first version of Node.js whose `--test` writes TAP when it is told to.
-const NODE_WITH_REPORTERS: [u32; 2] = [18, 15];
-
-impl Runner {
-    /// What it needs of the host, beside the script that the command names.
-    pub(crate) fn needs(self) -> Option<Need> {
-        match self {
-            Runner::Pytest => Some(Need::Package("pytest")),
-            Runner::NodeTest => Some(Need::Version(NODE_WITH_REPORTERS)),
-            Runner::Unittest | Runner::Jest | Runner::Vitest | Runner::Mocha => None,
-        }
-    }
 }
 
 /// What the results of a command are read from.

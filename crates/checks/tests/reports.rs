@@ -1,6 +1,12 @@
 //! Reports of test runners: what they say, and that those that are cut, empty or contradict themselves say nothing.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop anywhere")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop anywhere"
+)]
 
 use std::time::Duration;
 

@@ -88,7 +88,7 @@ pub(crate) struct Verify {
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     #[command(flatten)]
-    project: ProjectOptions,
+    project: Box<ProjectOptions>,
 }
 
 impl Verify {

@@ -15,7 +15,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: true },
     notation: &JSON,
     functions: None,
-    commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
+    commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting, packages: None },
 };
 
 fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {

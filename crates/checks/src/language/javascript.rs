@@ -44,6 +44,8 @@ pub(super) static DIALECT: Dialect = Dialect {
             ("mocha", &[runners::MOCHA]),
         ],
         reporting,
+        // `node_modules` is a folder of the project.
+        packages: None,
     },
 };
 

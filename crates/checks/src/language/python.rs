@@ -34,7 +34,11 @@ pub(super) static DIALECT: Dialect = Dialect {
         },
         operators: OPERATORS,
     }),
-    commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
+    commands: Commands {
+        programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])],
+        reporting,
+        packages: Some("site-packages"),
+    },
 };
 
 /// As `repr` writes.

@@ -26,7 +26,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         },
         operators: OPERATORS,
     }),
-    commands: Commands { programs: &[], reporting },
+    commands: Commands { programs: &[], reporting, packages: None },
 };
 
 /// As `inspect` writes.

@@ -289,7 +289,7 @@ fn options_of_projects_that_are_wrong_are_refused() {
         &["verify", "x.json", "--", "pytest"],
         &["verify", "--no-config"],
     ] {
-        let done = place.run(&alone);
+        let done = place.run(alone);
         assert!(done.code == 2 && done.stderr.contains("--dir"), "{done:?}");
     }
     assert_snapshot!(text);

@@ -1,6 +1,6 @@
 //! What a receipt says of how a project was verified, beside its checks.
 
-use proofmark_checks::{Command, Job, Judgment, Language, Program, Report, ReportForm, Reveal, SkipPolicy};
+use proofmark_checks::{Command, Job, Judgment, Program, Report, ReportForm, Reveal, SkipPolicy};
 use proofmark_receipt::{Json, Object, object};
 
 /// How much of the command is shown, in characters.
@@ -50,9 +50,9 @@ fn report(report: &Report) -> String {
 /// The installed packages that the command could read. No digest covers them.
 fn packages(job: &Job) -> Vec<Json> {
     let Program::Command(project) = &job.program else { return Vec::new() };
-    let python = (project.packages && job.language == Language::Python).then_some("python");
+    let installed = job.language.packages().filter(|_| project.packages);
     let folders = project.folders.iter().map(|folder| folder.at.as_str());
-    python.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
+    installed.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
 }
 
 fn limits(job: &Job) -> Object {

@@ -9,6 +9,7 @@ mod caps;
 mod command;
 mod compare;
 mod constraint;
+mod difference;
 mod fields;
 mod job;
 mod judge;
@@ -21,6 +22,7 @@ mod reporting;
 mod request;
 mod suite;
 mod value;
+mod words;
 
 pub use caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
@@ -38,9 +40,10 @@ pub use constraint::{
 };
 pub use fields::Outside;
 pub use job::{
-    Case, CaseOutcome, End, HostFolder, Job, Limits, Need, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,
+    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
+    Project, ProjectFile, Tail, Written,
 };
-pub use judge::{Fault, Judgment};
+pub use judge::{Fault, Judgment, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;

@@ -4,7 +4,7 @@
 
 use proofmark_checks::{
     Caps, CaseOutcome, Checks, Command, End, Fault, Format, HostFolder, MAX_FOLDERS, Need, Outcome, PROJECT_SETTINGS,
-    Program, Project, Report, ReportForm, Request, RequestError, Runner, check_settings, file_content,
+    Program, Project, Report, ReportForm, Request, RequestError, Runner, Written, check_settings, file_content,
 };
 use proofmark_receipt::Verdict;
 use proofmark_receipt::document::Field;
@@ -136,8 +136,14 @@ fn a_host_without_the_runner_is_not_the_submissions_fault() {
     let request = request(json!({"a": ""}), json!({"command": ["pytest"]})).unwrap();
     assert_eq!(project(&request).needs, Some(Need::Package("pytest")));
     let end = End::Unavailable("failed to find the package `pytest`".to_owned());
-    let cases = vec![CaseOutcome { end, elapsed: std::time::Duration::ZERO }];
-    let judgment = request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases }), None);
+    let cases = vec![CaseOutcome {
+        end,
+        elapsed: std::time::Duration::ZERO,
+        timeout: std::time::Duration::ZERO,
+        written: Written::default(),
+    }];
+    let judgment =
+        request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), cases, ..Outcome::default() }), None);
     assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
 }
 

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request};
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, Limits, MAX_TESTS, Outcome, Request, Written};
 use proofmark_receipt::{Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,8 +29,13 @@ fn request(command: &[&str], reveal: &str) -> Request {
 }
 
 fn outcome(end: End) -> Outcome {
-    let case = CaseOutcome { end, elapsed: Duration::from_millis(7) };
-    Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases: vec![case] }
+    let case = CaseOutcome {
+        end,
+        elapsed: Duration::from_millis(7),
+        timeout: Duration::from_secs(60),
+        written: Written::default(),
+    };
+    Outcome { runtime: "python3.11".to_owned(), cases: vec![case], ..Outcome::default() }
 }
 
 fn ran(status: i32, output: &[u8], report: Option<&[u8]>) -> End {
@@ -385,7 +390,7 @@ fn a_command_that_gave_no_answer_is_the_fault_of_one_or_the_other() {
         assert_eq!((judgment.verdict, judgment.fault), (verdict, Some(fault)));
         assert!(said(&judgment)[0].2.contains(words));
     }
-    for nothing in [None, Some(Outcome { runtime: String::new(), isolation: vec![], cases: vec![] })] {
+    for nothing in [None, Some(Outcome::default())] {
         let judgment = request(PYTEST, "none").judge(nothing.as_ref(), None);
         assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
         assert!(said(&judgment)[0].2.contains("no answer"), "said even where all is hidden");
@@ -808,7 +813,12 @@ fn a_command_that_seems_to_test_nothing_is_a_pass_with_a_warning() {
 
 #[test]
 fn a_limit_is_named_with_its_number() {
-    let words = |end: End| said(&judge(PYTEST, end))[0].2.clone();
+    let words = |end: End| {
+        let mut outcome = outcome(end);
+        outcome.limits = Limits { memory_mb: 512, output_bytes: 1 << 20, ..Limits::default() };
+        outcome.cases[0].timeout = Duration::from_secs(60);
+        said(&request(PYTEST, "all").judge(Some(&outcome), None))[0].2.clone()
+    };
     for (end, parts) in [
         (End::Timeout, ["60000 ms", "`limits.timeout_ms`", "`--timeout`"]),
         (End::TotalTimeout, ["60000 ms", "`limits.timeout_ms`", "`--timeout`"]),

@@ -7,8 +7,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use proofmark_receipt::{Json, Object, object};
 use proofmark_verifier::{
-    CONFIG_FILE, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT, ProjectConfig,
-    ProjectRequest, project_request,
+    CONFIG_FILE, HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT,
+    ProjectConfig, ProjectRequest, Request, project_request,
 };
 
 use crate::document;
@@ -18,6 +18,14 @@ use crate::paint::printable;
 
 /// How many files that are left out are named.
 const MAX_NAMED: usize = 10;
+
+/// A project that was read.
+pub(crate) struct Project {
+    pub(crate) folder: PathBuf,
+    pub(crate) request: Request,
+    /// Installed packages, which its command may read.
+    pub(crate) packages: Vec<HostFolder>,
+}
 
 /// The project to verify, and settings that win over its `proofmark.yaml`.
 #[derive(Args)]
@@ -74,8 +82,13 @@ pub(crate) struct ProjectOptions {
 }
 
 impl ProjectOptions {
-    /// The project, if one is to be verified, with its name in messages.
-    pub(crate) fn read(&self) -> anyhow::Result<Option<(String, ProjectRequest)>> {
+    /// The folder and the file that are read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.dir.iter().chain(&self.config)
+    }
+
+    /// The project, if one is to be verified.
+    pub(crate) fn read(&self) -> anyhow::Result<Option<Project>> {
         let Some(folder) = &self.dir else {
             // clap waives `requires` where what is required conflicts with another argument, as the files of requests.
             return match self.given() {
@@ -93,14 +106,14 @@ impl ProjectOptions {
                 format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
             ));
         }
-        let project = project_request(folder, &config)?;
-        for (path, why) in project.left_out.iter().take(MAX_NAMED) {
+        let ProjectRequest { request, left_out, packages } = project_request(folder, &config)?;
+        for (path, why) in left_out.iter().take(MAX_NAMED) {
             out::note(format_args!("left out `{}`: {why}", printable(path)));
         }
-        if let Some(more) = project.left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
             out::note(format_args!("left out {more} more files and folders"));
         }
-        Ok(Some((folder.display().to_string(), project)))
+        Ok(Some(Project { folder: folder.clone(), request, packages }))
     }
 
     /// An option that means nothing without a project.

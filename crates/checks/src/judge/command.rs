@@ -3,11 +3,10 @@
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
-use super::answer::unanswered;
+use super::cause::{Allowed, unanswered};
 use super::{End, Fault, faulted};
-use crate::caps::{DEFAULT_OUTPUT_BYTES, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_TOTAL_TIMEOUT};
-use crate::command::{Command, DEFAULT_COMMAND_MEMORY_MB, SkipPolicy};
-use crate::job::{Outcome, PROJECT_FOLDER};
+use crate::command::{Command, SkipPolicy};
+use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
 use crate::report::{self, Reported, Tested};
 use crate::reporting::{Report, Runner};
 
@@ -42,10 +41,10 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
         return Judged::one(Some(fault), Status::Error, why.message.clone());
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
-        [case] => Some(case),
+        [case] => Some((case, Allowed::of(outcome, case))),
         _ => None,
     });
-    let Some(case) = case else {
+    let Some((case, allowed)) = case else {
         return Judged::one(Some(Fault::Verifier), Status::Error, "the sandbox gave no answer; run the request again");
     };
     let mut judged = match &case.end {
@@ -54,7 +53,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
             ran(command, &ended, report.as_deref())
         }
         End::Unavailable(why) => return Judged::one(Some(Fault::Verifier), Status::Error, why.clone()),
-        other => Judged::of(vec![one(Status::Error, Some(limit(command, other).unwrap_or_else(|| unanswered(other))))]),
+        other => Judged::of(vec![stopped(case, allowed, other)]),
     };
     let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
     // Tests of a report have their own times; this one is that of the whole command.
@@ -149,32 +148,24 @@ fn one(status: Status, message: Option<String>) -> Detail {
     Detail { message, ..Detail::new(COMMAND.to_owned(), status) }
 }
 
-/// The limit that ended the command, with its number and how to raise it.
-fn limit(command: &Command, end: &End) -> Option<String> {
-    let limits = &command.limits;
-    Some(match end {
-        End::Timeout | End::TotalTimeout => {
-            let timeout = command.timeout();
-            format!(
-                "timeout: the command did not end within {} ms; set `limits.timeout_ms` (at most {} ms), or `--timeout` of `verify --dir`",
-                timeout.as_millis(),
-                MAX_TOTAL_TIMEOUT.as_millis()
-            )
-        }
-        End::MemoryLimit => {
-            let megabytes = limits.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(MAX_MEMORY_MB);
-            format!(
-                "memory limit: the command and its processes need more than {megabytes} MiB; set `limits.memory_mb` (at most {MAX_MEMORY_MB}), or `--memory` of `verify --dir`"
-            )
-        }
-        End::OutputLimit => {
-            let bytes = limits.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
-            format!(
-                "output limit: the command wrote more than {bytes} bytes, or its report has more; set `limits.output_bytes` (at most {MAX_OUTPUT_BYTES}), or `--output-bytes` of `verify --dir`"
-            )
-        }
-        _ => return None,
-    })
+/// The check of a command that did not end by itself, with the limit that ended it and how to raise it.
+fn stopped(case: &CaseOutcome, allowed: Allowed, end: &End) -> Detail {
+    let option = match end {
+        End::Timeout | End::TotalTimeout => "timeout",
+        End::MemoryLimit => "memory",
+        End::OutputLimit => "output-bytes",
+        _ => return one(Status::Error, Some(unanswered(end, allowed))),
+    };
+    // The only case of its job: what it was allowed is what all checks together were.
+    let end = if *end == End::TotalTimeout { &End::Timeout } else { end };
+    let why = unanswered(end, allowed);
+    let text =
+        |tail: &Tail| Some(String::from_utf8_lossy(&tail.bytes).into_owned()).filter(|text| !text.trim().is_empty());
+    Detail {
+        stdout: text(&case.written.stdout),
+        stderr: text(&case.written.stderr),
+        ..one(Status::Error, Some(format!("{why}; `verify --dir` has `--{option}`")))
+    }
 }
 
 /// What runners print when they found no tests.

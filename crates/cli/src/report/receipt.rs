@@ -11,6 +11,9 @@ use super::{Case, Group, Location, Status};
 /// How the message of a skipped test begins.
 const SKIPPED: &str = "skipped";
 
+/// How the message of a check begins that passed and may have tested nothing.
+const WARNING: &str = "warning: ";
+
 /// Where the files of a request are, so that a failure can be shown in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
@@ -98,7 +101,9 @@ fn no_check(name: &str) -> Case {
 fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {
     let message = detail.message.clone();
     let skipped = in_process && message.as_deref().is_some_and(|message| message.starts_with(SKIPPED));
+    let warned = in_process && message.as_deref().is_some_and(|message| message.starts_with(WARNING));
     let status = match detail.status {
+        DetailStatus::Pass if warned => Status::Warning,
         DetailStatus::Pass => Status::Pass,
         DetailStatus::Fail => Status::Fail,
         DetailStatus::Error if skipped => Status::Skipped,

@@ -327,6 +327,17 @@ fn skipped_tests_are_named_and_never_make_a_pass_alone() {
 }
 
 #[test]
+fn a_pass_that_seems_to_test_nothing_has_a_warning() {
+    let place = Place::new();
+    place.file("p/run.sh", "echo 'Ran 0 tests in 0.000s'");
+    let done = place.run(&["verify", "--dir", "p", "--", "bash", "run.sh"]);
+    assert!(done.code == 0 && done.stdout.contains("warning: what the command wrote"), "{done:?}");
+    place.file("p/run.sh", "echo 'Ran 10 tests in 0.000s'");
+    let done = place.run(&["verify", "--dir", "p", "--", "bash", "run.sh"]);
+    assert!(done.code == 0 && !done.stdout.contains("warning"), "{done:?}");
+}
+
+#[test]
 fn files_that_are_not_text_are_part_of_a_project() {
     let place = Place::new();
     let bytes: Vec<u8> = (0..=255).collect();

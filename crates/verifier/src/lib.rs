@@ -34,7 +34,7 @@ mod worth;
 
 pub use proofmark_checks::{
     Caps, Format, HostFolder, Language, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES,
-    MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes,
+    MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes, same_error,
 };
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{

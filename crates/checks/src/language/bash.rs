@@ -17,7 +17,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     json: &JSON,
     file: "submission.sh",
     functions: None,
-    commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting, packages: None },
+    packages: false,
+    commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
 };
 
 fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {

@@ -35,12 +35,11 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &[],
         },
         operators: OPERATORS,
+        keyword: Some("="),
+        construct: ["", ""],
     }),
-    commands: Commands {
-        programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])],
-        reporting,
-        packages: Some("site-packages"),
-    },
+    packages: true,
+    commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
 };
 
 /// As `repr` writes.

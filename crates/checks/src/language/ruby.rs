@@ -27,8 +27,11 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &['#'],
         },
         operators: OPERATORS,
+        keyword: Some(": "),
+        construct: ["", ".new"],
     }),
-    commands: Commands { programs: &[], reporting, packages: None },
+    packages: false,
+    commands: Commands { programs: &[], reporting },
 };
 
 /// As `inspect` writes.

@@ -50,7 +50,7 @@ fn report(report: &Report) -> String {
 /// The installed packages that the command could read. No digest covers them.
 fn packages(job: &Job) -> Vec<Json> {
     let Program::Command(project) = &job.program else { return Vec::new() };
-    let installed = job.language.packages().filter(|_| project.packages);
+    let installed = (project.packages && job.language.has_packages()).then(|| job.language.as_str());
     let folders = project.folders.iter().map(|folder| folder.at.as_str());
     installed.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
 }

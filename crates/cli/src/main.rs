@@ -24,6 +24,7 @@ mod out;
 mod paint;
 mod policy;
 mod progress;
+mod project;
 mod receipt;
 mod report;
 mod runs;

@@ -62,15 +62,18 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a document without a name is JSON. YAML begins with `{` only in flow style, which is read as JSON here.
+pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{')
+}
+
 fn failed(error: anyhow::Error) -> Sources {
     Box::new(std::iter::once(Err(error)))
 }
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
-    // Requests in YAML begin with `{` only in flow style, which is read as JSON here.
-    let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
-    let format = if json { Format::Json } else { Format::Yaml };
+    let format = if looks_like_json(&bytes) { Format::Json } else { Format::Yaml };
     Ok(Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes })
 }
 

@@ -7,6 +7,7 @@ mod batch;
 mod completions;
 mod config;
 mod decide;
+mod decisions;
 mod doctor;
 mod document;
 mod error;
@@ -19,11 +20,14 @@ mod mcp;
 mod options;
 mod out;
 mod paint;
+mod passphrase;
 mod policy;
 mod receipt;
 mod runs;
 mod serve;
+mod signed;
 mod summary;
+mod trust;
 mod verify;
 mod workflow;
 mod x402;
@@ -51,6 +55,12 @@ const EXIT_CODES: &str = "Exit codes:
   1  fail, partial, invalid, untrusted, rejected, blocked, findings
   2  no result: error verdict, undecidable, malformed input, no isolation, wrong usage
 
+Environment:
+  PROOFMARK_HOME        The folder of keys, the trust store and the store
+                        [default: proofmark in $XDG_DATA_HOME, or in ~/.local/share]
+  PROOFMARK_PASSPHRASE  The passphrase of encrypted keys, where --passphrase-file is not given
+  NO_COLOR              Print without colours
+
 Example:
   proofmark verify examples/sort.json";
 
@@ -62,8 +72,11 @@ enum Command {
     Accept(accept::Accept),
     /// Decide whether an action may execute now, and how to continue if not
     Decide(decide::Decide),
-    /// Approve the action of a decision receipt, as a human reviewer
+    /// Approve the action of a decision, as a human reviewer
     Approve(approve::Approve),
+    /// List and show decisions
+    #[command(subcommand)]
+    Decisions(decisions::Decisions),
     /// Serve verification and decisions over HTTP and MCP
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
@@ -72,7 +85,7 @@ enum Command {
     ApiKey(serve::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
-    /// Test, explain and measure action policies
+    /// Test, explain, measure and compare action policies
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Test workflows
@@ -95,6 +108,9 @@ enum Command {
     /// Create, show, import and list signing keys
     #[command(subcommand)]
     Key(key::Key),
+    /// Add, list and remove the signers that you trust
+    #[command(subcommand)]
+    Trust(trust::Trust),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
     /// Print a shell completion script
@@ -153,11 +169,12 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
         Command::Approve(command) => command.run(&config),
+        Command::Decisions(command) => command.run(&config),
         Command::Serve(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
-        Command::Policy(command) => command.run(),
+        Command::Policy(command) => command.run(&config),
         Command::Workflow(command) => command.run(),
         Command::Lint(command) => command.run(),
         Command::Runs(command) => command.run(&config),
@@ -165,6 +182,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),
         Command::Key(command) => command.run(&config),
+        Command::Trust(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
         Command::Completions(command) => command.run(),
     }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_receipt::{SignerId, SigningKey};
-use proofmark_verifier::{Passphrase, Store, trusted_signers};
+use proofmark_verifier::{KeyringError, KnownSigners, Passphrase, Store, TrustedSigners, trusted_signers};
 
 use crate::config::Config;
+use crate::passphrase;
 
 /// The key to sign with.
 #[derive(Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Signing {
 /// How an encrypted key is decrypted.
 #[derive(Args)]
 pub(crate) struct Unlock {
-    /// Read the key's passphrase from this file [default: $PROOFMARK_PASSPHRASE]
+    /// Read the key's passphrase from this file [default: $PROOFMARK_PASSPHRASE, or a prompt on a terminal]
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -34,18 +35,27 @@ pub(crate) struct StoreAt {
     store: Option<PathBuf>,
 }
 
+/// What is stored of decisions.
+#[derive(Args)]
+pub(crate) struct Recording {
+    /// Store the facts of every decision, for `proofmark policy diff`; without it, only of those that wait for a review
+    #[arg(long)]
+    pub(crate) record_facts: bool,
+}
+
 /// Whose signatures count.
 #[derive(Args)]
 pub(crate) struct Trusting {
-    /// Trust this signer: a signer id, or a public key file (PEM, JWK or JWK set); can be repeated
-    #[arg(long, value_name = "KEY")]
+    /// Trust this signer: a name of the trust store or of a key, a signer id, or a public key file (PEM, OpenSSH, JWK or
+    /// JWK set); can be repeated [default: the trust store and your own keys]
+    #[arg(long, value_name = "SIGNER")]
     trust: Vec<String>,
 }
 
 impl Signing {
     /// The key named; else the default key, which is created on first use.
     pub(crate) fn key(&self, config: &Config) -> anyhow::Result<SigningKey> {
-        config.signing_key(self.key.as_deref(), self.unlock.passphrase(config)?.as_ref())
+        config.signing_key(self.key.as_deref(), &self.unlock)
     }
 }
 
@@ -53,6 +63,27 @@ impl Unlock {
     /// The passphrase of the file named, else of the environment.
     pub(crate) fn passphrase(&self, config: &Config) -> anyhow::Result<Option<Passphrase>> {
         config.passphrase(self.passphrase_file.as_deref())
+    }
+
+    /// The key with this name, or in the file with this path.
+    pub(crate) fn load(&self, config: &Config, name: &str) -> anyhow::Result<SigningKey> {
+        let (key, _) = self.unlock(config, name, |passphrase| config.keyring().load(name, passphrase))?;
+        Ok(key)
+    }
+
+    /// What `read` reads, and the passphrase it was read with. On a terminal, the passphrase of an encrypted key is asked for
+    /// where none is given.
+    pub(crate) fn unlock<T>(
+        &self,
+        config: &Config,
+        name: &str,
+        read: impl Fn(Option<&Passphrase>) -> Result<T, KeyringError>,
+    ) -> anyhow::Result<(T, Option<Passphrase>)> {
+        let given = self.passphrase(config)?;
+        match read(given.as_ref()) {
+            Err(error) if error.needs_passphrase() => passphrase::ask(name, error, read),
+            read => Ok((read?, given)),
+        }
     }
 }
 
@@ -69,8 +100,14 @@ impl StoreAt {
 }
 
 impl Trusting {
-    pub(crate) fn signers(&self) -> anyhow::Result<Vec<SignerId>> {
-        signers(&self.trust)
+    /// Whom the command trusts.
+    pub(crate) fn signers(&self, config: &Config) -> anyhow::Result<TrustedSigners> {
+        self.among(&config.known_signers()?)
+    }
+
+    /// As [`Trusting::signers`], where the signers that the user knows are loaded.
+    pub(crate) fn among(&self, known: &KnownSigners) -> anyhow::Result<TrustedSigners> {
+        Ok(known.trusted(&self.trust)?)
     }
 }
 

@@ -15,7 +15,7 @@ use proofmark_verifier::{Decider, Host, Language, Verifications, allow_many_file
 use crate::config::Config;
 use crate::document::{self, read_with};
 use crate::exit::Exit;
-use crate::options::{self, Signing, StoreAt, Trusting};
+use crate::options::{self, Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
 
@@ -64,7 +64,7 @@ impl Serve {
 /// The options that `proofmark serve` and `proofmark mcp` have in common.
 #[derive(Args)]
 #[command(mut_arg("trust", |trust| {
-    trust.help("Trust this signer of receipts, besides the key that this server signs with: a signer id, or a public key file; can be repeated")
+    trust.help("Trust this signer of receipts, besides the key that this server signs with: a name of the trust store or of a key, a signer id, or a public key file; can be repeated [default: the trust store and your own keys]")
 }))]
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
@@ -82,6 +82,8 @@ pub(crate) struct ServiceOptions {
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     store: StoreAt,
+    #[command(flatten)]
+    recording: Recording,
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
@@ -107,7 +109,7 @@ impl ServiceOptions {
         let policy = self.action_policy.as_deref().map(document::action_policy).transpose()?;
         let workflow_policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let key = self.signing.key(config)?;
-        let trusted = self.trusting.signers()?;
+        let trusted = self.trusting.signers(config)?;
         let store = Arc::new(self.store.open(config)?);
         let host = Host::probe(None);
         let mut languages: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
@@ -117,7 +119,8 @@ impl ServiceOptions {
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        let services = Services::new(Decider::new(policy, key, store, trusted), verifications, languages);
+        let decider = Decider::new(policy, key, store, trusted).recording_facts(self.recording.record_facts);
+        let services = Services::new(decider, verifications, languages);
         Ok(services.with_workflow_policy(workflow_policy))
     }
 }
@@ -174,7 +177,10 @@ impl ApiKey {
 ///
 /// A server compares reports of executions with its decisions.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark findings --json")]
+#[command(after_help = "Example:
+  proofmark findings --json
+
+Exit codes: 0 no findings; 1 findings; 2 the store could not be read.")]
 pub(crate) struct Findings {
     #[command(flatten)]
     store: StoreAt,
@@ -187,14 +193,15 @@ impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
-        for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
+        let findings = store.all_tenants_findings(MAX_FINDINGS)?;
+        for (tenant, finding) in &findings {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {
                 let object = object! {
                     "tenant": tenant.as_str(),
-                    "decision_id": finding.decision_id,
-                    "code": finding.code,
-                    "message": finding.message,
+                    "decision_id": finding.decision_id.as_str(),
+                    "code": finding.code.as_str(),
+                    "message": finding.message.as_str(),
                     "found_at": found_at.as_str(),
                 };
                 writeln!(out, "{}", Json::from(object).to_text())?;
@@ -203,6 +210,13 @@ impl Findings {
                 writeln!(out, "{} {id} {}: {message}", found_at.as_str(), finding.code)?;
             }
         }
-        Ok(Exit::Yes)
+        match findings.is_empty() {
+            true if self.json => Ok(Exit::Yes),
+            true => {
+                writeln!(out, "no findings")?;
+                Ok(Exit::Yes)
+            }
+            false => Ok(Exit::No),
+        }
     }
 }

@@ -12,7 +12,9 @@ fn trust_is_separate_from_validity() {
     let other = place.run(&["key", "show", "other", "--format", "jwk"]).stdout;
     let set = place.file("set.json", format!("{{\"keys\":[{}]}}", other.trim()));
     for (trusted, code, trust) in [
-        (&[][..], 0, "unknown"),
+        (&[][..], 0, "trusted"),
+        (&["--trust", "default"], 0, "trusted"),
+        (&["--trust", "other"], 1, "untrusted"),
         (&["--trust", &set, "--trust", &own], 0, "trusted"),
         (&["--trust", &set], 1, "untrusted"),
     ] {

@@ -6,13 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_receipt::SigningKey;
 use proofmark_verifier::{Keyring, KnownSigners, Passphrase};
 use zeroize::Zeroizing;
 
 use crate::error::with_help;
-use crate::options::Unlock;
-use crate::out;
 
 /// The name of the key that is used, and created on first use, when no key is named.
 pub(crate) const DEFAULT_KEY: &str = "default";
@@ -75,21 +72,6 @@ impl Config {
         }
         // Editors end a file with a line break; spaces may belong to the passphrase.
         Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
-    }
-
-    /// The key to sign with: the key named, else the default key, which is created on first use.
-    pub(crate) fn signing_key(&self, named: Option<&str>, unlock: &Unlock) -> anyhow::Result<SigningKey> {
-        let keyring = self.keyring();
-        match named {
-            Some(name) => unlock.load(self, name),
-            None if keyring.has(DEFAULT_KEY) => unlock.load(self, DEFAULT_KEY),
-            None => {
-                let key = keyring.create(DEFAULT_KEY, unlock.passphrase(self)?.as_ref())?;
-                let path = keyring.path(DEFAULT_KEY)?;
-                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
-                Ok(key)
-            }
-        }
     }
 }
 

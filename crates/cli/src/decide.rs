@@ -13,7 +13,7 @@ use proofmark_receipt::{SignatureStatus, Trust, Verification};
 use proofmark_verifier::{Asked, Decided, Decider, KnownSigners, Question, Tenant, TrustedSigners, replay, resume};
 
 use crate::config::Config;
-use crate::decisions::page;
+use crate::decision_page;
 use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -21,6 +21,7 @@ use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::receipt::read;
+use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style, of_decision};
 use crate::signed::signed_by;
 
 /// Decide whether an action may execute now, and how to continue if not
@@ -57,10 +58,10 @@ pub(crate) struct Decide {
     /// Make no decision: verify this decision (an id, the file of its receipt, or -), recompute it and print differences
     ///
     /// The result is `same` only if a trusted signer signed the receipt.
-    #[arg(long, value_name = "FILE|ID|-")]
+    #[arg(long, value_name = "FILE|ID|-", conflicts_with = "format")]
     replay: Option<String>,
     /// Print every rule of the policy, also those that do not apply, with its evidence
-    #[arg(long, short = 'v', visible_alias = "verbose", conflicts_with_all = ["json", "replay"])]
+    #[arg(long, short = 'v', visible_alias = "verbose", conflicts_with_all = ["json", "replay", "format"])]
     explain: bool,
     #[command(flatten)]
     signing: Signing,
@@ -68,9 +69,8 @@ pub(crate) struct Decide {
     store: StoreAt,
     #[command(flatten)]
     recording: Recording,
-    /// Print the decision receipt as JSON, on one line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Decide {
@@ -101,25 +101,46 @@ impl Decide {
             let (own, trusted) = (Some(key.signer()), trusted.signers());
             let question = Question { policy: &policy, request: &request, folders, trusted, own, stop };
             if let Some(reason) = not_admitted(&resume(&question, receipt, &store)?) {
-                writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
-                return Ok(Exit::No);
+                return self.refuse(&reason);
             }
         }
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
         let decider = decider.recording_facts(self.recording.record_facts);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
         let decided = decider.decide_presented(&asked, folders)?;
-        self.print(&decider, &decided)?;
+        match self.formatting.format() {
+            Format::Human => self.print(&decider, &decided)?,
+            format => self.report(format, &decided)?,
+        }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
+    }
+
+    /// Writes the reasons as cases of the decision.
+    fn report(&self, format: Format, decided: &Decided) -> anyhow::Result<()> {
+        let mut reporter = Reporter::new(format, "decide", Human::new(Style::Verdicts));
+        reporter.group(of_decision(&decided.receipt, &self.request))?;
+        reporter.finish()
+    }
+
+    /// Says that the conditions of the earlier decision are not met.
+    fn refuse(&self, reason: &str) -> anyhow::Result<Exit> {
+        match self.formatting.format() {
+            Format::Human | Format::Json => {
+                writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(reason))?;
+            }
+            format => {
+                let case = Case { message: Some(reason.to_owned()), ..Case::new("not admitted", Status::Fail) };
+                let mut reporter = Reporter::new(format, "decide", Human::new(Style::Verdicts));
+                reporter.group(Group::of_cases("not admitted", vec![case]))?;
+                reporter.finish()?;
+            }
+        }
+        Ok(Exit::No)
     }
 
     fn print(&self, decider: &Decider, decided: &Decided) -> anyhow::Result<()> {
         let mut out = out::stdout();
-        if self.json {
-            writeln!(out, "{}", decided.receipt.to_text())?;
-            return Ok(());
-        }
-        page::write(&mut out, &decided.receipt, decider.policy())?;
+        decision_page::write(&mut out, &decided.receipt, decider.policy())?;
         if let (true, Some(policy)) = (self.explain, decider.policy()) {
             writeln!(out, "  every rule:")?;
             let explained = explain_decision(policy, &decided.decision);

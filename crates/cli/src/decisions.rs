@@ -1,21 +1,19 @@
 //! `proofmark decisions`.
 
-pub(crate) mod page;
-
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use proofmark_boundary::{DecisionReceipt, Outcome};
+use proofmark_boundary::Outcome;
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::{Cursor, DecisionsWanted, StoredDecision, Tenant, now};
+use proofmark_verifier::{Cursor, DecisionsWanted, StoredDecision, Tenant};
 
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::options::{Period, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::receipt::page::Page;
 use crate::receipt::read;
-use crate::signed::signed_by;
 
 /// List and show decisions
 #[derive(Subcommand)]
@@ -62,17 +60,6 @@ pub(crate) struct List {
     json: bool,
 }
 
-/// A period of time.
-#[derive(Args)]
-pub(crate) struct Period {
-    /// Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or how long ago, as in 2h or 7d
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    since: Option<i64>,
-    /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    until: Option<i64>,
-}
-
 #[derive(Args)]
 #[command(after_help = "Example:\n  proofmark decisions show 97473953")]
 pub(crate) struct Show {
@@ -95,13 +82,6 @@ impl Decisions {
     }
 }
 
-impl Period {
-    /// The decisions of this period.
-    pub(crate) fn wanted(&self) -> DecisionsWanted {
-        DecisionsWanted { since: self.since, until: self.until, ..DecisionsWanted::default() }
-    }
-}
-
 impl List {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
@@ -112,7 +92,9 @@ impl List {
             to_review: self.waiting,
             limit: self.limit,
             after: self.after,
-            ..self.period.wanted()
+            since: self.period.since,
+            until: self.period.until,
+            ..DecisionsWanted::default()
         };
         let page = match &self.tenant {
             Some(tenant) => store.of(tenant).decisions(&wanted)?,
@@ -158,40 +140,19 @@ impl Show {
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", receipt.to_text())?,
-            false => show(&mut out, &receipt, config)?,
+            false => {
+                let known = config.known_signers()?;
+                let trusted = known.trusted(&[])?;
+                let checked = trusted.judge(receipt.verify(trusted.signers()));
+                Page { paint: Paint::for_stdout(), known: &known }.decision(&mut out, &receipt, &checked)?;
+            }
         }
         Ok(Exit::Yes)
     }
-}
-
-/// Writes the page of a decision receipt, with who signed it.
-pub(crate) fn show(out: &mut impl Write, receipt: &DecisionReceipt, config: &Config) -> anyhow::Result<()> {
-    let known = config.known_signers()?;
-    let trusted = known.trusted(&[])?;
-    let verification = trusted.judge(receipt.verify(trusted.signers()));
-    let signed = match &verification.signer {
-        Some(signer) => signed_by(&known, signer, verification.trust),
-        None => {
-            format!("the signature is {}: {}", verification.answer, verification.answer.cause().unwrap_or_default())
-        }
-    };
-    page::write(out, receipt, None)?;
-    page::fields(out, receipt, &signed)?;
-    Ok(())
 }
 
 fn outcome(text: &str) -> Result<Outcome, String> {
     let outcomes = [Outcome::Allow, Outcome::AllowWithWarning, Outcome::ReplanRequired, Outcome::GoalFailTerminal];
     let words = outcomes.map(Outcome::as_str).join(", ");
     outcomes.into_iter().find(|outcome| outcome.as_str() == text).ok_or_else(|| format!("write one of {words}"))
-}
-
-/// A time, a day, or how long ago, in milliseconds after 1970-01-01T00:00:00Z.
-pub(crate) fn moment(text: &str) -> Result<i64, &'static str> {
-    if let Some(ago) = proofmark_evidence::span::millis(text) {
-        return Ok(now().unix_millis().saturating_sub(ago));
-    }
-    let day = || format!("{text}T00:00:00Z").parse();
-    let time: Result<Timestamp, _> = text.parse().or_else(|_| day());
-    time.map(|time| time.unix_millis()).map_err(|_| "write 2026-03-01, 2026-03-01T12:00:00Z, or how long ago: 2h, 7d")
 }

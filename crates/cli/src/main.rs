@@ -3,17 +3,17 @@
 mod accept;
 mod acp;
 mod approve;
-mod batch;
 mod completions;
 mod config;
 mod decide;
+mod decision_page;
 mod decisions;
 mod doctor;
 mod document;
 mod error;
 mod exit;
-mod findings;
 mod input;
+mod interrupt;
 mod key;
 mod lint;
 mod mcp;
@@ -22,11 +22,13 @@ mod out;
 mod paint;
 mod passphrase;
 mod policy;
+mod progress;
 mod receipt;
+mod report;
 mod runs;
 mod serve;
 mod signed;
-mod summary;
+mod table;
 mod trust;
 mod verify;
 mod workflow;
@@ -54,6 +56,7 @@ const EXIT_CODES: &str = "Exit codes:
   0  pass, valid, accepted, allowed
   1  fail, partial, invalid, untrusted, rejected, blocked, findings
   2  no result: error verdict, undecidable, malformed input, no isolation, wrong usage
+  130  ended by Ctrl-C
 
 Environment:
   PROOFMARK_HOME        The folder of keys, the trust store and the store
@@ -144,9 +147,12 @@ fn current_spelling(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> 
 
 /// Whether the command, or the subcommand, is to print JSON.
 fn wants_json(matches: &ArgMatches) -> bool {
-    // An error means that this command has no `--json`.
+    // An error means that this command has no such option.
     let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
-    json.unwrap_or(false) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
+    let format = matches.try_get_one::<report::Format>("format").ok().flatten().copied();
+    json.unwrap_or(false)
+        || format == Some(report::Format::Json)
+        || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
 }
 
 /// Prints the help, the version or an error in the arguments.

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use proofmark_receipt::{SignerId, SigningKey};
-use proofmark_verifier::{KeyringError, KnownSigners, Passphrase, Store, TrustedSigners, trusted_signers};
+use proofmark_evidence::span;
+use proofmark_receipt::{SignerId, SigningKey, Timestamp};
+use proofmark_verifier::{KeyringError, KnownSigners, Passphrase, Store, TrustedSigners, now, trusted_signers};
 
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_KEY};
+use crate::out;
 use crate::passphrase;
 
 /// The key to sign with.
@@ -43,6 +45,17 @@ pub(crate) struct Recording {
     pub(crate) record_facts: bool,
 }
 
+/// A period of time.
+#[derive(Args)]
+pub(crate) struct Period {
+    /// Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or how long ago, as in 2h or 7d
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) since: Option<i64>,
+    /// Only before this time
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) until: Option<i64>,
+}
+
 /// Whose signatures count.
 #[derive(Args)]
 pub(crate) struct Trusting {
@@ -55,7 +68,17 @@ pub(crate) struct Trusting {
 impl Signing {
     /// The key named; else the default key, which is created on first use.
     pub(crate) fn key(&self, config: &Config) -> anyhow::Result<SigningKey> {
-        config.signing_key(self.key.as_deref(), &self.unlock)
+        let keyring = config.keyring();
+        match &self.key {
+            Some(name) => self.unlock.load(config, name),
+            None if keyring.has(DEFAULT_KEY) => self.unlock.load(config, DEFAULT_KEY),
+            None => {
+                let key = keyring.create(DEFAULT_KEY, self.unlock.passphrase(config)?.as_ref())?;
+                let path = keyring.path(DEFAULT_KEY)?;
+                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
+                Ok(key)
+            }
+        }
     }
 }
 
@@ -118,4 +141,14 @@ pub(crate) fn signers(texts: &[String]) -> anyhow::Result<Vec<SignerId>> {
         signers.extend(trusted_signers(text)?);
     }
     Ok(signers)
+}
+
+/// A time, a day, or how long ago, in milliseconds after 1970-01-01T00:00:00Z.
+fn moment(text: &str) -> Result<i64, &'static str> {
+    if let Some(ago) = span::millis(text) {
+        return Ok(now().unix_millis().saturating_sub(ago));
+    }
+    let day = || format!("{text}T00:00:00Z").parse();
+    let time: Result<Timestamp, _> = text.parse().or_else(|_| day());
+    time.map(|time| time.unix_millis()).map_err(|_| "write 2026-03-01, 2026-03-01T12:00:00Z, or how long ago: 2h, 7d")
 }

@@ -11,11 +11,10 @@ use proofmark_receipt::{Json, ReceiptId, object};
 use proofmark_verifier::{ChangedDecision, DecisionsWanted, PolicyDiff, policy_diff};
 
 use crate::config::Config;
-use crate::decisions::Period;
 use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::options::{Period, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
 
@@ -56,7 +55,8 @@ impl Diff {
         let diff = match &self.cases {
             Some(path) => of_cases(&read_as(path, "table of cases", Cases::read)?, (&old, &new)),
             None => {
-                let wanted = DecisionsWanted { limit: self.limit, ..self.period.wanted() };
+                let Period { since, until } = self.period;
+                let wanted = DecisionsWanted { since, until, limit: self.limit, ..DecisionsWanted::default() };
                 policy_diff(&self.store.open_existing(config)?, &wanted, (&old, &new))?
             }
         };
@@ -93,7 +93,8 @@ fn write_summary(out: &mut impl Write, diff: &PolicyDiff, (compared, what): (u64
         writeln!(out, "  {count:>6}  {} -> {}", words(old), words(new))?;
     }
     if diff.unknown > 0 {
-        writeln!(out, "{} not compared: without their facts (see `--record-facts`)", counted(diff.unknown, what))?;
+        let unknown = counted(diff.unknown, what);
+        writeln!(out, "not compared, because the facts are not stored: {unknown} (see `--record-facts`)")?;
     }
     Ok(())
 }
@@ -123,7 +124,7 @@ fn line(changed: &ChangedDecision) -> String {
     let new = words(changed.new);
     let new = if changed.new.allows() { paint.good(&new) } else { paint.bad(&new) };
     let why = changed.why.as_deref().unwrap_or("Every rule for this action is met.");
-    format!("{} {} -> {new}: {}", printable(&changed.decision_id), words(changed.old), printable(why))
+    format!("{}: {} -> {new}. {}", printable(&changed.decision_id), words(changed.old), printable(why))
 }
 
 fn json(changed: &ChangedDecision) -> Json {

@@ -15,6 +15,7 @@ mod chain;
 mod decide;
 mod decisions;
 mod evidence;
+mod formats;
 mod help;
 mod key;
 mod lint;

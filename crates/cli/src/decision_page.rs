@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, StatedReason};
 use proofmark_evidence::Approval;
-use proofmark_receipt::Json;
 use proofmark_receipt::document::counted;
 
 use crate::paint::{Paint, printable};
@@ -79,26 +78,4 @@ fn status(reason: &StatedReason<'_>) -> &'static str {
         (_, rule) if rule.starts_with("exemptions[") => "exempted",
         _ => "blocked",
     }
-}
-
-/// Writes the rest of a decision receipt, for those who look at one again.
-pub(crate) fn fields(out: &mut impl Write, receipt: &DecisionReceipt, signed: &str) -> io::Result<()> {
-    writeln!(out, "  {}", printable(signed))?;
-    let class = receipt.document().get("action_class").and_then(Json::as_str);
-    for (name, value) in [
-        ("class", class),
-        ("agent", receipt.bound("agent")),
-        ("environment", receipt.bound("environment")),
-        ("decided at", receipt.bound("decided_at")),
-        ("expires at", receipt.bound("expires_at")),
-        ("action", receipt.bound("action_hash")),
-        ("policy", receipt.bound("policy_hash")),
-        ("facts", receipt.bound("facts_hash")),
-        ("engine", receipt.bound("engine")),
-    ] {
-        if let Some(value) = value {
-            writeln!(out, "  {name:<12} {}", printable(value))?;
-        }
-    }
-    Ok(())
 }

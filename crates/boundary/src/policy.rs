@@ -150,6 +150,12 @@ impl ActionPolicy {
         lint::warnings(self)
     }
 
+    /// Who may approve in a role, as the policy writes them; `None` where every trusted signer may.
+    #[must_use]
+    pub fn holders(&self, role: &str) -> Option<Vec<String>> {
+        self.roles.members(role).map(|members| members.iter().map(ToString::to_string).collect())
+    }
+
     /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.
     #[must_use]
     pub fn rule_name(&self, place: &str) -> String {

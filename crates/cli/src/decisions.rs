@@ -112,6 +112,9 @@ impl List {
             }
         }
         drop(out);
+        if page.decisions.is_empty() && !self.json {
+            out::note("no decisions");
+        }
         if let Some(next) = page.next {
             out::note(format_args!("there are more: continue with --after {next}"));
         }

@@ -154,6 +154,20 @@ fn an_approval_that_lifts_a_terminal_denial_is_named() {
 }
 
 #[test]
+fn a_review_that_no_approval_ends_says_so() {
+    let place = place();
+    place
+        .file("policy.yaml", POLICY.replace("Too many people.}", "Too many people.}\n        otherwise: human_review"));
+    let mail = "action: {tool: mail, class: upload, args: {to: all}}\n";
+    let blocked = decide(&place, mail, &["--json"]);
+    assert!(blocked.code == 1 && blocked.stdout.contains("No rule asks for an approval here"), "{blocked:?}");
+    let shown = place.run(&["decisions", "show", &id(&place)]).stdout;
+    assert!(!shown.contains("proofmark approve"), "{shown}");
+    let refused = place.run(&["approve", &id(&place), "--key", "ann", "--note", "ok"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
 fn shadow_mode_says_what_would_have_been() {
     let place = place();
     place.file("policy.yaml", format!("{POLICY}mode: shadow\n"));

@@ -67,9 +67,9 @@ Environment:
 Example:
   proofmark verify examples/sort.json";
 
+// A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
-    /// Run submissions against their tests and issue a signed receipt for each
     Verify(verify::Verify),
     /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
@@ -94,7 +94,6 @@ enum Command {
     /// Test workflows
     #[command(subcommand)]
     Workflow(workflow::Workflow),
-    /// Check workflows and policies for mistakes before they run
     Lint(lint::Lint),
     /// List and show runs of workflow steps
     #[command(subcommand)]

@@ -36,7 +36,9 @@ mod trust;
 mod trust_store;
 mod worth;
 
-pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
+pub use proofmark_checks::{
+    Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes, same_error,
+};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, MAX_CLOCK_SKEW, MAX_PAGE, Page,

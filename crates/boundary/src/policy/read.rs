@@ -239,8 +239,11 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     field.items()?.into_iter().map(path).collect()
 }
 
+/// Roles and those who hold them.
+type Pinned = Vec<(String, Vec<Person>)>;
+
 /// The roles with those who hold them, and the roles that any trusted signer may claim.
-fn roles(field: &Field<'_>) -> Result<(Vec<(String, Vec<Person>)>, Vec<String>), DocumentError> {
+fn roles(field: &Field<'_>) -> Result<(Pinned, Vec<String>), DocumentError> {
     let (mut pinned, mut open) = (Vec::new(), Vec::new());
     for (name, field) in field.fields()?.iter() {
         match field.json.as_str() {

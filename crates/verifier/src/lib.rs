@@ -55,7 +55,7 @@ pub use evaluation::{Evaluation, evaluation};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
-    MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
+    MAX_WAITING_OF_ONE, REMEMBERED_MS, SelfTest, SubmitError, Submitted, Verifications, Work,
 };
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};

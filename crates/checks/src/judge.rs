@@ -247,7 +247,7 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
 fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<(&CaseOutcome, Allowed)>) -> Check {
     let wanted = match expected::wanted(suite.language, test, expected) {
         Ok(wanted) => wanted,
-        Err(unusable) => return unusable,
+        Err(unusable) => return *unusable,
     };
     match case {
         Some((case, allowed)) => answer::check(suite.language, test, &wanted, &case.end, allowed),

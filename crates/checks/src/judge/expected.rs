@@ -28,19 +28,19 @@ impl Wanted<'_> {
 }
 
 /// The right answer of `test`, or the verifier's error where it cannot be known.
-pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
+pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Box<Check>> {
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language.rules().integers))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
         (Expected::Value(value), _) => Ok(Wanted::Value(value.clone())),
         (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {
             Ok(value) => Ok(Wanted::Value(value)),
-            Err(error) => Err(unusable(&error.to_string())),
+            Err(error) => Err(Box::new(unusable(&error.to_string()))),
         },
         // Never the submission's fault: the process that evaluated it has not loaded the submission.
-        (Expected::Expression(_), Some(end)) => Err(failed(end)),
+        (Expected::Expression(_), Some(end)) => Err(Box::new(failed(end))),
         (Expected::Expression(_), None) => {
-            Err(Check::broken("the expected value was not evaluated; run the request again"))
+            Err(Box::new(Check::broken("the expected value was not evaluated; run the request again")))
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::input;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::{Format, Formatting, Group, Human, Places, Reporter, Style, of_receipt};
 
 /// Check an agent's response to a workflow step against the step's contract
 ///
@@ -64,9 +65,8 @@ pub(crate) struct Accept {
     signing: Signing,
     #[command(flatten)]
     store: StoreAt,
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Accept {
@@ -102,12 +102,24 @@ impl Accept {
             stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, &Issuer::new(Some(key), Some(store)))?;
-        let mut out = out::stdout();
-        match self.json {
-            true => writeln!(out, "{}", accepted.to_json().to_text())?,
-            false => print(&mut out, &self.step, &accepted)?,
+        match self.formatting.format() {
+            Format::Human => print(&mut out::stdout(), &self.step, &accepted)?,
+            format => self.report(format, &accepted)?,
         }
         Ok(exit(&accepted.state))
+    }
+}
+
+impl Accept {
+    /// Writes the rules as cases of the step.
+    fn report(&self, format: Format, accepted: &Acceptance) -> anyhow::Result<()> {
+        let places = Places { request: Some((self.workflow.clone(), 1)), ..Places::default() };
+        let passes = exit(&accepted.state) == Exit::Yes;
+        let group = of_receipt(&self.step, &accepted.receipt, &places);
+        let group = Group { json: vec![accepted.to_json().to_text()], ..group };
+        let mut reporter = Reporter::new(format, "accept", Human::new(Style::Verdicts));
+        reporter.group(group.with_result(accepted.state.as_str(), passes))?;
+        reporter.finish()
     }
 }
 

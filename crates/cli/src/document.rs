@@ -11,8 +11,8 @@ use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
 
 use crate::error::{self, CommandError};
-use crate::findings::Finding;
 use crate::input;
+use crate::report::Finding;
 
 /// A document with its text, in which places are located.
 pub(crate) struct Document {

@@ -13,8 +13,7 @@ use proofmark_verifier::now;
 
 use crate::document::{self, Document};
 use crate::exit::Exit;
-use crate::findings::{self, Finding, Format};
-use crate::out;
+use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 
 /// Check workflows and policies for mistakes before they run
 ///
@@ -33,9 +32,8 @@ pub(crate) struct Lint {
     /// The workflow policy, which the workflows must follow
     #[arg(long, alias = "policy", value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Lint {
@@ -59,7 +57,12 @@ impl Lint {
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
         }
-        findings::write(&mut out::stdout(), self.format, &files, &found)?;
+        let mut reporter = Reporter::new(self.formatting.format(), "lint", Human::new(Style::Findings));
+        for file in &files {
+            let own: Vec<&Finding> = found.iter().filter(|finding| finding.file == *file).collect();
+            reporter.group(Group::of_findings(file, &own))?;
+        }
+        reporter.finish()?;
         Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
     }
 }

@@ -1,23 +1,20 @@
 //! `proofmark workflow test`.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_receipt::Json;
 use proofmark_verifier::{Attempt, Issuer, Sender, accept};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
 use crate::exit::Exit;
 use crate::input;
-use crate::out;
-use crate::paint::{Paint, printable};
+use crate::report::Formatting;
+use crate::table::Table;
 
 /// Check recorded responses against the step states that a table of cases expects
 ///
@@ -31,33 +28,20 @@ Exit codes: 0 every case passes; 1 some do not; 2 a file could not be read.")]
 pub(crate) struct Test {
     /// The table of cases, in YAML or JSON
     cases: PathBuf,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    /// Text for people
-    Human,
-    /// JUnit XML
-    Junit,
-    /// The Test Anything Protocol, version 14
-    Tap,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let cases = read_as(&self.cases, "table of cases", cases::read)?;
         let folder = self.cases.parent().unwrap_or(Path::new(""));
-        let mut results = Vec::new();
+        let mut table = Table::new(&self.cases)?;
         for case in &cases {
             let result = run(case, folder).with_context(|| format!("run the case `{}`", case.name))?;
-            results.push((case.name.as_str(), result));
+            table.add(&case.name, result.err());
         }
-        let failed = results.iter().filter(|(_, result)| result.is_err()).count();
-        write(&mut out::stdout(), self.format, &results)?;
-        Ok(if failed == 0 { Exit::Yes } else { Exit::No })
+        table.write(self.formatting.format(), "workflow test")
     }
 }
 
@@ -92,61 +76,4 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
     let accepted = accept(&attempt, &Issuer::new(None, None))?;
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
     Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
-}
-
-fn write(out: &mut impl Write, format: Format, results: &[(&str, Result<(), String>)]) -> anyhow::Result<()> {
-    match format {
-        Format::Human => human(out, results)?,
-        Format::Tap => tap(out, results)?,
-        Format::Junit => junit(results).serialize(&mut *out)?,
-    }
-    Ok(())
-}
-
-fn human(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
-    let paint = Paint::for_stdout();
-    for (name, result) in results {
-        match result {
-            Ok(()) => writeln!(out, "{} {}", paint.good("ok"), printable(name))?,
-            Err(difference) => writeln!(out, "{} {}: {}", paint.bad("failed"), printable(name), printable(difference))?,
-        }
-    }
-    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
-    writeln!(out, "{} of {} cases passed", results.len() - failed, results.len())
-}
-
-fn tap(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
-    writeln!(out, "TAP version 14\n1..{}", results.len())?;
-    for (index, (name, result)) in results.iter().enumerate() {
-        // `#` begins a directive such as `# SKIP`, which would hide a failure.
-        let name = name.replace('#', "\\#");
-        match result {
-            Ok(()) => writeln!(out, "ok {} - {name}", index + 1)?,
-            Err(difference) => writeln!(
-                out,
-                "not ok {} - {name}\n  ---\n  message: {}\n  ...",
-                index + 1,
-                Json::from(difference.as_str()).to_text()
-            )?,
-        }
-    }
-    Ok(())
-}
-
-fn junit(results: &[(&str, Result<(), String>)]) -> Report {
-    let mut suite = TestSuite::new("contracts");
-    for (name, result) in results {
-        let status = match result {
-            Ok(()) => TestCaseStatus::success(),
-            Err(difference) => {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(difference.as_str());
-                status
-            }
-        };
-        suite.add_test_case(TestCase::new(*name, status));
-    }
-    let mut report = Report::new("proofmark");
-    report.add_test_suite(suite);
-    report
 }

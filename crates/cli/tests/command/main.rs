@@ -14,6 +14,7 @@ mod batch;
 mod chain;
 mod decide;
 mod evidence;
+mod formats;
 mod help;
 mod key;
 mod lint;

@@ -160,7 +160,8 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
         Source::Foreign(text, convert) => convert(body::json(text.as_bytes())?)?.to_text(),
         Source::Document(document) => document.to_text(),
     };
-    let request = Request::read(text.as_bytes(), Format::Json, None).map_err(|error| Problem::unreadable("read the request", &error))?;
+    let request = Request::read(text.as_bytes(), Format::Json, None)
+        .map_err(|error| Problem::unreadable("read the request", &error))?;
     let work = Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,

@@ -16,7 +16,8 @@ mod text;
 mod trail;
 mod walk;
 
-pub(crate) use page::{MAX_DIFFERENCE_CHARS, shortened};
+pub use page::MAX_DIFFERENCE_CHARS;
+pub(crate) use page::shortened;
 
 /// The longest value or line that is shown as one line, in characters.
 const MAX_LINE_CHARS: usize = 60;

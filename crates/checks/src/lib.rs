@@ -37,6 +37,7 @@ pub use compare::{Rules, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
+pub use difference::MAX_DIFFERENCE_CHARS;
 pub use fields::Outside;
 pub use job::{
     Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,

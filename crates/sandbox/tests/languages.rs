@@ -1,6 +1,6 @@
 //! Requests in every language, from their text to the verdict.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot be set up fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use proofmark_checks::{Caps, Format, Judgment, Language, Request};
 use proofmark_receipt::Verdict;

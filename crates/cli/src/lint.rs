@@ -99,7 +99,12 @@ fn is_document(path: &Path) -> bool {
 }
 
 /// The findings of a document, whose kind its fields tell.
-fn check(document: &Document, policy: Option<&WorkflowPolicy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+pub(crate) fn check(
+    document: &Document,
+    policy: Option<&WorkflowPolicy>,
+    workflows: &[Workflow],
+    now_ms: i64,
+) -> Vec<Finding> {
     if document.json.as_object().is_some_and(|object| object.contains("boundaries")) {
         return check_action_policy(document);
     }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod acp;
+mod api_key;
 mod approve;
 mod completions;
 mod config;
@@ -9,12 +10,15 @@ mod decide;
 mod doctor;
 mod document;
 mod error;
+mod examples;
 mod exit;
+mod init;
 mod input;
 mod interrupt;
 mod key;
 mod lint;
 mod mcp;
+mod new_files;
 mod options;
 mod out;
 mod paint;
@@ -24,6 +28,7 @@ mod receipt;
 mod report;
 mod runs;
 mod serve;
+mod served_files;
 mod table;
 mod verify;
 mod workflow;
@@ -56,9 +61,11 @@ const EXIT_CODES: &str = "Exit codes:
 Example:
   proofmark verify examples/sort.json";
 
+// A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
-    /// Run submissions against their tests and issue a signed receipt for each
+    /// Set up a project: what to verify, an action policy, and a CI recipe
+    Init(init::Init),
     Verify(verify::Verify),
     /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
@@ -70,8 +77,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Create an API key for `proofmark serve`
-    ApiKey(serve::ApiKey),
+    /// Add, list and revoke the API keys of `proofmark serve`
+    ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
     /// Test, explain and measure action policies
@@ -80,7 +87,6 @@ enum Command {
     /// Test workflows
     #[command(subcommand)]
     Workflow(workflow::Workflow),
-    /// Check workflows and policies for mistakes before they run
     Lint(lint::Lint),
     /// List and show runs of workflow steps
     #[command(subcommand)]
@@ -97,6 +103,8 @@ enum Command {
     /// Create, show, import and list signing keys
     #[command(subcommand)]
     Key(key::Key),
+    /// Write the examples that the documentation and the help use
+    Examples(examples::Examples),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
     /// Print a shell completion script
@@ -154,6 +162,8 @@ fn print(help: &clap::Error) -> Exit {
 fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let config = Config::from_environment();
     match arguments.command {
+        Command::Init(command) => command.run(),
+        Command::Examples(command) => command.run(),
         Command::Verify(command) => command.run(&config),
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),

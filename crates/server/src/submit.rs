@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
-use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Tenant, Work};
+use proofmark_verifier::{Following, Format, JobState, JobView, MAX_REQUEST_BYTES, Request, Submitted, Tenant, Work};
 use tokio::sync::watch;
 
 use crate::body;
@@ -157,7 +157,7 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
     // The text is what is stored, and what another process reads that takes the job over: both read the same bytes.
     let text = match submission.request {
         Source::Text(text) => text,
-        Source::Foreign(text, convert) => convert(body::json(text.as_bytes())?)?.to_text(),
+        Source::Foreign(text, convert) => convert(body::json(text.as_bytes(), MAX_REQUEST_BYTES)?)?.to_text(),
         Source::Document(document) => document.to_text(),
     };
     let request = Request::read(text.as_bytes(), Format::Json, None)

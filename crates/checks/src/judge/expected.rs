@@ -4,7 +4,7 @@ use super::check::Check;
 use super::{End, Expected, Test, Value};
 use crate::language::Language;
 use crate::render::render;
-use crate::suite::TextRule;
+use crate::suite::{Raises, TextRule};
 
 /// The right answer of a check.
 pub(super) enum Wanted<'a> {
@@ -14,6 +14,8 @@ pub(super) enum Wanted<'a> {
     Json(Value),
     /// Standard output.
     Text(&'a str, TextRule),
+    /// An exception.
+    Raises(&'a Raises),
 }
 
 impl Wanted<'_> {
@@ -23,6 +25,10 @@ impl Wanted<'_> {
             Wanted::Value(value) => render(value, language.notation()),
             Wanted::Json(value) => render(value, language.json_notation()),
             Wanted::Text(text, _) => (*text).to_owned(),
+            Wanted::Raises(Raises { kind, contains: None }) => format!("raises {kind}"),
+            Wanted::Raises(Raises { kind, contains: Some(text) }) => {
+                format!("raises {kind} with {} in its text", render(&Value::Text(text.clone()), language.notation()))
+            }
         }
     }
 }
@@ -33,6 +39,7 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language.rules().integers))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
         (Expected::Value(value), _) => Ok(Wanted::Value(value.clone())),
+        (Expected::Raises(raises), _) => Ok(Wanted::Raises(raises)),
         (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {
             Ok(value) => Ok(Wanted::Value(value)),
             Err(error) => Err(Box::new(unusable(&error.to_string()))),
@@ -65,6 +72,6 @@ fn failed(end: &End) -> Check {
 fn unusable(why: &str) -> Check {
     const HIDDEN: &str = "the expected value cannot be used";
     // The reason may hold the expression.
-    let message = format!("{HIDDEN}: {why}; correct the expression in `expected_output`");
+    let message = format!("{HIDDEN}: {why}; correct the expression; a string in it has its own quotes, as in `'text'`");
     Check { hidden: Some(HIDDEN), ..Check::broken(&message) }
 }

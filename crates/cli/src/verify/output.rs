@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use proofmark_receipt::document::DocumentError;
+use proofmark_receipt::document::{DocumentError, Place};
 use proofmark_receipt::{Json, Receipt, Verdict, object};
 
 use super::reader::Named;
@@ -14,7 +14,7 @@ use crate::error;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
-use crate::report::{Case, Format, Group, Human, Reporter, Style, of_receipt};
+use crate::report::{Case, Format, Group, Human, Location, Reporter, Style, of_receipt};
 
 /// On a terminal, passes of a larger batch are only counted: they would scroll the failures away.
 const MAX_PASSES_SHOWN: u64 = 20;
@@ -128,13 +128,21 @@ impl Output {
 /// A request without a receipt, as a group with one case.
 fn failed(label: &str, error: &anyhow::Error) -> Group {
     let case = Case::error(label, error);
-    let code = error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()));
+    let cause = error.chain().find_map(|cause| cause.downcast_ref::<DocumentError>());
+    let code = cause.map(DocumentError::code);
+    let location = Location::named(label).map(|begins| match cause.map(DocumentError::place) {
+        // A line of a `.jsonl` file is one line, whatever the request says of its own.
+        Some(Place::Text { line, column }) if begins.file == label => {
+            Location { line: Some(*line), column: Some(*column), ..begins }
+        }
+        _ => begins,
+    });
     let line = object! {
         "error": case.message.as_deref().unwrap_or_default(),
         "help"?: case.help.as_deref(),
         "code"?: code,
         "source": label,
     };
-    let case = Case { code: code.map(str::to_owned), ..case };
+    let case = Case { code: code.map(str::to_owned), location, ..case };
     Group { json: vec![Json::from(line).to_text()], ..Group::of_cases(label, vec![case]) }
 }

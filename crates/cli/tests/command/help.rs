@@ -8,6 +8,8 @@ use crate::transcript;
 
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["init"],
+    &["examples"],
     &["verify"],
     &["accept"],
     &["decide"],
@@ -16,6 +18,9 @@ const COMMANDS: &[&[&str]] = &[
     &["mcp"],
     &["mcp", "config"],
     &["api-key"],
+    &["api-key", "add"],
+    &["api-key", "list"],
+    &["api-key", "revoke"],
     &["findings"],
     &["policy"],
     &["policy", "test"],

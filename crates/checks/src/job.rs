@@ -3,6 +3,8 @@
 //! A [`Job`] holds no expected output, and an [`Outcome`] no judgment: the sandbox runs programs, [`crate::Request`]
 //! compares.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::language::Language;
@@ -14,6 +16,8 @@ pub struct Job {
     pub language: Language,
     /// The runtime demanded, for example `python3.12`; `None` takes the one the host has.
     pub runtime: Option<String>,
+    /// The installed packages that a program other than a project's command may import.
+    pub packages: Vec<String>,
     /// What is run on each case.
     pub program: Program,
     /// The cases, in the order of the suite.
@@ -25,12 +29,13 @@ pub struct Job {
 /// What a job runs on each of its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// A function of the source is called; [`Case::input`] is the JSON text of its argument array, and the answer is an
-    /// [`End::Value`].
+    /// A function of the source is called; [`Case::input`] is the JSON text of its argument array, or of an object with
+    /// `args`, `kwargs` and, where a method's object is constructed first, `construct` (`args` and `kwargs`). The answer is
+    /// an [`End::Value`].
     Call {
         /// The submission.
         source: String,
-        /// The name of the function.
+        /// The name of the function or the class, or of a method as in `Account.deposit`.
         entrypoint: String,
     },
     /// [`Case::input`] is an expression evaluated in the namespace of the source; the answer is an [`End::Value`].
@@ -62,12 +67,36 @@ pub struct Project {
     pub arguments: Vec<String>,
     /// The file that is read once the command and everything it started has ended, if the run wrote it.
     pub report: Option<String>,
-    /// The package the command cannot run without. That a host lacks it is not the submission's fault.
-    pub package: Option<&'static str>,
+    /// What the command cannot run without. That a host lacks it is not the submission's fault.
+    pub needs: Option<Need>,
     /// Whether the command may read the packages installed for the interpreter.
     pub packages: bool,
+    /// Folders of the host that the command finds in the project, read-only.
+    pub folders: Vec<HostFolder>,
     /// Further paths of the host the command may read.
     pub readable: Vec<String>,
+    /// Variables of its environment, which replace those of the sandbox.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a test runner needs of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A package of Python.
+    Package(&'static str),
+    /// At least this version of the interpreter: its first two numbers.
+    Version([u32; 2]),
+    /// A file of an installed package, below the project.
+    Script(String),
+}
+
+/// A folder of the host that a project has without being submitted: packages installed for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFolder {
+    /// Where the host has it, without links on the way.
+    pub host: PathBuf,
+    /// Its path below the project, as of a [`ProjectFile`].
+    pub at: String,
 }
 
 /// One file of a project.
@@ -159,7 +188,7 @@ pub enum End {
         status: i32,
         /// What it wrote to its standard output.
         output: Vec<u8>,
-        /// The beginning of what it wrote to its standard error.
+        /// The end of what it wrote to its standard error.
         errors: Vec<u8>,
         /// The report file as it was left; `None` where there is none that can be read.
         report: Option<Vec<u8>>,
@@ -172,6 +201,9 @@ pub enum End {
         text: String,
         /// The line of the submission where it was raised, as the submission's process says.
         line: Option<u32>,
+        /// Where the call or the expression itself raised it, not what came before: the names of its type and of those that
+        /// one is derived from. Otherwise empty.
+        types: Vec<String>,
     },
     /// It took longer than [`Case::timeout`].
     Timeout,

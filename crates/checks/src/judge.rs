@@ -6,6 +6,7 @@ use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
 use crate::budget::{DetailBudget, Focus};
+use crate::command::Command;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Request};
@@ -18,6 +19,7 @@ mod check;
 mod command;
 mod expected;
 mod explain;
+mod hint;
 mod text;
 
 use cause::Allowed;
@@ -60,6 +62,8 @@ pub struct Judgment {
     pub results: Results,
     /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
     pub fault: Option<Fault>,
+    /// The names of a project's skipped tests, where they are no checks.
+    pub skipped: Vec<String>,
 }
 
 impl Request {
@@ -91,8 +95,20 @@ impl Request {
         // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
         let nothing = Outcome::default();
         match &self.checks {
-            Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
-            Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
+            Checks::Suite(suite) => match suite.program(&self.output) {
+                Ok(_) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+                Err(why) => {
+                    let detail = |test: &Test| Detail {
+                        message: Some(why.clone()),
+                        ..Detail::new(test.name.as_str(), Status::Error)
+                    };
+                    let mut told = Told::default();
+                    let details =
+                        suite.tests.iter().map(|test| (Some(Fault::Submission), told.fold(detail(test), None)));
+                    self.conclude(details.collect(), suite.reveal)
+                }
+            },
+            Checks::Command(command) => self.judge_command(command, submission),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
@@ -113,13 +129,15 @@ impl Request {
             let expected = match test.expected {
                 // The second job has cases for the expressions only, in the order of their tests.
                 Expected::Expression(_) => evaluated.next().map(|case| &case.end),
-                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
+                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
             };
             let check = match &misfit {
                 Some(why) => Check::broken(why),
                 None => {
-                    let case = submission.cases.get(index).map(|case| (case, Allowed::of(submission, case)));
-                    check(suite, test, expected, case)
+                    let case = submission.cases.get(index);
+                    let allowed = |case| (case, Allowed::of(submission, case).by_language(suite.language));
+                    let check = check(suite, test, expected, case.map(allowed));
+                    hint::explained(check, suite, &self.output, case.map(|case| &case.end))
                 }
             };
             fault = worse(fault, check.fault);
@@ -129,6 +147,16 @@ impl Request {
             details.extend(budget.as_mut().map(|budget| budget.fit(detail, focus)));
         }
         self.judgment(Results::from_details(details), fault)
+    }
+
+    fn judge_command(&self, command: &Command, outcome: Option<&Outcome>) -> Judgment {
+        let command::Judged { checks, skipped, fails } = command::judge(command, outcome);
+        let judgment = self.conclude(checks, command.reveal);
+        let verdict = match (fails, judgment.verdict) {
+            (true, Verdict::Pass | Verdict::Partial) => Verdict::Fail,
+            (_, verdict) => verdict,
+        };
+        Judgment { verdict, skipped, ..judgment }
     }
 
     /// Fits details that are known in full into the receipt.
@@ -156,7 +184,8 @@ impl Request {
     }
 
     fn judgment(&self, results: Results, fault: Option<Fault>) -> Judgment {
-        Judgment { tier: self.checks.tier(), verdict: verdict(results.total, results.passed, fault), results, fault }
+        let verdict = verdict(results.total, results.passed, fault);
+        Judgment { tier: self.checks.tier(), verdict, results, fault, skipped: Vec::new() }
     }
 }
 
@@ -247,7 +276,7 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
 fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<(&CaseOutcome, Allowed)>) -> Check {
     let wanted = match expected::wanted(suite.language, test, expected) {
         Ok(wanted) => wanted,
-        Err(unusable) => return unusable,
+        Err(unusable) => return *unusable,
     };
     match case {
         Some((case, allowed)) => answer::check(suite.language, test, &wanted, &case.end, allowed),

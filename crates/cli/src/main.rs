@@ -10,17 +10,21 @@ mod decide;
 mod doctor;
 mod document;
 mod error;
+mod examples;
 mod exit;
+mod init;
 mod input;
 mod interrupt;
 mod key;
 mod lint;
 mod mcp;
+mod new_files;
 mod options;
 mod out;
 mod paint;
 mod policy;
 mod progress;
+mod project;
 mod receipt;
 mod report;
 mod runs;
@@ -61,6 +65,8 @@ Example:
 // A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
+    /// Set up a project: what to verify, an action policy, and a CI recipe
+    Init(init::Init),
     Verify(verify::Verify),
     /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
@@ -98,6 +104,8 @@ enum Command {
     /// Create, show, import and list signing keys
     #[command(subcommand)]
     Key(key::Key),
+    /// Write the examples that the documentation and the help use
+    Examples(examples::Examples),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
     /// Print a shell completion script
@@ -155,6 +163,8 @@ fn print(help: &clap::Error) -> Exit {
 fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let config = Config::from_environment();
     match arguments.command {
+        Command::Init(command) => command.run(),
+        Command::Examples(command) => command.run(),
         Command::Verify(command) => command.run(&config),
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),

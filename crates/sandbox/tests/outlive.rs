@@ -16,6 +16,7 @@ mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -74,8 +75,10 @@ fn job(mode: &str) -> Job {
                 files,
                 arguments,
                 report: None,
-                package: None,
+                needs: None,
                 packages: false,
+                folders: Vec::new(),
+                env: BTreeMap::new(),
                 readable: Vec::new(),
             })
         }
@@ -83,7 +86,7 @@ fn job(mode: &str) -> Job {
     };
     let cases = vec![Case { input: if mode == "stdio" { "" } else { "[0]" }.to_owned(), timeout: NEVER }];
     let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 32, disk_mb };
-    Job { language: Language::Python, runtime: None, program, cases, limits }
+    Job { language: Language::Python, runtime: None, packages: vec![], program, cases, limits }
 }
 
 /// The tests count what this process has started, so they take turns.

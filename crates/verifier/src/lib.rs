@@ -33,7 +33,8 @@ mod trust;
 mod worth;
 
 pub use proofmark_checks::{
-    Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes, same_error,
+    Caps, Format, HostFolder, Language, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES,
+    MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes, same_error,
 };
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
@@ -60,7 +61,7 @@ pub use jobs::{
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
 pub use presented::PresentedError;
-pub use project::{ProjectError, ProjectRequest, project_request};
+pub use project::{CONFIG_FILE, LeftOut, ProjectConfig, ProjectError, ProjectRequest, project_request};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};

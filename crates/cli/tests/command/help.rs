@@ -8,6 +8,8 @@ use crate::transcript;
 
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["init"],
+    &["examples"],
     &["verify"],
     &["accept"],
     &["decide"],
@@ -158,7 +160,7 @@ fn the_doctor_names_levels_and_runtimes() {
         .map(|runtime| {
             let [language, name, version, path] =
                 ["language", "runtime", "version", "path"].map(|name| word(runtime, name).unwrap());
-            format!("  {language:<11} {name} {version} ({path})\n")
+            format!("  {language:<11} {name} {version} ({path})")
         })
         .collect();
     for line in &runtimes {

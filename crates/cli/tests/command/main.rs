@@ -20,6 +20,7 @@ mod key;
 mod lint;
 mod output;
 mod project;
+mod projects;
 mod receipt;
 mod reviews;
 mod run;

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use proofmark_boundary::{
     ActionPolicy, Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision,
 };
+use proofmark_receipt::document::Format;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
 use proofmark_verifier::{Asked, Decided, Decider, Question, Tenant, replay, resume};
@@ -21,6 +22,7 @@ use crate::input;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::source::{Source, in_presented};
 
 /// Decide whether an action may execute now, and how to continue if not
 ///
@@ -91,14 +93,14 @@ impl Decide {
             let signers = if trusted.is_empty() { &own[..] } else { &trusted };
             // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
             require_trusted(&resumed, signers, path)?;
-            if let Some(reason) = not_admitted(&resume(&question, &resumed, &store)?) {
+            if let Some(reason) = not_admitted(&resume(&question, &resumed, &store).map_err(in_presented)?) {
                 writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
                 return Ok(Exit::No);
             }
         }
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
-        let decided = decider.decide_presented(&asked, folders)?;
+        let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", decided.receipt.to_text())?,
@@ -119,12 +121,7 @@ impl Decide {
     }
 
     fn read_request(&self) -> anyhow::Result<Request> {
-        if self.request != Path::new("-") {
-            return read_as(&self.request, "request", Request::read);
-        }
-        let bytes = input::read_stdin(MAX_BYTES as u64)?;
-        let json = proofmark_receipt::Json::parse(&bytes).context("read the request")?;
-        Request::read(&json).context("read the request")
+        read_as(&self.request, "request", Request::read)
     }
 }
 
@@ -140,8 +137,10 @@ fn decision_text(policy: Option<&ActionPolicy>, decided: &Decided) -> String {
 
 /// Reads a decision receipt from a file.
 pub(crate) fn decision_receipt(path: &Path) -> anyhow::Result<DecisionReceipt> {
-    let bytes = input::read_limited(path, MAX_BYTES as u64)?;
-    DecisionReceipt::parse(&bytes).with_context(|| format!("read the decision receipt `{}`", path.display()))
+    let text = input::read_limited(path, MAX_BYTES as u64)?;
+    let label = path.display().to_string();
+    let source = Source { label: &label, line: 1, text: &text, format: Format::Json };
+    DecisionReceipt::parse(&text).map_err(|error| source.error("read the decision receipt", &error))
 }
 
 /// Refuses a decision receipt that is not valid, or whose signer is not trusted.
@@ -171,7 +170,7 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let replay = replay(question, receipt)?;
+    let replay = replay(question, receipt).map_err(in_presented)?;
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match (signer, trust) {
         (Some(signer), Trust::Trusted) => format!("signed by {signer}, which is trusted"),

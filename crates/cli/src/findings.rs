@@ -7,6 +7,7 @@ use proofmark_receipt::{Json, object};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::paint::{Paint, printable};
+use crate::source;
 
 /// The format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,10 +70,7 @@ impl Finding {
     /// The line, and a caret below the column.
     pub(crate) fn caret(&self) -> Option<String> {
         let ((_, column), excerpt) = (self.place?, self.excerpt.as_ref()?);
-        let before = usize::try_from(column.saturating_sub(1)).ok()?;
-        // A tab stays a tab: the caret is then below its column, however wide the terminal makes tabs.
-        let indent: String = excerpt.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        Some(format!("    {}\n    {indent}^", printable(excerpt)))
+        Some(source::caret(excerpt, column))
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
 
 use crate::error::{self, with_help};
+use crate::source::{STDIN, format_of_text};
 
 /// How many bytes of a line of a `.jsonl` are read: one more than the longest request, so that a longer one shows.
 const MAX_LINE_BYTES: u64 = MAX_REQUEST_BYTES as u64 + 1;
@@ -20,6 +21,8 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// The file; with the line, where the file has several requests.
     pub(crate) label: String,
+    /// The line of the file at which it begins, from 1.
+    pub(crate) line: u64,
     pub(crate) format: Format,
     pub(crate) bytes: Vec<u8>,
 }
@@ -68,10 +71,8 @@ fn failed(error: anyhow::Error) -> Sources {
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
-    // Requests in YAML begin with `{` only in flow style, which is read as JSON here.
-    let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
-    let format = if json { Format::Json } else { Format::Yaml };
-    Ok(Source { path: PathBuf::new(), label: "standard input".to_owned(), format, bytes })
+    let format = format_of_text(&bytes);
+    Ok(Source { path: PathBuf::new(), label: STDIN.to_owned(), line: 1, format, bytes })
 }
 
 /// The files of requests in a folder, sorted.
@@ -116,7 +117,7 @@ fn from_file(path: &Path) -> Sources {
 
 fn whole_file(path: PathBuf, format: Format) -> anyhow::Result<Source> {
     let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)?;
-    Ok(Source { label: path.display().to_string(), path, format, bytes })
+    Ok(Source { label: path.display().to_string(), path, line: 1, format, bytes })
 }
 
 /// The lines of a file; one is in memory at a time.
@@ -152,7 +153,7 @@ impl Lines {
             let message = format!("read `{label}`: it is larger than {MAX_REQUEST_BYTES} bytes");
             return Err(with_help(message, "make it smaller"));
         }
-        Ok(Source { path: self.path.clone(), label, format: Format::Json, bytes })
+        Ok(Source { path: self.path.clone(), label, line: self.line, format: Format::Json, bytes })
     }
 }
 

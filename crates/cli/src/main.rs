@@ -23,6 +23,7 @@ mod policy;
 mod receipt;
 mod runs;
 mod serve;
+mod source;
 mod summary;
 mod verify;
 mod workflow;

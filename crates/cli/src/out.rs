@@ -10,6 +10,7 @@ use proofmark_receipt::{Json, object};
 use crate::error;
 use crate::exit::Exit;
 use crate::paint::printable;
+use crate::source::SourceError;
 
 /// Whether standard output could not be written; nothing more is written to it then.
 // The flags are read and written without an order between them: none of them guards other data.
@@ -64,15 +65,30 @@ pub(crate) fn set_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// Prints an error to standard error. With `--json` it is one JSON object on a line.
+/// Prints an error to standard error. With `--json` it is one JSON object on a line; an error in a text has a code and, as
+/// far as they are known, file, line and column.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     let message = format!("failed to {}", error::message(error));
     let help = error::help(error);
+    let in_text = error::in_text(error);
     if JSON.load(Ordering::Relaxed) {
-        let object = object! { "error": message, "help"?: help };
+        let found = in_text.map(SourceError::finding);
+        let (line, column) = found.and_then(|found| found.place).unzip();
+        let object = object! {
+            "error": message,
+            "help"?: help,
+            "code"?: found.map(|found| found.code.as_str()),
+            "file"?: found.map(|found| found.file.as_str()),
+            "line"?: line,
+            "column"?: column,
+        };
         note(Json::from(object).to_text());
     } else {
         note(format_args!("error: {}", printable_lines(&message)));
+        // Not through `printable_lines`: what is shown of the text is printable already.
+        if let Some(caret) = in_text.and_then(SourceError::caret) {
+            note(caret);
+        }
         if let Some(help) = help {
             note(format_args!("help: {}", printable_lines(&help)));
         }

@@ -225,8 +225,7 @@ impl RequestReader {
     fn read(&self, source: Source, bytes: &mut usize) -> anyhow::Result<(String, Request)> {
         let file = |named: &str| input::beside(&source.path, named);
         let outside = Outside { submission: self.submission.as_deref(), file: &file };
-        let request = Request::read_with(&source.bytes, source.format, &outside)
-            .with_context(|| format!("read the request `{}`", source.label))?;
+        let request = document::request(&source, &outside)?;
         *bytes += source.bytes.len() + self.submission.as_ref().map_or(0, String::len);
         Ok((source.label, request))
     }

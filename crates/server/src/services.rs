@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, StoreError, Tenant,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, Purpose, StoreError, Tenant,
     Verifications, accept, check_document,
 };
 
@@ -66,6 +66,8 @@ impl Services {
             receipts: None,
             presented: &body.receipts,
             trusted: self.decider.trusted(),
+            in_order: false,
+            purpose: Purpose::Attempt,
             stop,
         };
         accept(&attempt, &self.decider.issuer())

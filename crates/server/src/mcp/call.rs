@@ -193,7 +193,7 @@ fn answer(
     match name {
         "accept_step" => {
             let accepted = services.accept(caller, None, &AttemptBody::read(arguments)?, stop)?;
-            Ok(Answer { text: accepted.to_json().to_text(), stored: Some(link(&accepted.receipt)) })
+            Ok(Answer { text: accepted.to_json().to_text(), stored: accepted.receipt.as_ref().map(link) })
         }
         DECIDE => {
             let request = proofmark_boundary::Request::read(arguments);

@@ -1,0 +1,281 @@
+//! Texts that commands read, and errors that show the place in them.
+
+use std::path::Path;
+
+use proofmark_boundary::{ActionPolicyError, ParseDecisionError};
+use proofmark_evidence::trace::{TraceError, TracePlace};
+use proofmark_receipt::ReceiptError;
+use proofmark_receipt::document::{DocumentError, Format, Place, line_and_column, parse_with_places};
+use proofmark_receipt::json::JsonError;
+
+use proofmark_verifier::{AcceptError, DecideError, PresentedError};
+
+use crate::findings::Finding;
+use crate::paint::printable;
+
+/// The most characters of a line that an error shows.
+const MAX_EXCERPT: usize = 100;
+/// How many of them are before the caret, where the line is longer.
+const BEFORE_CARET: usize = 40;
+
+/// What standard input is called in messages.
+pub(crate) const STDIN: &str = "standard input";
+
+/// A text that was read, and what messages call it.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'t> {
+    /// The file.
+    pub(crate) label: &'t str,
+    /// The line of the file at which the text begins, from 1.
+    pub(crate) line: u64,
+    pub(crate) text: &'t [u8],
+    pub(crate) format: Format,
+}
+
+/// What is wrong with a text, and what to do about it.
+pub(crate) struct Fault {
+    place: Place,
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+}
+
+/// An error in a text. Its message completes "failed to …" and names the place; [`SourceError::caret`] shows it.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing} {}: {}", printable(&.finding.label()), .finding.message)]
+pub(crate) struct SourceError {
+    doing: String,
+    finding: Box<Finding>,
+}
+
+impl Source<'_> {
+    /// The error that `fault` is in this text; `doing` is what failed: `read the request`.
+    pub(crate) fn error(&self, doing: &str, fault: impl Into<Fault>) -> anyhow::Error {
+        SourceError::new(doing, self.finding(fault)).into()
+    }
+
+    /// The finding that `fault` is in this text.
+    pub(crate) fn finding(&self, fault: impl Into<Fault>) -> Finding {
+        self.finding_with(fault, |path| self.locate(path))
+    }
+
+    /// As [`Source::finding`], where the place of a field is known otherwise.
+    pub(crate) fn finding_with(
+        &self,
+        fault: impl Into<Fault>,
+        locate: impl FnOnce(&str) -> Option<(u64, u64)>,
+    ) -> Finding {
+        let Fault { place, code, message, help } = fault.into();
+        let (place, message) = match place {
+            // Where it begins, if it can be parsed at all.
+            Place::Whole => (locate(""), message),
+            // The label names line and column; a message repeats only the field, which the label lacks.
+            Place::Text { line, column } => (Some(self.before_the_end(line, column)), message),
+            // Some messages are about the field and name it themselves.
+            Place::Field(path) if message.contains(&format!("`{path}`")) => (locate(&path), message),
+            Place::Field(path) => (locate(&path), format!("`{path}`: {message}")),
+        };
+        let found = Finding::at(self.label, self.text, place, code, message);
+        let place = place.map(|(line, column)| (line.saturating_add(self.line).saturating_sub(1), column));
+        Finding { place, help, ..found }
+    }
+
+    /// A place after the last line as the end of that line: a text that is cut off is shown where it was cut.
+    fn before_the_end(&self, line: u64, column: u64) -> (u64, u64) {
+        let text = self.text.trim_ascii_end();
+        let (last, after) = line_and_column(self.text, text.len());
+        if line > last && !text.is_empty() { (last, after) } else { (line, column) }
+    }
+
+    /// The line and column, from 1, of the field `path`, or of the nearest value around it. `None` where the text cannot be
+    /// parsed.
+    pub(crate) fn locate(&self, path: &str) -> Option<(u64, u64)> {
+        // Parsed again, and only for errors: documents without one pay nothing for places.
+        let (json, places) = parse_with_places(self.text, self.format).ok()?;
+        places.find(&json, path).map(|start| line_and_column(self.text, start))
+    }
+}
+
+impl SourceError {
+    pub(crate) fn new(doing: &str, finding: Finding) -> SourceError {
+        SourceError { doing: doing.to_owned(), finding: Box::new(finding) }
+    }
+
+    pub(crate) fn finding(&self) -> &Finding {
+        &self.finding
+    }
+
+    /// The line, and a caret below the column.
+    pub(crate) fn caret(&self) -> Option<String> {
+        self.finding.caret()
+    }
+
+    pub(crate) fn help(&self) -> Option<&str> {
+        self.finding.help.as_deref()
+    }
+}
+
+/// The notation of a file, by its name. YAML includes what JSON can say, so a name with another ending or none is read as
+/// YAML.
+pub(crate) fn format_of(path: &Path) -> Format {
+    match path.extension().is_some_and(|extension| extension == "json") {
+        true => Format::Json,
+        false => Format::Yaml,
+    }
+}
+
+/// The notation of a text without a name: what begins with a brace is JSON, since YAML in flow style is JSON here.
+pub(crate) fn format_of_text(text: &[u8]) -> Format {
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{' | b'[') => Format::Json,
+        Some(_) | None => Format::Yaml,
+    }
+}
+
+/// A line with a caret below its column, from 1. Of a long line, the part around the column.
+pub(crate) fn caret(line: &str, column: u64) -> String {
+    let column = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
+    let length = line.chars().count();
+    let start = match length > MAX_EXCERPT {
+        true => column.saturating_sub(BEFORE_CARET).min(length - MAX_EXCERPT),
+        false => 0,
+    };
+    let part = |from: usize, count: usize| -> String {
+        printable(&line.chars().skip(from).take(count).collect::<String>())
+    };
+    let column = column.min(length);
+    let (left, right) = (if start > 0 { "…" } else { "" }, if length - start > MAX_EXCERPT { "…" } else { "" });
+    let before = format!("{left}{}", part(start, column.saturating_sub(start)));
+    // A tab stays a tab: the caret is then below its column, however wide the terminal makes tabs.
+    let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    format!("    {left}{}{right}\n    {indent}^", part(start, MAX_EXCERPT))
+}
+
+impl From<&DocumentError> for Fault {
+    fn from(error: &DocumentError) -> Fault {
+        let (code, message) = (error.code(), error.message().to_owned());
+        Fault { place: error.place().clone(), code, message, help: error.help() }
+    }
+}
+
+impl From<&JsonError> for Fault {
+    fn from(error: &JsonError) -> Fault {
+        let place = Place::Text { line: error.line, column: error.column };
+        let help = error.help().or_else(|| Some("write valid JSON".to_owned()));
+        Fault { place, code: error.code(), message: error.kind.to_string(), help }
+    }
+}
+
+impl From<&ReceiptError> for Fault {
+    fn from(error: &ReceiptError) -> Fault {
+        let field = match error {
+            ReceiptError::MissingField { field }
+            | ReceiptError::WrongType { field, .. }
+            | ReceiptError::UnsignedMember { field }
+            | ReceiptError::Timestamp { field, .. }
+            | ReceiptError::UnknownStatus { field, .. }
+            | ReceiptError::Hash { field, .. }
+            | ReceiptError::CountOutOfRange { field, .. } => field,
+            ReceiptError::UnsupportedVersion(_) => "vrf_version",
+            ReceiptError::WrongFormat { .. } => "format",
+            ReceiptError::ReceiptId(_) => "receipt_id",
+            ReceiptError::TierOutOfRange(_) => "tier",
+            ReceiptError::UnknownVerdict(_) => "verdict",
+            ReceiptError::TotalMismatch { .. } => "results.total",
+            ReceiptError::DetailsMismatch { .. } => "results.details",
+            ReceiptError::Json(error) => return error.into(),
+        };
+        let place = Place::Field(field.to_owned());
+        Fault { place, code: error.code(), message: error.to_string(), help: issued() }
+    }
+}
+
+impl From<&ParseDecisionError> for Fault {
+    fn from(error: &ParseDecisionError) -> Fault {
+        let field = match error {
+            ParseDecisionError::Json(error) => return error.into(),
+            ParseDecisionError::Type => "receipt_type",
+            ParseDecisionError::Missing(field) => field,
+            ParseDecisionError::Contradiction(field) => field,
+        };
+        let help = error.help().map(str::to_owned).or_else(issued);
+        Fault { place: Place::Field(field.to_owned()), code: error.code(), message: error.to_string(), help }
+    }
+}
+
+impl From<&TraceError> for Fault {
+    fn from(error: &TraceError) -> Fault {
+        let place = match error.place {
+            TracePlace::Whole => Place::Whole,
+            TracePlace::Text { line, column } => Place::Text { line, column },
+            TracePlace::Record { list, index } => Place::Field(format!("{list}[{index}]")),
+        };
+        let help = error.help().or_else(|| Some("write valid JSON".to_owned()));
+        Fault { place, code: error.code(), message: error.fault.to_string(), help }
+    }
+}
+
+impl From<&ActionPolicyError> for Fault {
+    fn from(error: &ActionPolicyError) -> Fault {
+        match error {
+            ActionPolicyError::Document(error) => error.into(),
+            ActionPolicyError::Predicate { at, error: compile } => {
+                // The field is part of the place; the rest of the message shows the column in the condition.
+                let message = format!("{compile}\n{}", compile.caret());
+                let help = error.help().map(|help| help.to_string());
+                Fault { place: Place::Field(at.clone()), code: error.code(), message, help }
+            }
+        }
+    }
+}
+
+/// A receipt is signed, so no advice is to edit it.
+fn issued() -> Option<String> {
+    Some("give the receipt as it was issued".to_owned())
+}
+
+/// The error that names the place in a presented receipt, where that is what a judgment or decision failed for.
+pub(crate) fn in_presented(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let error = error.into();
+    let presented = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(AcceptError::Presented(presented)), _) | (_, Some(DecideError::Presented(presented))) => presented,
+        (_, _) => return error,
+    };
+    let PresentedError::NoReceipt { path, line, text, error: cause } = presented else { return error };
+    let label = path.display().to_string();
+    let source = Source { label: &label, line: *line, text, format: Format::Json };
+    let finding = source.finding(cause);
+    SourceError::new("read the receipt", Finding { help: presented.help(), ..finding }).into()
+}
+
+impl Fault {
+    /// A fault of the text as a whole.
+    pub(crate) fn whole(code: &'static str, message: String, help: impl Into<String>) -> Fault {
+        Fault { place: Place::Whole, code, message, help: Some(help.into()) }
+    }
+
+    /// A fault of the field at this path.
+    pub(crate) fn at(path: &str, code: &'static str, message: String, help: Option<String>) -> Fault {
+        Fault { place: Place::Field(path.to_owned()), code, message, help }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caret_is_below_its_column_whatever_the_line_holds() {
+        assert_eq!(caret("ab cd", 4), "    ab cd\n       ^");
+        assert_eq!(caret("\tx", 2), "    \tx\n    \t^");
+        assert_eq!(caret("é\u{1b}x", 3), "    é\\u{1b}x\n           ^");
+        assert_eq!(caret("ab", 9), "    ab\n      ^");
+        let long = format!("{}X{}", "a".repeat(500), "b".repeat(500));
+        let shown = caret(&long, 501);
+        let (line, below) = shown.split_once('\n').unwrap();
+        assert_eq!(line.chars().nth(below.chars().count() - 1), Some('X'));
+        assert!(line.chars().count() < 110 && line.contains("…a") && line.ends_with('…'), "{shown}");
+        assert!(caret(&long, 1).contains("    aaa") && !caret(&long, 1_001).ends_with('…'));
+        assert_eq!(caret("", u64::MAX), "    \n    ^");
+    }
+}

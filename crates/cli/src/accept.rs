@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{NextStep, Retry, RuleOutcome, State};
-use proofmark_evidence::trace::MAX_TRACE_BYTES;
+use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
 use proofmark_receipt::document::Format;
 use proofmark_receipt::{SignerId, SigningKey, Timestamp};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, accept};
@@ -115,7 +115,7 @@ impl Accept {
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, &issuer).map_err(|error| self.explain(error, trace.as_deref()))?;
+        let accepted = accept(&attempt, &issuer).map_err(Self::explain)?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,
@@ -153,14 +153,11 @@ impl Accept {
     }
 
     /// The error with the place in the file that it is about, or with the option that is missing.
-    fn explain(&self, error: AcceptError, trace: Option<&[u8]>) -> anyhow::Error {
+    fn explain(error: AcceptError) -> anyhow::Error {
         let help = match &error {
-            AcceptError::Trace(fault) => {
-                let label = self.trace.as_deref().map(named).unwrap_or_default();
-                let source = Source { label: &label, line: 1, text: trace.unwrap_or_default(), format: Format::Json };
-                return source.error("read the trace", fault);
+            AcceptError::NoTrace(_) => {
+                "name them with `--trace`; `--trace none` states that no call was made".to_owned()
             }
-            AcceptError::NoTrace(_) => "name them with `--trace`; `--trace none` states that no call was made".to_owned(),
             AcceptError::NoContext { name, .. } => {
                 format!("write `{name}` into an object in a file, and name the file with `--context`")
             }
@@ -239,14 +236,18 @@ fn read(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
     }
 }
 
+/// The bytes of a trace that can be read. It is parsed again when it is judged; a broken one is refused before a key and a
+/// store are created for it.
 fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
     let (word, no_calls) = NO_CALLS;
-    if path == Path::new(word) { Ok(no_calls.to_vec()) } else { read(path, MAX_TRACE_BYTES) }
-}
-
-/// What messages call a file or standard input.
-fn named(path: &Path) -> String {
-    if path == Path::new("-") { STDIN.to_owned() } else { path.display().to_string() }
+    if path == Path::new(word) {
+        return Ok(no_calls.to_vec());
+    }
+    let text = read(path, MAX_TRACE_BYTES)?;
+    let label = if path == Path::new("-") { STDIN.to_owned() } else { path.display().to_string() };
+    let source = Source { label: &label, line: 1, text: &text, format: Format::Json };
+    trace::read(&text).map_err(|error| source.error("read the trace", &error))?;
+    Ok(text)
 }
 
 pub(crate) fn exit(state: &State) -> Exit {

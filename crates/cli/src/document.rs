@@ -115,9 +115,7 @@ pub(crate) fn context(path: &Path) -> anyhow::Result<Json> {
     // A number that conditions cannot represent would make all of the context unknown.
     match facts::value(&context) {
         Ok(_) => Ok(context),
-        Err(error) => {
-            Err(failed(Fault::whole("invalid_value", error.to_string(), "write a number with fewer digits")))
-        }
+        Err(error) => Err(failed(Fault::whole("invalid_value", error.to_string(), "write a number with fewer digits"))),
     }
 }
 

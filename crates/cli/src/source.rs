@@ -140,9 +140,8 @@ pub(crate) fn caret(line: &str, column: u64) -> String {
         true => column.saturating_sub(BEFORE_CARET).min(length - MAX_EXCERPT),
         false => 0,
     };
-    let part = |from: usize, count: usize| -> String {
-        printable(&line.chars().skip(from).take(count).collect::<String>())
-    };
+    let part =
+        |from: usize, count: usize| -> String { printable(&line.chars().skip(from).take(count).collect::<String>()) };
     let column = column.min(length);
     let (left, right) = (if start > 0 { "…" } else { "" }, if length - start > MAX_EXCERPT { "…" } else { "" });
     let before = format!("{left}{}", part(start, column.saturating_sub(start)));

@@ -48,10 +48,9 @@ impl Expect {
         match (fields.get("predicate"), fields.get("equals")) {
             (Some(predicate), None) => Ok(Self::Predicate(Condition::new(predicate.text()?, schema))),
             (None, Some(equals)) => exact(&equals, Self::Equals(equals.json.clone())),
-            (Some(_), Some(_)) => {
-                Err(field
-                    .error(Cause::ConflictingFields, "`predicate` and `equals` exclude each other; write one of them"))
-            }
+            (Some(_), Some(_)) => Err(field
+                .error(Cause::ConflictingFields, "`predicate` and `equals` exclude each other")
+                .with_help("write one of them")),
             (None, None) => {
                 Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value"))
             }
@@ -147,7 +146,9 @@ fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
     // A number that cannot be held exactly equals nothing, so a rule with one could never be met.
     match facts::value(field.json) {
         Ok(_) => Ok(expect),
-        Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
+        Err(error) => {
+            Err(field.error(Cause::InvalidValue, error.to_string()).with_help("write a number with fewer digits"))
+        }
     }
 }
 

@@ -21,12 +21,7 @@ pub enum NextStep {
 }
 
 /// What follows a step in this state, by the facts of its last attempt; `None` while an attempt is awaited.
-pub fn next_step(
-    workflow: &Workflow,
-    step: &str,
-    state: &State,
-    evidence: &AttemptEvidence<'_>,
-) -> Option<NextStep> {
+pub fn next_step(workflow: &Workflow, step: &str, state: &State, evidence: &AttemptEvidence<'_>) -> Option<NextStep> {
     let after = || Some(after(workflow, workflow.position(step)?, evidence));
     match state {
         State::Accepted { .. } | State::AcceptedWithWarnings { .. } => after(),

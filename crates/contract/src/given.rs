@@ -34,8 +34,7 @@ pub fn not_given(workflow: &Workflow, judgment: &Judgment, evidence: &AttemptEvi
     // Without a context, what is missing is the context itself.
     let whole = evidence.context.is_none() && missing.contains(&"context");
     // A fact of the wrong type makes some conditions unknown and others false, so no rule needs to be unknown for it.
-    let (name, _) =
-        lacking.find(|(name, _)| whole || fact(name).is_some() || is_read(&format!("context.{name}")))?;
+    let (name, _) = lacking.find(|(name, _)| whole || fact(name).is_some() || is_read(&format!("context.{name}")))?;
     Some(NotGiven::Context(name.clone()))
 }
 

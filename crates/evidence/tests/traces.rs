@@ -251,8 +251,14 @@ fn calls_end_as_their_form_says() {
         (r#"[{"type": "image_generation_call", "id": "1", "status": "generating"}]"#, CallStatus::Pending),
         (r#"[{"type": "web_search_call", "id": "1"}]"#, CallStatus::Pending),
         // Cut off, or ended in a way that is unknown here: it may have changed something.
-        (r#"[{"type": "code_interpreter_call", "id": "1", "code": "x", "status": "incomplete"}]"#, CallStatus::Doubtful),
-        (r#"[{"type": "mcp_call", "id": "1", "name": "a", "output": "x", "status": "cancelled"}]"#, CallStatus::Doubtful),
+        (
+            r#"[{"type": "code_interpreter_call", "id": "1", "code": "x", "status": "incomplete"}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"type": "mcp_call", "id": "1", "name": "a", "output": "x", "status": "cancelled"}]"#,
+            CallStatus::Doubtful,
+        ),
         (
             r#"[{"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"}, {"type": "function_call_output", "call_id": "1", "output": "x", "status": "incomplete"}]"#,
             CallStatus::Doubtful,

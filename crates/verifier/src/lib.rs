@@ -35,9 +35,9 @@ mod worth;
 pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW, MAX_PAGE, Page,
-    ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant, TenantError,
-    TenantStore, VerdictCounts,
+    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant,
+    TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{

@@ -111,7 +111,8 @@ fn resolve(
     match Path::read(rest).is_none_or(|named| evidence.iter().any(|path| may_hold(path, &named))) {
         true => Ok(None),
         false => {
-            let help = format!("add an `evidence` rule for `{}`, or list `{}` under `outputs`", shown(rest), shown(field));
+            let help =
+                format!("add an `evidence` rule for `{}`, or list `{}` under `outputs`", shown(rest), shown(field));
             Ok(Some((format!("the evidence of step `{}` does not name {written}", shown(head)), help)))
         }
     }

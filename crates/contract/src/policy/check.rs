@@ -134,9 +134,10 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
             demand: DemandKind::Receipts,
             path: at.to_owned(),
             message: format!("the policy demands a receipt, and no rule of step `{}` asks for one", step.id),
-            help: "add a rule under `receipts` for a verdict `pass` that names a `suite` or a `specification`, without \
+            help:
+                "add a rule under `receipts` for a verdict `pass` that names a `suite` or a `specification`, without \
                    `signer: any`"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     found

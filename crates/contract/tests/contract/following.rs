@@ -16,7 +16,12 @@ fn next(workflow: &Workflow, step: &str, state: &State, payload: &str) -> Option
     let (receipts, now) = (proofmark_evidence::Evidence::new(Vec::new()), Timestamp::from_unix_millis(NOW_MS));
     let context = Json::parse(br#"{"kind": "k"}"#).unwrap();
     let (trace, context) = (None, Some(&context));
-    next_step(workflow, step, state, &AttemptEvidence { payload: &payload, trace, receipts: &receipts, now: &now, context })
+    next_step(
+        workflow,
+        step,
+        state,
+        &AttemptEvidence { payload: &payload, trace, receipts: &receipts, now: &now, context },
+    )
 }
 
 fn to(step: &str) -> Option<NextStep> {
@@ -46,7 +51,9 @@ fn an_accepted_step_leads_where_its_workflow_says() {
     assert_eq!(next_of(r#"{"x": 1}"#), to("b"));
     assert_eq!(next_of(r#"{"x": 2}"#), to("c"));
     assert_eq!(next_of(r#"{"x": 3}"#), Some(NextStep::Unknown(Vec::new())));
-    let Some(NextStep::Unknown(missing)) = next_of("{}") else { panic!("a branch was taken on facts that are missing") };
+    let Some(NextStep::Unknown(missing)) = next_of("{}") else {
+        panic!("a branch was taken on facts that are missing")
+    };
     assert_eq!(missing[0].path, "payload.x");
 }
 

@@ -134,8 +134,11 @@ fn references_that_resolve_to_nothing_are_found() {
 fn a_reference_is_compared_with_the_whole_path_of_the_evidence() {
     let evidence = "evidence: [{path: cause.file, expect: present}, {path: '$.list[*].name', expect: present}]";
     let text = |reference: &str| {
-        steps(&[("a", "outputs: [note]"), ("b", &format!("prompt: \"see {reference}\""))])
-            .replacen("evidence: [{path: a, expect: 1}]", evidence, 1)
+        steps(&[("a", "outputs: [note]"), ("b", &format!("prompt: \"see {reference}\""))]).replacen(
+            "evidence: [{path: a, expect: 1}]",
+            evidence,
+            1,
+        )
     };
     for known in ["{{a.cause}}", "{{a.cause.file}}", "{{a.cause.file.name}}", "{{a.list[0].name}}", "{{a.note.x}}"] {
         assert_eq!(found(&text(known)), [], "{known}");

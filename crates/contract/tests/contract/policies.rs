@@ -203,7 +203,11 @@ fn a_demanded_receipt_is_a_pass_of_a_signer_that_is_named_or_trusted() {
     let policy = "name: p\nrequirements: [{scope: {}, receipts: true}]";
     let step = |more: &str| {
         let pinned = format!("specification: 'sha256:{}'", "0".repeat(64));
-        STEP.replacen("toolCalls: [", &format!("receipts: [{{{pinned}, output: payload.digest{more}}}], toolCalls: ["), 1)
+        STEP.replacen(
+            "toolCalls: [",
+            &format!("receipts: [{{{pinned}, output: payload.digest{more}}}], toolCalls: ["),
+            1,
+        )
     };
     assert_eq!(codes("mutating", &step(""), policy), [""; 0]);
     assert_eq!(codes("mutating", &step(", signer: trusted"), policy), [""; 0]);

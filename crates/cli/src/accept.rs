@@ -44,9 +44,7 @@ pub(crate) struct Accept {
     /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The tool calls that the orchestrator recorded; their format is detected
-    ///
-    /// `none` states that no call was made.
+    /// The tool calls that the orchestrator recorded, in a format that is detected; `none` if no call was made
     #[arg(long, value_name = "FILE|-|none")]
     trace: Option<PathBuf>,
     /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`
@@ -61,9 +59,7 @@ pub(crate) struct Accept {
     /// The workflow policy, which the workflow must follow
     #[arg(long, alias = "policy", value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
-    /// Also present the receipts in this folder of .json and .jsonl files as evidence
-    ///
-    /// Receipts in the store are found without it, if the rule names the bytes that they are about (`output`).
+    /// Also present the receipts in this folder of .json and .jsonl files; those in the store are found without it
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     /// Judge without storing anything: no attempt is used up, and there is no receipt

@@ -22,6 +22,8 @@ use crate::source::SourceError;
 
 /// Check workflows and policies for mistakes before they run
 ///
+/// In a folder, documents of other kinds are skipped, and named on standard error.
+///
 /// Checks the schema, the workflow policy, that every step leads to an end, references, predicates, dead and contradictory
 /// rules, retries and exemptions.
 #[derive(Args)]
@@ -32,8 +34,6 @@ use crate::source::SourceError;
 Exit codes: 0 no findings; 1 findings; 2 a file could not be read.")]
 pub(crate) struct Lint {
     /// Workflows, policies and tables of cases: files, or folders of .yaml, .yml and .json files
-    ///
-    /// Other documents in a folder are skipped, and named on standard error.
     #[arg(required = true, value_name = "FILE|DIR")]
     documents: Vec<PathBuf>,
     /// The workflow policy, which the workflows must follow

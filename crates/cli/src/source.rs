@@ -243,7 +243,7 @@ pub(crate) fn in_presented(error: impl Into<anyhow::Error>) -> anyhow::Error {
     let PresentedError::NoReceipt { path, line, text, error: cause } = presented else { return error };
     let label = path.display().to_string();
     let source = Source { label: &label, line: *line, text, format: Format::Json };
-    let finding = source.finding(cause);
+    let finding = source.finding(&**cause);
     SourceError::new("read the receipt", Finding { help: presented.help(), ..finding }).into()
 }
 

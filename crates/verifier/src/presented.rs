@@ -35,8 +35,8 @@ pub enum PresentedError {
         /// The line at which it begins, from 1.
         line: u64,
         /// Its text.
-        text: Vec<u8>,
-        error: ReceiptError,
+        text: Box<[u8]>,
+        error: Box<ReceiptError>,
     },
     /// The store failed.
     #[error(transparent)]
@@ -68,7 +68,7 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
         };
         for (line, text) in (1..).zip(texts).filter(|(_, text)| !lines || !text.trim_ascii().is_empty()) {
             all.push(Receipt::parse(text).map_err(|error| {
-                let (path, text) = (path.clone(), text.to_vec());
+                let (path, text, error) = (path.clone(), text.into(), Box::new(error));
                 PresentedError::NoReceipt { path, line, text, error }
             })?);
         }

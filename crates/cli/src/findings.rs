@@ -6,8 +6,8 @@ use clap::ValueEnum;
 use proofmark_receipt::{Json, object};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::excerpt;
 use crate::paint::{Paint, printable};
-use crate::source;
 
 /// The format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,8 +69,8 @@ impl Finding {
 
     /// The line, and a caret below the column.
     pub(crate) fn caret(&self) -> Option<String> {
-        let ((_, column), excerpt) = (self.place?, self.excerpt.as_ref()?);
-        Some(source::caret(excerpt, column))
+        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
+        Some(excerpt::caret(line, column))
     }
 }
 

@@ -10,6 +10,7 @@ mod decide;
 mod doctor;
 mod document;
 mod error;
+mod excerpt;
 mod exit;
 mod findings;
 mod input;

@@ -21,7 +21,7 @@ use crate::lint;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
-use crate::source::{STDIN, Source, in_presented};
+use crate::source::{Fault, STDIN, Source, in_presented};
 
 /// Check an agent's response to a workflow step against the step's contract
 ///
@@ -111,7 +111,7 @@ impl Accept {
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, &issuer).map_err(Self::explain)?;
+        let accepted = accept(&attempt, &issuer).map_err(|error| self.explain(error))?;
         let mut out = out::stdout();
         match self.json {
             true => writeln!(out, "{}", accepted.to_json().to_text())?,
@@ -149,8 +149,14 @@ impl Accept {
     }
 
     /// The error with the place in the file that it is about, or with the option that is missing.
-    fn explain(error: AcceptError) -> anyhow::Error {
+    fn explain(&self, error: AcceptError) -> anyhow::Error {
         let help = match &error {
+            AcceptError::Response(fault) => {
+                let fault = Fault::whole(fault.code(), fault.to_string(), fault.help().unwrap_or_default());
+                let label = named(&self.response);
+                let source = Source { label: &label, line: 1, text: &[], format: Format::Json };
+                return source.error("read the response", fault);
+            }
             AcceptError::NoTrace(_) => {
                 "name them with `--trace`; `--trace none` states that no call was made".to_owned()
             }
@@ -232,6 +238,11 @@ fn read(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
     }
 }
 
+/// What messages call a file or standard input.
+fn named(path: &Path) -> String {
+    if path == Path::new("-") { STDIN.to_owned() } else { path.display().to_string() }
+}
+
 /// The bytes of a trace that can be read. It is parsed again when it is judged; a broken one is refused before a key and a
 /// store are created for it.
 fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -240,7 +251,7 @@ fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(no_calls.to_vec());
     }
     let text = read(path, MAX_TRACE_BYTES)?;
-    let label = if path == Path::new("-") { STDIN.to_owned() } else { path.display().to_string() };
+    let label = named(path);
     let source = Source { label: &label, line: 1, text: &text, format: Format::Json };
     trace::read(&text).map_err(|error| source.error("read the trace", &error))?;
     Ok(text)

@@ -4,7 +4,7 @@ use crate::value::{Integers, Value};
 
 mod key;
 
-use key::{canonical_entries, canonical_key};
+pub(crate) use key::{canonical_entries, canonical_key};
 
 /// By whose rules two values are compared. NaN equals NaN by all of them, 0 equals -0, and dicts and sets have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -88,7 +88,7 @@ pub struct Case {
 }
 
 /// What a job may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Memory of one case with all its processes, in MiB.
     pub memory_mb: u32,
@@ -103,12 +103,14 @@ pub struct Limits {
 }
 
 /// What came of running a [`Job`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The runtime that ran it, for example `python3.11`, `node20` or `bash5.2`.
     pub runtime: String,
     /// The isolation in force, one word for each means.
     pub isolation: Vec<String>,
+    /// What each case was allowed, for messages.
+    pub limits: Limits,
     /// How each case ended, in the order of [`Job::cases`].
     pub cases: Vec<CaseOutcome>,
 }
@@ -119,6 +121,29 @@ pub struct CaseOutcome {
     pub end: End,
     /// The wall time it took, measured outside the sandbox.
     pub elapsed: Duration,
+    /// The wall time it was allowed, for messages.
+    pub timeout: Duration,
+    pub written: Written,
+}
+
+/// How much of each stream of a case is kept, in bytes.
+pub const MAX_WRITTEN_BYTES: usize = 1 << 10;
+
+/// The last of what a case wrote beside its answer. The submission chooses every byte of it, so nothing is judged by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Standard output; nothing where it is the answer.
+    pub stdout: Tail,
+    pub stderr: Tail,
+}
+
+/// The end of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// At most [`MAX_WRITTEN_BYTES`].
+    pub bytes: Vec<u8>,
+    /// How many bytes before them are not kept.
+    pub left_out: u64,
 }
 
 /// How a case ended.
@@ -143,8 +168,10 @@ pub enum End {
     Raised {
         /// The type of the exception.
         kind: String,
-        /// Its text.
+        /// Its text; a line for each exception that led to it may follow.
         text: String,
+        /// The line of the submission where it was raised, as the submission's process says.
+        line: Option<u32>,
     },
     /// It took longer than [`Case::timeout`].
     Timeout,

@@ -5,7 +5,7 @@ use std::fmt;
 use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
-use crate::budget::DetailBudget;
+use crate::budget::{DetailBudget, Focus};
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Request};
@@ -13,12 +13,17 @@ use crate::suite::{Expected, Reveal, Suite, Test};
 use crate::value::Value;
 
 mod answer;
+mod cause;
 mod check;
 mod command;
 mod expected;
+mod explain;
 mod text;
 
+use cause::Allowed;
 use check::Check;
+use explain::Told;
+pub use explain::same_error;
 
 /// Whose fault it is that a check could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +89,7 @@ impl Request {
 
     fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
         // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
-        let nothing = Outcome { runtime: String::new(), isolation: Vec::new(), cases: Vec::new() };
+        let nothing = Outcome::default();
         match &self.checks {
             Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
@@ -101,6 +106,7 @@ impl Request {
         let mut budget =
             DetailBudget::beside(self.task.as_ref(), suite.tests.iter().map(|test| test.name.as_str()).collect());
         let mut fault = None;
+        let mut told = Told::default();
         let mut details = Vec::with_capacity(suite.tests.len());
         let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
         for (index, test) in suite.tests.iter().enumerate() {
@@ -111,12 +117,16 @@ impl Request {
             };
             let check = match &misfit {
                 Some(why) => Check::broken(why),
-                None => check(suite, test, expected, submission.cases.get(index)),
+                None => {
+                    let case = submission.cases.get(index).map(|case| (case, Allowed::of(submission, case)));
+                    check(suite, test, expected, case)
+                }
             };
             fault = worse(fault, check.fault);
+            let focus = Focus { expected: check.difference.expected_at, actual: check.difference.answer_at };
             let case = submission.cases.get(index).filter(|_| misfit.is_none());
-            let detail = detail(test, check, case, suite.reveal);
-            details.extend(budget.as_mut().map(|budget| budget.fit(detail)));
+            let detail = told.fold(detail(suite, test, check, case), case.map(|case| &case.end));
+            details.extend(budget.as_mut().map(|budget| budget.fit(detail, focus)));
         }
         self.judgment(Results::from_details(details), fault)
     }
@@ -133,7 +143,7 @@ impl Request {
             hidden(fault, Detail { name, ..detail }, reveal)
         });
         let mut results = Results::from_details(match &mut budget {
-            Some(budget) => details.map(|detail| budget.fit(detail)).collect(),
+            Some(budget) => details.map(|detail| budget.fit(detail, Focus::default())).collect(),
             None => details.map(bare).collect(),
         });
         if budget.is_none() {
@@ -234,26 +244,29 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
     wrong_count("checks", submission, suite.tests.len()).or(nameless).or(expected_misfit)
 }
 
-fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<&CaseOutcome>) -> Check {
+fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<(&CaseOutcome, Allowed)>) -> Check {
     let wanted = match expected::wanted(suite.language, test, expected) {
         Ok(wanted) => wanted,
         Err(unusable) => return unusable,
     };
     match case {
-        Some(case) => answer::check(suite.language, test, &wanted, &case.end),
+        Some((case, allowed)) => answer::check(suite.language, test, &wanted, &case.end, allowed),
         None => Check::broken("the sandbox gave no answer; run the request again"),
     }
 }
 
 /// The detail of a check, as the receipt shows it.
-fn detail(test: &Test, check: Check, case: Option<&CaseOutcome>, reveal: Reveal) -> Detail {
-    let shown = reveal.shows(check.status);
+fn detail(suite: &Suite, test: &Test, check: Check, case: Option<&CaseOutcome>) -> Detail {
+    let shown = suite.reveal.shows(check.status);
     let detail = Detail {
         expected: check.expected,
         actual: check.actual,
+        difference: check.difference.text,
         elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
         message: check.hidden.filter(|_| !shown).map(str::to_owned).or(check.message),
         ..Detail::new(test.name.as_str(), check.status)
     };
-    hidden(check.fault, detail, reveal)
+    // What is not shown is not made either: it may be long.
+    let detail = if shown { explain::explained(suite, test, case, detail) } else { detail };
+    hidden(check.fault, detail, suite.reveal)
 }

@@ -54,6 +54,10 @@ struct Dialect {
     /// When two of its values are equal.
     rules: Rules,
     notation: &'static Notation,
+    /// How JSON of its values is written.
+    json: &'static Notation,
+    /// What the submission's file is called in locations.
+    file: &'static str,
     /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
     functions: Option<Functions>,
     commands: Commands,
@@ -105,6 +109,16 @@ impl Language {
 
     pub(crate) fn notation(self) -> &'static Notation {
         self.dialect().notation
+    }
+
+    /// How the answers of the mode `call` are written, which are JSON.
+    pub(crate) fn json_notation(self) -> &'static Notation {
+        self.dialect().json
+    }
+
+    /// What the submission's file is called in locations.
+    pub(crate) fn file(self) -> &'static str {
+        self.dialect().file
     }
 
     pub(crate) fn functions(self) -> Option<&'static Functions> {

@@ -9,6 +9,7 @@ mod caps;
 mod command;
 mod compare;
 mod constraint;
+mod difference;
 mod fields;
 mod job;
 mod judge;
@@ -21,6 +22,7 @@ mod reporting;
 mod request;
 mod suite;
 mod value;
+mod words;
 
 pub use caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
@@ -36,8 +38,11 @@ pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
 pub use fields::Outside;
-pub use job::{Case, CaseOutcome, End, Job, Limits, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile};
-pub use judge::{Fault, Judgment};
+pub use job::{
+    Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,
+    Tail, Written,
+};
+pub use judge::{Fault, Judgment, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;

@@ -8,80 +8,161 @@ mod float;
 mod notation;
 mod text;
 
-pub(crate) use notation::{Floats, JSON, Notation, byte_array, escape};
+pub(crate) use notation::{Floats, JAVASCRIPT_JSON, JSON, Notation, byte_array, escape};
+pub(crate) use text::{is_blank, is_unseen};
 
 /// How many characters of a text a receipt carries.
 pub const MAX_SHOWN_CHARS: usize = 1024;
 
 /// Writes a value out in full. Sets, which have no order, are written sorted: equal requests give equal receipts.
 pub(crate) fn render(value: &Value, notation: &Notation) -> String {
-    let mut out = String::new();
-    write(value, notation, &mut out);
-    out
+    let mut out = Out { text: String::new(), limit: usize::MAX };
+    out.write(value, notation);
+    out.text
 }
 
-/// A text as receipts carry it: past so many characters cut, with its length and the digest of the whole.
-pub(crate) fn cut(text: &str, chars: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(chars) else {
-        return text.to_owned();
-    };
-    let digest = Sha256Digest::of(text.as_bytes());
-    let shown = text.get(..end).unwrap_or_default();
-    format!("{shown}… ({} characters, {digest})", text.chars().count())
-}
-
-fn write(value: &Value, notation: &Notation, out: &mut String) {
-    let [no, yes] = notation.truths;
-    match value {
-        Value::Null => out.push_str(notation.null),
-        Value::Undefined => out.push_str(notation.undefined),
-        Value::Bool(truth) => out.push_str(if *truth { yes } else { no }),
-        Value::Int(integer) => out.push_str(integer.as_str()),
-        Value::Float(number) => out.push_str(&float::text(*number, &notation.floats)),
-        Value::Complex(re, im) => out.push_str(&float::complex(*re, *im, &notation.floats)),
-        Value::BigInt(integer) => out.push_str(&format!("{}n", integer.as_str())),
-        Value::Text(text) => text::quoted(text.chars().map(u32::from), notation, out),
-        Value::Symbol(name) => {
-            out.push_str(notation.symbol_prefix);
-            text::name(name, notation, out);
+/// A value as [`render`] writes it; past so many characters cut, with `…` at the end. Takes no longer for a long value.
+pub(crate) fn render_up_to(value: &Value, notation: &Notation, chars: usize) -> String {
+    // No character has more bytes.
+    let mut out = Out { text: String::new(), limit: chars * 4 };
+    out.write(value, notation);
+    match out.text.char_indices().nth(chars) {
+        Some((end, _)) => {
+            out.text.truncate(end);
+            out.text.push('…');
+            out.text
         }
-        // Decoding has checked the bytes, so there are code points.
-        Value::Wide(bytes) => text::quoted(code_points(bytes).unwrap_or_default().into_iter(), notation, out),
-        Value::Bytes(bytes) => out.push_str(&(notation.bytes)(bytes)),
-        Value::List(items) => list("[", items, "]", notation, out),
-        Value::Tuple(items) => {
+        None => out.text,
+    }
+}
+
+/// What opens and closes a container with so many members.
+pub(crate) fn brackets(value: &Value, notation: &Notation, members: usize) -> [&'static str; 2] {
+    match (value, members) {
+        (Value::Tuple(_), _) => {
             let [open, close_one, close] = notation.tuple;
-            list(open, items, if items.len() == 1 { close_one } else { close }, notation, out);
+            [open, if members == 1 { close_one } else { close }]
         }
-        Value::Set(items) => set(items, notation, out),
-        Value::Dict(pairs) => dict("{", pairs, notation.between, notation, out),
-        Value::Map(pairs) => dict("Map {", pairs, " => ", notation, out),
+        (Value::Set(_), 0) => [notation.set[0], ""],
+        (Value::Set(_), _) => [notation.set[1], notation.set[2]],
+        (Value::Dict(_), _) => ["{", "}"],
+        (Value::Map(_), _) => ["Map {", "}"],
+        _ => ["[", "]"],
     }
 }
 
-fn list(open: &str, items: &[Value], close: &str, notation: &Notation, out: &mut String) {
-    out.push_str(open);
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push_str(", ");
-        }
-        write(item, notation, out);
+/// A text as receipts carry it: past so many characters only those around the byte `at`, with the length and the digest of the
+/// whole.
+pub(crate) fn excerpt(text: &str, at: usize, chars: usize) -> String {
+    if text.char_indices().nth(chars).is_none() {
+        return text.to_owned();
     }
-    out.push_str(close);
+    let count = text.chars().count();
+    // Most of what is shown is behind the byte; what comes before it was equal.
+    let lead = chars / 4;
+    let position = text.get(..at).map_or(0, |before| before.chars().count());
+    let start = if position + lead < chars { 0 } else { (position - lead).min(count - chars) };
+    let shown: String = text.chars().skip(start).take(chars).collect();
+    let before = if start > 0 { "…" } else { "" };
+    let behind = if start + chars < count { "…" } else { "" };
+    format!("{before}{shown}{behind} ({count} characters, {})", Sha256Digest::of(text.as_bytes()))
 }
 
-fn set(items: &[Value], notation: &Notation, out: &mut String) {
-    let mut shown: Vec<_> = items.iter().map(|item| (magnitude(item), render(item, notation))).collect();
-    shown.sort_by(|(left, left_text), (right, right_text)| {
-        // `total_cmp` puts NaN, which stands for all that is not a number, behind infinity.
-        left.total_cmp(right).then_with(|| left_text.cmp(right_text))
-    });
-    let texts: Vec<_> = shown.into_iter().map(|(_, text)| text).collect();
-    let [empty, open, close] = notation.set;
-    match texts.as_slice() {
-        [] => out.push_str(empty),
-        texts => out.extend([open, &texts.join(", "), close]),
+/// Text that is being written.
+struct Out {
+    text: String,
+    /// The bytes past which nothing more is written; a little more may be.
+    limit: usize,
+}
+
+impl Out {
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.text.len())
     }
+
+    fn write(&mut self, value: &Value, notation: &Notation) {
+        let [no, yes] = notation.truths;
+        // A code point takes a byte at least; one more than there is room for shows that the text is cut.
+        let room = self.room().saturating_add(1);
+        let out = &mut self.text;
+        match value {
+            Value::Null => out.push_str(notation.null),
+            Value::Undefined => out.push_str(notation.undefined),
+            Value::Bool(truth) => out.push_str(if *truth { yes } else { no }),
+            Value::Int(integer) => out.push_str(beginning(integer.as_str(), room)),
+            Value::Float(number) => out.push_str(&float::text(*number, &notation.floats)),
+            Value::Complex(re, im) => out.push_str(&float::complex(*re, *im, &notation.floats)),
+            Value::BigInt(integer) => out.push_str(&format!("{}n", beginning(integer.as_str(), room))),
+            Value::Text(text) => text::quoted(text.chars().map(u32::from).take(room), notation, out),
+            Value::Symbol(name) => {
+                out.push_str(notation.symbol_prefix);
+                text::name(name, notation, out);
+            }
+            // Decoding has checked the bytes, so there are code points.
+            Value::Wide(bytes) => {
+                text::quoted(code_points(bytes).unwrap_or_default().into_iter().take(room), notation, out)
+            }
+            Value::Bytes(bytes) => out.push_str(&(notation.bytes)(bytes.get(..room).unwrap_or(bytes))),
+            Value::List(items) | Value::Tuple(items) => {
+                let [open, close] = brackets(value, notation, items.len());
+                self.list(open, items, close, notation);
+            }
+            Value::Set(items) => self.set(value, items, notation),
+            Value::Dict(pairs) => self.dict("{", pairs, notation.between, notation),
+            Value::Map(pairs) => self.dict("Map {", pairs, " => ", notation),
+        }
+    }
+
+    fn list(&mut self, open: &str, items: &[Value], close: &str, notation: &Notation) {
+        self.text.push_str(open);
+        for (index, item) in items.iter().enumerate() {
+            if self.room() == 0 {
+                return;
+            }
+            if index > 0 {
+                self.text.push_str(", ");
+            }
+            self.write(item, notation);
+        }
+        self.text.push_str(close);
+    }
+
+    fn set(&mut self, value: &Value, items: &[Value], notation: &Notation) {
+        let member = |item| {
+            let mut out = Out { text: String::new(), limit: self.room() };
+            out.write(item, notation);
+            (magnitude(item), out.text)
+        };
+        let mut shown: Vec<_> = items.iter().map(member).collect();
+        shown.sort_by(|(left, left_text), (right, right_text)| {
+            // `total_cmp` puts NaN, which stands for all that is not a number, behind infinity.
+            left.total_cmp(right).then_with(|| left_text.cmp(right_text))
+        });
+        let texts: Vec<_> = shown.into_iter().map(|(_, text)| text).collect();
+        let [open, close] = brackets(value, notation, items.len());
+        self.text.extend([open, &texts.join(", "), close]);
+    }
+
+    fn dict(&mut self, open: &str, pairs: &[(Value, Value)], between: &str, notation: &Notation) {
+        self.text.push_str(open);
+        for (index, (key, member)) in pairs.iter().enumerate() {
+            if self.room() == 0 {
+                return;
+            }
+            if index > 0 {
+                self.text.push_str(", ");
+            }
+            self.write(key, notation);
+            self.text.push_str(between);
+            self.write(member, notation);
+        }
+        self.text.push('}');
+    }
+}
+
+/// The first digits of an integer.
+fn beginning(digits: &str, room: usize) -> &str {
+    digits.get(..room).unwrap_or(digits)
 }
 
 /// Numbers sort by their size and stand before everything else.
@@ -91,19 +172,6 @@ fn magnitude(value: &Value) -> f64 {
         Value::Float(number) if !number.is_nan() => *number,
         _ => f64::NAN,
     }
-}
-
-fn dict(open: &str, pairs: &[(Value, Value)], between: &str, notation: &Notation, out: &mut String) {
-    out.push_str(open);
-    for (index, (key, member)) in pairs.iter().enumerate() {
-        if index > 0 {
-            out.push_str(", ");
-        }
-        write(key, notation, out);
-        out.push_str(between);
-        write(member, notation, out);
-    }
-    out.push('}');
 }
 
 #[cfg(test)]
@@ -152,9 +220,30 @@ mod tests {
     #[test]
     fn long_texts_are_cut_with_length_and_digest() {
         let fits = "é".repeat(MAX_SHOWN_CHARS);
-        assert_eq!(cut(&fits, MAX_SHOWN_CHARS), fits);
+        assert_eq!(excerpt(&fits, 0, MAX_SHOWN_CHARS), fits);
         let long = "é".repeat(1025);
         let digest = Sha256Digest::of(long.as_bytes());
-        assert_eq!(cut(&long, MAX_SHOWN_CHARS), format!("{fits}… (1025 characters, {digest})"));
+        assert_eq!(excerpt(&long, 0, MAX_SHOWN_CHARS), format!("{fits}… (1025 characters, {digest})"));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_around_what_differs() {
+        let text = format!("{}X{}", "a".repeat(5_000), "b".repeat(5_000));
+        let digest = Sha256Digest::of(text.as_bytes());
+        let shown = format!("…aaXbbbbb… (10001 characters, {digest})");
+        assert_eq!(excerpt(&text, 5_000, 8), shown);
+        assert_eq!(excerpt(&text, 10_001, 8), format!("…bbbbbbbb (10001 characters, {digest})"));
+        assert_eq!(excerpt(&text, 5, 8), format!("aaaaaaaa… (10001 characters, {digest})"));
+    }
+
+    #[test]
+    fn a_value_is_rendered_up_to_a_limit() {
+        let value = Value::decode(br#"[["abcdef",123456],{"d":[["k",[1,2,3]]]}]"#).unwrap();
+        let notation = Language::Python.notation();
+        let whole = render(&value, notation);
+        for chars in 0..whole.len() {
+            assert_eq!(render_up_to(&value, notation, chars), format!("{}…", &whole[..chars]));
+        }
+        assert_eq!(render_up_to(&value, notation, whole.len()), whole);
     }
 }

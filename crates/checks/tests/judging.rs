@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request};
+use proofmark_checks::{
+    CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request, Written,
+};
 use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, Status, Timestamp, Verdict};
 
 const CALL: &str = r#""language": "python", "entrypoint": "f","#;
@@ -29,8 +31,13 @@ fn one(name: &str) -> String {
 }
 
 fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
-    let case = |end| CaseOutcome { end, elapsed: Duration::from_micros(2_700) };
-    Outcome { runtime: "some1.0".to_owned(), isolation: vec![], cases: ends.into_iter().map(case).collect() }
+    let case = |end| CaseOutcome {
+        end,
+        elapsed: Duration::from_micros(2_700),
+        timeout: Duration::from_secs(5),
+        written: Written::default(),
+    };
+    Outcome { runtime: "some1.0".to_owned(), cases: ends.into_iter().map(case).collect(), ..Outcome::default() }
 }
 
 fn value(wire: &str) -> End {
@@ -42,7 +49,7 @@ fn text(text: &str) -> End {
 }
 
 fn raised(kind: &str, text: &str) -> End {
-    End::Raised { kind: kind.to_owned(), text: text.to_owned() }
+    End::Raised { kind: kind.to_owned(), text: text.to_owned(), line: None }
 }
 
 /// Judges one test of a mode by one end; an expression's expected value is 1.

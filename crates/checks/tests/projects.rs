@@ -4,7 +4,7 @@
 
 use proofmark_checks::{
     Caps, CaseOutcome, Checks, Command, End, Fault, Format, MAX_FOLDERS, Outcome, Program, Project, Report, ReportForm,
-    Request, RequestError, Runner,
+    Request, RequestError, Runner, Written,
 };
 use proofmark_receipt::Verdict;
 use serde_json::{Value, json};
@@ -135,7 +135,13 @@ fn a_host_without_the_runner_is_not_the_submissions_fault() {
     let request = request(json!({"a": ""}), json!({"command": ["pytest"]})).unwrap();
     assert_eq!(project(&request).package, Some("pytest"));
     let end = End::Unavailable("failed to find the package `pytest`".to_owned());
-    let cases = vec![CaseOutcome { end, elapsed: std::time::Duration::ZERO }];
-    let judgment = request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases }), None);
+    let cases = vec![CaseOutcome {
+        end,
+        elapsed: std::time::Duration::ZERO,
+        timeout: std::time::Duration::ZERO,
+        written: Written::default(),
+    }];
+    let judgment =
+        request.judge(Some(&Outcome { runtime: "python3.11".to_owned(), cases, ..Outcome::default() }), None);
     assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
 }

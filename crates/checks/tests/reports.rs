@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request};
+use proofmark_checks::{CaseOutcome, End, Fault, Format, Judgment, MAX_TESTS, Outcome, Request, Written};
 use proofmark_receipt::{Draft, Object, ReceiptId, Status, Timestamp, Verdict, json};
 use proptest::prelude::*;
 use serde_json::json;
@@ -23,8 +23,13 @@ fn request(command: &[&str], reveal: &str) -> Request {
 }
 
 fn outcome(end: End) -> Outcome {
-    let case = CaseOutcome { end, elapsed: Duration::from_millis(7) };
-    Outcome { runtime: "python3.11".to_owned(), isolation: vec![], cases: vec![case] }
+    let case = CaseOutcome {
+        end,
+        elapsed: Duration::from_millis(7),
+        timeout: Duration::from_secs(60),
+        written: Written::default(),
+    };
+    Outcome { runtime: "python3.11".to_owned(), cases: vec![case], ..Outcome::default() }
 }
 
 fn ran(status: i32, output: &[u8], report: Option<&[u8]>) -> End {
@@ -373,7 +378,7 @@ fn a_command_that_gave_no_answer_is_the_fault_of_one_or_the_other() {
         assert_eq!((judgment.verdict, judgment.fault), (verdict, Some(fault)));
         assert!(said(&judgment)[0].2.contains(words));
     }
-    for nothing in [None, Some(Outcome { runtime: String::new(), isolation: vec![], cases: vec![] })] {
+    for nothing in [None, Some(Outcome::default())] {
         let judgment = request(PYTEST, "none").judge(nothing.as_ref(), None);
         assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
         assert!(said(&judgment)[0].2.contains("no answer"), "said even where all is hidden");

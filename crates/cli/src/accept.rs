@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
-use proofmark_contract::{NextStep, Retry, RuleOutcome, State};
+use proofmark_contract::{NextStep, Retry, RuleOutcome, RuleResult, State};
 use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
-use proofmark_receipt::document::Format;
+use proofmark_receipt::document::Format as Notation;
 use proofmark_receipt::{SignerId, SigningKey, Timestamp};
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, accept};
 
@@ -21,6 +21,7 @@ use crate::lint;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::{Case, Format, Formatting, Group, Human, Places, Reporter, Status, Style, of_receipt};
 use crate::source::{Fault, STDIN, Source, in_presented};
 
 /// Check an agent's response to a workflow step against the step's contract
@@ -74,9 +75,8 @@ pub(crate) struct Accept {
     signing: Signing,
     #[command(flatten)]
     store: StoreAt,
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 /// The word of `--trace` that states that no call was made, and the trace that this is.
@@ -112,12 +112,27 @@ impl Accept {
             stop: &AtomicBool::new(false),
         };
         let accepted = accept(&attempt, &issuer).map_err(|error| self.explain(error))?;
-        let mut out = out::stdout();
-        match self.json {
-            true => writeln!(out, "{}", accepted.to_json().to_text())?,
-            false => self.print(&mut out, &accepted)?,
+        match self.formatting.format() {
+            Format::Human => self.print(&mut out::stdout(), &accepted)?,
+            format => self.report(format, &accepted)?,
         }
         Ok(exit(&accepted.state))
+    }
+
+    /// Writes the rules as cases of the step.
+    fn report(&self, format: Format, accepted: &Acceptance) -> anyhow::Result<()> {
+        let places = Places { request: Some((self.workflow.clone(), 1)), ..Places::default() };
+        let passes = exit(&accepted.state) == Exit::Yes;
+        let json = vec![accepted.to_json().to_text()];
+        let group = match &accepted.receipt {
+            Some(receipt) => of_receipt(&self.step, receipt, &places),
+            // A dry run.
+            None => Group::of_cases(&self.step, accepted.judgment.rules.iter().map(case).collect()),
+        };
+        let group = Group { json, ..group };
+        let mut reporter = Reporter::new(format, "accept", Human::new(Style::Verdicts));
+        reporter.group(group.with_result(accepted.state.as_str(), passes))?;
+        reporter.finish()
     }
 
     /// Refuses two inputs from standard input, of which the second would be empty.
@@ -154,7 +169,7 @@ impl Accept {
             AcceptError::Response(fault) => {
                 let fault = Fault::whole(fault.code(), fault.to_string(), fault.help().unwrap_or_default());
                 let label = named(&self.response);
-                let source = Source { label: &label, line: 1, text: &[], format: Format::Json };
+                let source = Source { label: &label, line: 1, text: &[], format: Notation::Json };
                 return source.error("read the response", fault);
             }
             AcceptError::NoTrace(_) => {
@@ -206,6 +221,16 @@ impl Accept {
     }
 }
 
+/// A rule as a case of its step, as the receipt of the judgment has it.
+fn case(rule: &RuleResult) -> Case {
+    let status = match rule.outcome {
+        RuleOutcome::Met => return Case::new(&rule.id, Status::Pass),
+        RuleOutcome::Unmet => Status::Fail,
+        RuleOutcome::Unknown => Status::Error,
+    };
+    Case { message: Some(rule.message.clone()), ..Case::new(&rule.id, status) }
+}
+
 /// When the next attempt may come.
 fn when(retry: &Retry, now: &Timestamp) -> String {
     let wait = retry.not_before_ms.saturating_sub(now.unix_millis());
@@ -252,7 +277,7 @@ fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
     }
     let text = read(path, MAX_TRACE_BYTES)?;
     let label = named(path);
-    let source = Source { label: &label, line: 1, text: &text, format: Format::Json };
+    let source = Source { label: &label, line: 1, text: &text, format: Notation::Json };
     trace::read(&text).map_err(|error| source.error("read the trace", &error))?;
     Ok(text)
 }

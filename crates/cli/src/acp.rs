@@ -17,8 +17,8 @@ use crate::input;
 use crate::options::{Signing, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::{Human, Places, Style, of_receipt};
 use crate::source::{STDIN, Source};
-use crate::summary;
 
 /// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
 #[derive(Subcommand)]
@@ -112,7 +112,7 @@ fn print(out: &mut impl Write, label: &str, receipt: &Receipt, evaluation: &Eval
     let paint = Paint::for_stdout();
     let member = |name: &str| evaluation.document.as_object().and_then(|document| document.get(name));
     let text = |name: &str| printable(member(name).and_then(Json::as_str).unwrap_or_default());
-    summary::write(out, label, receipt, paint)?;
+    Human::new(Style::Verdicts).group(out, &of_receipt(label, receipt, &Places::default()))?;
     match evaluation.approved {
         Some(true) => writeln!(out, "{} with the reason: {}", paint.good("approve"), text("reason")),
         Some(false) => writeln!(out, "{} with the reason: {}", paint.bad("reject"), text("reason")),

@@ -9,7 +9,7 @@ use clap::Args;
 use proofmark_boundary::{
     ActionPolicy, Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision,
 };
-use proofmark_receipt::document::Format;
+use proofmark_receipt::document::Format as Notation;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
 use proofmark_verifier::{Asked, Decided, Decider, Question, Tenant, replay, resume};
@@ -22,6 +22,7 @@ use crate::input;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style, of_decision};
 use crate::source::{Source, in_presented};
 
 /// Decide whether an action may execute now, and how to continue if not
@@ -57,15 +58,14 @@ pub(crate) struct Decide {
     /// Make no decision: verify this decision receipt, recompute it and print differences
     ///
     /// The result is `same` only if a signer named with `--trust` signed the receipt; without `--trust`, the local key.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
     replay: Option<PathBuf>,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
     store: StoreAt,
-    /// Print the decision receipt as JSON, on one line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Decide {
@@ -94,19 +94,40 @@ impl Decide {
             // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
             require_trusted(&resumed, signers, path)?;
             if let Some(reason) = not_admitted(&resume(&question, &resumed, &store).map_err(in_presented)?) {
-                writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(&reason))?;
-                return Ok(Exit::No);
+                return self.refuse(&reason);
             }
         }
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
         let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
-        let mut out = out::stdout();
-        match self.json {
-            true => writeln!(out, "{}", decided.receipt.to_text())?,
-            false => write!(out, "{}", decision_text(decider.policy(), &decided))?,
+        match self.formatting.format() {
+            Format::Human => write!(out::stdout(), "{}", decision_text(decider.policy(), &decided))?,
+            format => self.report(format, &decided)?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
+    }
+
+    /// Writes the reasons as cases of the decision.
+    fn report(&self, format: Format, decided: &Decided) -> anyhow::Result<()> {
+        let mut reporter = Reporter::new(format, "decide", Human::new(Style::Verdicts));
+        reporter.group(of_decision(&decided.receipt, &self.request))?;
+        reporter.finish()
+    }
+
+    /// Says that the conditions of the earlier decision are not met.
+    fn refuse(&self, reason: &str) -> anyhow::Result<Exit> {
+        match self.formatting.format() {
+            Format::Human | Format::Json => {
+                writeln!(out::stdout(), "{}\n  {}", Paint::for_stdout().bad("not admitted"), printable(reason))?;
+            }
+            format => {
+                let case = Case { message: Some(reason.to_owned()), ..Case::new("not admitted", Status::Fail) };
+                let mut reporter = Reporter::new(format, "decide", Human::new(Style::Verdicts));
+                reporter.group(Group::of_cases("not admitted", vec![case]))?;
+                reporter.finish()?;
+            }
+        }
+        Ok(Exit::No)
     }
 
     /// The signer of local decisions. A replay creates no key.
@@ -139,7 +160,7 @@ fn decision_text(policy: Option<&ActionPolicy>, decided: &Decided) -> String {
 pub(crate) fn decision_receipt(path: &Path) -> anyhow::Result<DecisionReceipt> {
     let text = input::read_limited(path, MAX_BYTES as u64)?;
     let label = path.display().to_string();
-    let source = Source { label: &label, line: 1, text: &text, format: Format::Json };
+    let source = Source { label: &label, line: 1, text: &text, format: Notation::Json };
     DecisionReceipt::parse(&text).map_err(|error| source.error("read the decision receipt", &error))
 }
 

@@ -13,6 +13,7 @@ use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
+use crate::progress::{Progress, Work};
 
 /// Report supported languages and isolation levels
 #[derive(Args)]
@@ -45,7 +46,9 @@ struct Findings {
 
 impl Doctor {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let progress = Progress::new(Work::Whole("testing the isolation of this host"));
         let findings = Findings::gather(config);
+        drop(progress);
         match self.json {
             true => writeln!(out::stdout(), "{}", Json::from(findings.object(config)).to_text())?,
             false => findings.print(config)?,

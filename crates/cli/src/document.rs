@@ -13,8 +13,8 @@ use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 
 use crate::error;
-use crate::findings::Finding;
 use crate::input;
+use crate::report::Finding;
 use crate::source::{Fault, STDIN, Source, SourceError, format_of, format_of_text};
 
 /// A document with its text, in which places are located.
@@ -39,7 +39,7 @@ impl Document {
                     Some(finding) => Err(finding),
                 }
             }
-            Err(error) => Err(Source { label: &label, line: 1, text: &text, format }.finding(&error)),
+            Err(error) => Err(Source { label: &label, line: 1, text: &text, format }.refusal("", &error).into()),
         })
     }
 
@@ -55,7 +55,7 @@ impl Document {
     /// The finding that `fault` is in this document.
     pub(crate) fn finding(&self, fault: impl Into<Fault>) -> Finding {
         let source = Source { label: &self.label, line: 1, text: &self.text, format: self.format };
-        source.finding_with(fault, |path| self.locate(path))
+        source.refusal_with("", fault, |path| self.locate(path)).into()
     }
 
     /// The line and column, from 1, of the field `path`, or of the nearest value around it.
@@ -95,7 +95,7 @@ pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
 pub(crate) fn request(request: &input::Source, outside: &Outside<'_>) -> anyhow::Result<Request> {
     Request::read_with(&request.bytes, request.format, outside).map_err(|error| {
         let file = request.path.display().to_string();
-        let label = if request.path == Path::new("") { &request.label } else { &file };
+        let label = if request.path == Path::new("") { STDIN } else { &file };
         let source = Source { label, line: request.line, text: &request.bytes, format: request.format };
         source.error("read the request", &error)
     })
@@ -156,6 +156,20 @@ pub(crate) fn read_document(path: &Path, kind: &str) -> anyhow::Result<Document>
     Document::read(path)?.map_err(|finding| failure(kind, finding))
 }
 
+/// The error that a document of a kind cannot be read.
 pub(crate) fn failure(kind: &str, finding: Finding) -> anyhow::Error {
-    SourceError::new(&format!("read the {kind}"), finding).into()
+    as_error(&format!("read the {kind}"), finding)
+}
+
+/// The error that a finding makes; `doing` is what failed: `read the workflow`.
+pub(crate) fn as_error(doing: &str, finding: Finding) -> anyhow::Error {
+    let Finding { file, place, code, error: _, message, help, excerpt } = finding;
+    SourceError { doing: doing.to_owned(), file, place, code, message, help, excerpt }.into()
+}
+
+impl From<SourceError> for Finding {
+    fn from(error: SourceError) -> Finding {
+        let SourceError { doing: _, file, place, code, message, help, excerpt } = error;
+        Finding { file, place, code, error: true, message, help, excerpt }
+    }
 }

@@ -57,6 +57,12 @@ pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(help_of)
 }
 
+/// A name of an error in a document for programs, which does not change.
+pub(crate) fn code(error: &anyhow::Error) -> Option<&str> {
+    let of_document = || error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()));
+    in_text(error).map(|found| found.code.as_str()).or_else(of_document)
+}
+
 /// The error in a text that an error is, or is caused by.
 pub(crate) fn in_text(error: &anyhow::Error) -> Option<&SourceError> {
     error.chain().find_map(|cause| cause.downcast_ref())

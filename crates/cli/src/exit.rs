@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     No = 1,
     /// Error verdict, undecidable, malformed input, wrong usage.
     NoAnswer = 2,
+    /// Ended by Ctrl-C, as shells report it.
+    Interrupted = 130,
 }
 
 impl From<Verdict> for Exit {

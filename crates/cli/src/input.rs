@@ -12,6 +12,8 @@ use crate::source::{STDIN, format_of_text};
 
 /// How many bytes of a line of a `.jsonl` are read: one more than the longest request, so that a longer one shows.
 const MAX_LINE_BYTES: u64 = MAX_REQUEST_BYTES as u64 + 1;
+/// How large a file may be whose lines are counted before they are read.
+const MAX_COUNTED_BYTES: u64 = 256 << 20;
 /// The most files of requests in a folder.
 const MAX_FOLDER_FILES: usize = 1_000_000;
 
@@ -19,28 +21,52 @@ const MAX_FOLDER_FILES: usize = 1_000_000;
 pub(crate) struct Source {
     /// The file it is from; the files that it names are relative to this file's folder.
     pub(crate) path: PathBuf,
-    /// The file; with the line, where the file has several requests.
-    pub(crate) label: String,
-    /// The line of the file at which it begins, from 1.
+    /// Where in the file it begins.
     pub(crate) line: u64,
     pub(crate) format: Format,
     pub(crate) bytes: Vec<u8>,
 }
 
+/// What was read for a request, or why nothing was.
+pub(crate) struct Input {
+    /// The file; with the line, where the file has several requests.
+    pub(crate) label: String,
+    pub(crate) source: anyhow::Result<Source>,
+}
+
 /// Requests, each read when the iterator reaches it.
-pub(crate) type Sources = Box<dyn Iterator<Item = anyhow::Result<Source>>>;
+pub(crate) type Sources = Box<dyn Iterator<Item = Input>>;
 
 /// The requests of a file, of a folder of files, of the lines of a `.jsonl`, or of standard input (`-`).
 pub(crate) fn sources(argument: &Path) -> Sources {
     if argument == Path::new("-") {
-        return Box::new(std::iter::once_with(from_stdin));
+        return once(STDIN.to_owned(), from_stdin);
     }
     if !argument.is_dir() {
         return from_file(argument);
     }
     match files(argument) {
         Ok(files) => Box::new(files.into_iter().flat_map(|file| from_file(&file))),
-        Err(error) => failed(error),
+        Err(error) => once(argument.display().to_string(), || Err(error)),
+    }
+}
+
+/// How many requests there are, where that is known without waiting for them: `None` for a pipe.
+pub(crate) fn count(argument: &Path) -> Option<u64> {
+    if argument == Path::new("-") {
+        return Some(1);
+    }
+    if argument.is_dir() {
+        return files(argument).ok()?.iter().map(|path| count(path)).sum();
+    }
+    let about = fs::metadata(argument).ok()?;
+    match kind(argument) {
+        Some(Kind::Lines) if about.is_file() && about.len() <= MAX_COUNTED_BYTES => {
+            let lines = BufReader::new(File::open(argument).ok()?).split(b'\n');
+            Some(lines.map_while(Result::ok).filter(|line| !line.trim_ascii().is_empty()).count() as u64)
+        }
+        Some(Kind::Lines) => None,
+        Some(Kind::One(_)) | None => Some(1),
     }
 }
 
@@ -65,14 +91,15 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn failed(error: anyhow::Error) -> Sources {
-    Box::new(std::iter::once(Err(error)))
+/// One request, which is read when the iterator reaches it.
+fn once(label: String, read: impl FnOnce() -> anyhow::Result<Source> + 'static) -> Sources {
+    Box::new(std::iter::once_with(move || Input { source: read(), label }))
 }
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
     let format = format_of_text(&bytes);
-    Ok(Source { path: PathBuf::new(), label: STDIN.to_owned(), line: 1, format, bytes })
+    Ok(Source { path: PathBuf::new(), line: 1, format, bytes })
 }
 
 /// The files of requests in a folder, sorted.
@@ -105,19 +132,20 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn from_file(path: &Path) -> Sources {
     let path = path.to_owned();
+    let label = path.display().to_string();
     match kind(&path) {
         Some(Kind::Lines) => match File::open(&path).with_context(|| format!("read `{}`", path.display())) {
             Ok(file) => Box::new(Lines { file: BufReader::new(file), path, line: 0, filled: false, ended: false }),
-            Err(error) => failed(error),
+            Err(error) => once(label, || Err(error)),
         },
-        Some(Kind::One(format)) => Box::new(std::iter::once_with(move || whole_file(path, format))),
-        None => Box::new(std::iter::once_with(move || whole_file(path, Format::Json))),
+        Some(Kind::One(format)) => once(label, move || whole_file(path, format)),
+        None => once(label, move || whole_file(path, Format::Json)),
     }
 }
 
 fn whole_file(path: PathBuf, format: Format) -> anyhow::Result<Source> {
     let bytes = read_limited(&path, MAX_REQUEST_BYTES as u64)?;
-    Ok(Source { label: path.display().to_string(), path, line: 1, format, bytes })
+    Ok(Source { path, line: 1, format, bytes })
 }
 
 /// The lines of a file; one is in memory at a time.
@@ -144,41 +172,45 @@ impl Lines {
         Ok((!bytes.is_empty()).then_some(bytes))
     }
 
+    fn label(&self) -> String {
+        format!("{}:{}", self.path.display(), self.line)
+    }
+
     fn source(&self, mut bytes: Vec<u8>) -> anyhow::Result<Source> {
-        let label = format!("{}:{}", self.path.display(), self.line);
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
         if bytes.len() > MAX_REQUEST_BYTES {
-            let message = format!("read `{label}`: it is larger than {MAX_REQUEST_BYTES} bytes");
+            let message = format!("read `{}`: it is larger than {MAX_REQUEST_BYTES} bytes", self.label());
             return Err(with_help(message, "make it smaller"));
         }
-        Ok(Source { path: self.path.clone(), label, line: self.line, format: Format::Json, bytes })
+        Ok(Source { path: self.path.clone(), line: self.line, format: Format::Json, bytes })
     }
 }
 
 impl Iterator for Lines {
-    type Item = anyhow::Result<Source>;
+    type Item = Input;
 
-    fn next(&mut self) -> Option<anyhow::Result<Source>> {
+    fn next(&mut self) -> Option<Input> {
         while !self.ended {
             match self.read() {
                 Ok(Some(line)) if line.trim_ascii().is_empty() => {}
                 Ok(Some(line)) => {
                     self.filled = true;
-                    return Some(self.source(line));
+                    return Some(Input { label: self.label(), source: self.source(line) });
                 }
                 Ok(None) => self.ended = true,
                 Err(error) => {
                     self.ended = true;
-                    return Some(Err(error).with_context(|| format!("read `{}`", self.path.display())));
+                    let source = Err(error).with_context(|| format!("read `{}`", self.path.display()));
+                    return Some(Input { label: self.label(), source });
                 }
             }
             // An empty file is an error: among other arguments it would go unnoticed.
             if self.ended && !self.filled {
-                let label = self.path.display();
+                let label = self.path.display().to_string();
                 let message = format!("find requests in `{label}`: it is empty");
-                return Some(Err(with_help(message, "write one request per line")));
+                return Some(Input { label, source: Err(with_help(message, "write one request per line")) });
             }
         }
         None

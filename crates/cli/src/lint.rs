@@ -15,10 +15,9 @@ use proofmark_verifier::now;
 use crate::document::{self, Document};
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::findings::{self, Finding, Format};
 use crate::out;
 use crate::paint::printable;
-use crate::source::SourceError;
+use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 
 /// Check workflows and policies for mistakes before they run
 ///
@@ -39,9 +38,8 @@ pub(crate) struct Lint {
     /// The workflow policy, which the workflows must follow
     #[arg(long, alias = "policy", value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Lint {
@@ -83,7 +81,12 @@ impl Lint {
             // Other interfaces write codes of documents with underscores. Those of lint are all of one style.
             finding.code = finding.code.replace('_', "-");
         }
-        findings::write(&mut out::stdout(), self.format, &files, &found)?;
+        let mut reporter = Reporter::new(self.formatting.format(), "lint", Human::new(Style::Findings));
+        for file in &files {
+            let own: Vec<&Finding> = found.iter().filter(|finding| finding.file == *file).collect();
+            reporter.group(Group::of_findings(file, &own))?;
+        }
+        reporter.finish()?;
         Ok(if found.is_empty() { Exit::Yes } else { Exit::No })
     }
 }
@@ -144,7 +147,7 @@ pub(crate) fn sound_workflow(path: &Path, policy: Option<&WorkflowPolicy>) -> an
         more => format!("; `proofmark lint` shows {more} more errors of {}", document.label),
     };
     let help = Some(format!("{}{all}", first.help));
-    Err(SourceError::new("follow the workflow", Finding { help, ..found }).into())
+    Err(document::as_error("follow the workflow", Finding { help, ..found }))
 }
 
 /// The files named, and those in the folders named.

@@ -3,7 +3,6 @@
 mod accept;
 mod acp;
 mod approve;
-mod batch;
 mod completions;
 mod config;
 mod decide;
@@ -12,8 +11,8 @@ mod document;
 mod error;
 mod excerpt;
 mod exit;
-mod findings;
 mod input;
+mod interrupt;
 mod key;
 mod lint;
 mod mcp;
@@ -21,11 +20,13 @@ mod options;
 mod out;
 mod paint;
 mod policy;
+mod progress;
 mod receipt;
+mod report;
 mod runs;
 mod serve;
 mod source;
-mod summary;
+mod table;
 mod verify;
 mod workflow;
 mod x402;
@@ -52,6 +53,7 @@ const EXIT_CODES: &str = "Exit codes:
   0  pass, valid, accepted, allowed
   1  fail, partial, invalid, untrusted, rejected, blocked, findings
   2  no result: error verdict, undecidable, malformed input, no isolation, wrong usage
+  130  ended by Ctrl-C
 
 Example:
   proofmark verify examples/sort.json";
@@ -130,9 +132,12 @@ fn current_spelling(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> 
 
 /// Whether the command, or the subcommand, is to print JSON.
 fn wants_json(matches: &ArgMatches) -> bool {
-    // An error means that this command has no `--json`.
+    // An error means that this command has no such option.
     let json = matches.try_get_one::<bool>("json").ok().flatten().copied();
-    json.unwrap_or(false) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
+    let format = matches.try_get_one::<report::Format>("format").ok().flatten().copied();
+    json.unwrap_or(false)
+        || format == Some(report::Format::Json)
+        || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
 }
 
 /// Prints the help, the version or an error in the arguments.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::{Json, Object, object};
 
 use crate::error;
 use crate::exit::Exit;
@@ -65,35 +65,35 @@ pub(crate) fn set_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// Prints an error to standard error. With `--json` it is one JSON object on a line; an error in a text has a code and, as
-/// far as they are known, file, line and column.
+/// Prints an error to standard error. With `--json` it is one JSON object on a line.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    let message = format!("failed to {}", error::message(error));
-    let help = error::help(error);
-    let in_text = error::in_text(error);
     if JSON.load(Ordering::Relaxed) {
-        let found = in_text.map(SourceError::finding);
-        let (line, column) = found.and_then(|found| found.place).unzip();
-        let object = object! {
-            "error": message,
-            "help"?: help,
-            "code"?: found.map(|found| found.code.as_str()),
-            "file"?: found.map(|found| found.file.as_str()),
-            "line"?: line,
-            "column"?: column,
-        };
-        note(Json::from(object).to_text());
-    } else {
-        note(format_args!("error: {}", printable_lines(&message)));
-        // Not through `printable_lines`: what is shown of the text is printable already.
-        if let Some(caret) = in_text.and_then(SourceError::caret) {
-            note(caret);
-        }
-        if let Some(help) = help {
-            note(format_args!("help: {}", printable_lines(&help)));
-        }
+        note(Json::from(error_object(error)).to_text());
+        return Exit::NoAnswer;
+    }
+    note(format_args!("error: failed to {}", printable_lines(&error::message(error))));
+    // Not through `printable_lines`: what is shown of a text is printable already.
+    if let Some(caret) = error::in_text(error).and_then(SourceError::caret) {
+        note(caret);
+    }
+    if let Some(help) = error::help(error) {
+        note(format_args!("help: {}", printable_lines(&help)));
     }
     Exit::NoAnswer
+}
+
+/// An error as programs read it. An error in a text has a code and, as far as they are known, file, line and column.
+pub(crate) fn error_object(error: &anyhow::Error) -> Object {
+    let found = error::in_text(error);
+    let (line, column) = found.and_then(|found| found.place).unzip();
+    object! {
+        "error": format!("failed to {}", error::message(error)),
+        "help"?: error::help(error),
+        "code"?: error::code(error),
+        "file"?: found.map(|found| found.file.as_str()),
+        "line"?: line,
+        "column"?: column,
+    }
 }
 
 /// Prints that a result could not be written, and remembers it for [`exit_code`].

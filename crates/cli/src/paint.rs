@@ -1,4 +1,4 @@
-//! Colour, on a terminal only.
+//! Colour, on a terminal only, and text that no terminal or log acts on.
 
 use std::io::IsTerminal;
 
@@ -33,6 +33,18 @@ impl Paint {
         self.wrap(text, "1;31")
     }
 
+    pub(crate) fn warning(self, text: &str) -> String {
+        self.wrap(text, "1;33")
+    }
+
+    pub(crate) fn added(self, text: &str) -> String {
+        self.wrap(text, "32")
+    }
+
+    pub(crate) fn removed(self, text: &str) -> String {
+        self.wrap(text, "31")
+    }
+
     pub(crate) fn dim(self, text: &str) -> String {
         self.wrap(text, "2")
     }
@@ -42,12 +54,65 @@ impl Paint {
     }
 }
 
-/// The text with control characters and those that change the direction of writing (Unicode UAX 9) escaped, so that what
-/// a submission returned cannot drive or deceive the terminal that shows it.
+/// The text on one line, safe for a terminal, for the log of a CI system, and as text of XML and YAML.
+///
+/// Escaped are control characters, those that change the direction of writing (Unicode UAX 9) or are invisible, those that
+/// XML cannot hold, and what GitHub Actions (`::command::` at the beginning of a line, `##[command]` anywhere) and Azure
+/// Pipelines (`##vso[command]`) would run as a command: a submission chooses what it returns.
 pub(crate) fn printable(text: &str) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let hidden = |c: char| c.is_control() && c != '\t';
-    let visible = |c: char| if hidden(c) || turns(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(visible).collect()
+    let mut safe = String::with_capacity(text.len());
+    let begins_command = text.trim_start().starts_with("::");
+    let mut begun = false;
+    for (at, c) in text.char_indices() {
+        let first = !begun && !c.is_whitespace();
+        begun |= first;
+        let command = (first && begins_command) || (c == '#' && is_log_command(text.get(at..).unwrap_or_default()));
+        match hidden(c) || command {
+            true if c.is_control() => safe.extend(c.escape_default()),
+            true => safe.extend(c.escape_unicode()),
+            false => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Each line of the text as [`printable`] shows it.
+pub(crate) fn printable_lines(text: &str) -> impl Iterator<Item = String> {
+    text.lines().map(printable)
+}
+
+fn is_log_command(text: &str) -> bool {
+    ["##[", "##vso["].iter().any(|command| text.starts_with(command))
+}
+
+fn hidden(c: char) -> bool {
+    let code = u32::from(c);
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let invisible = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    let breaks_lines = matches!(c, '\u{2028}' | '\u{2029}');
+    // Noncharacters, which XML and YAML refuse.
+    let none = code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code);
+    (c.is_control() && c != '\t') || turns || invisible || breaks_lines || none
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_terminals_and_logs_act_on_is_escaped() {
+        for (text, safe) in [
+            ("plain, with ümlauts and 日本\t", "plain, with ümlauts and 日本\t"),
+            ("\x1b[31mred\x07", "\\u{1b}[31mred\\u{7}"),
+            ("two\nlines\r", "two\\nlines\\r"),
+            ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
+            ("a\u{2028}b\u{feff}\u{fffe}\u{85}", "a\\u{2028}b\\u{feff}\\u{fffe}\\u{85}"),
+            ("  ::error::no", "  \\u{3a}:error::no"),
+            ("a::b", "a::b"),
+            ("x ##[error]no ##vso[task.complete]", "x \\u{23}#[error]no \\u{23}#vso[task.complete]"),
+            ("## heading", "## heading"),
+        ] {
+            assert_eq!(printable(text), safe);
+        }
+    }
 }

@@ -10,13 +10,15 @@ use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::printable;
+use crate::report::{Format, Formatting};
+use crate::table::Table;
 
 /// Test, explain and measure action policies
 #[derive(Subcommand)]
 pub(crate) enum Policy {
     /// Check requests against the decisions that a table of cases expects
-    Test(Test),
+    Test(Testing),
     /// Explain in words what an action policy requires
     Explain(Explain),
     /// List how often the cases of a table reach each rule
@@ -24,8 +26,17 @@ pub(crate) enum Policy {
 }
 
 #[derive(Args)]
+pub(crate) struct Testing {
+    #[command(flatten)]
+    test: Test,
+    #[command(flatten)]
+    formatting: Formatting,
+}
+
+#[derive(Args)]
 #[command(after_help = "Examples:
   proofmark policy test examples/decide/cases.yaml
+  proofmark policy test examples/decide/cases.yaml --format github
   proofmark policy coverage examples/decide/cases.yaml
 
 Exit codes: 0 every case passes, or every rule is reached; 1 not so; 2 a file could not be read.")]
@@ -47,7 +58,7 @@ pub(crate) struct Explain {
 impl Policy {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
-            Policy::Test(command) => command.test(),
+            Policy::Test(command) => command.test.test(command.formatting.format()),
             Policy::Explain(command) => command.run(),
             Policy::Coverage(command) => command.coverage(),
         }
@@ -78,28 +89,14 @@ impl Test {
         Ok((document::action_policy(&path)?, cases))
     }
 
-    fn test(self) -> anyhow::Result<Exit> {
+    fn test(self, format: Format) -> anyhow::Result<Exit> {
         let (policy, cases) = self.read()?;
-        let paint = Paint::for_stdout();
-        let mut out = out::stdout();
-        let mut failed = 0;
+        let mut table = Table::new(&self.cases)?;
         for case in &cases.cases {
             let result = case.run(&policy);
-            if result.differences.is_empty() {
-                writeln!(out, "{} {}", paint.good("ok"), printable(&result.name))?;
-            } else {
-                failed += 1;
-                writeln!(
-                    out,
-                    "{} {}: {}",
-                    paint.bad("failed"),
-                    printable(&result.name),
-                    printable(&result.differences.join("; "))
-                )?;
-            }
+            table.add(&result.name, (!result.differences.is_empty()).then(|| result.differences.join("; ")));
         }
-        writeln!(out, "{} of {} cases passed", cases.cases.len() - failed, cases.cases.len())?;
-        Ok(if failed == 0 { Exit::Yes } else { Exit::No })
+        table.write(format, "policy test")
     }
 
     fn coverage(self) -> anyhow::Result<Exit> {

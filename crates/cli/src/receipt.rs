@@ -2,6 +2,7 @@
 
 mod export;
 mod list;
+mod page;
 pub(crate) mod read;
 mod show;
 mod verify;
@@ -16,7 +17,7 @@ use crate::exit::Exit;
 pub(crate) enum Receipt {
     /// Verify receipts offline: format, hash, signature, signer
     Verify(verify::Verify),
-    /// Show a receipt in full
+    /// Show a receipt, an approval, a decision or a chain head as a page
     Show(show::Show),
     /// List the receipts in the store, newest first
     List(list::List),

@@ -10,7 +10,7 @@ use proofmark_receipt::json::JsonError;
 
 use proofmark_verifier::{AcceptError, DecideError, PresentedError};
 
-use crate::findings::Finding;
+use crate::excerpt;
 use crate::paint::printable;
 
 /// What standard input is called in messages.
@@ -37,29 +37,39 @@ pub(crate) struct Fault {
 
 /// An error in a text. Its message completes "failed to …" and names the place; [`SourceError::caret`] shows it.
 #[derive(Debug, thiserror::Error)]
-#[error("{doing} {}: {}", printable(&.finding.label()), .finding.message)]
+#[error("{doing} {}: {message}", printable(&self.label()))]
 pub(crate) struct SourceError {
-    doing: String,
-    finding: Box<Finding>,
+    /// What failed: `read the request`.
+    pub(crate) doing: String,
+    pub(crate) file: String,
+    /// Line and column, counted from 1; `None` for the text as a whole.
+    pub(crate) place: Option<(u64, u64)>,
+    /// A name for programs, which does not change.
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    /// The line of the place.
+    pub(crate) excerpt: Option<String>,
 }
 
 impl Source<'_> {
     /// The error that `fault` is in this text; `doing` is what failed: `read the request`.
     pub(crate) fn error(&self, doing: &str, fault: impl Into<Fault>) -> anyhow::Error {
-        SourceError::new(doing, self.finding(fault)).into()
+        self.refusal(doing, fault).into()
     }
 
-    /// The finding that `fault` is in this text.
-    pub(crate) fn finding(&self, fault: impl Into<Fault>) -> Finding {
-        self.finding_with(fault, |path| self.locate(path))
+    /// As [`Source::error`], as it is.
+    pub(crate) fn refusal(&self, doing: &str, fault: impl Into<Fault>) -> SourceError {
+        self.refusal_with(doing, fault, |path| self.locate(path))
     }
 
-    /// As [`Source::finding`], where the place of a field is known otherwise.
-    pub(crate) fn finding_with(
+    /// As [`Source::refusal`], where the place of a field is known otherwise.
+    pub(crate) fn refusal_with(
         &self,
+        doing: &str,
         fault: impl Into<Fault>,
         locate: impl FnOnce(&str) -> Option<(u64, u64)>,
-    ) -> Finding {
+    ) -> SourceError {
         let Fault { place, code, message, help } = fault.into();
         let (place, message) = match place {
             // Where it begins, if it can be parsed at all.
@@ -70,9 +80,14 @@ impl Source<'_> {
             Place::Field(path) if message.contains(&format!("`{path}`")) => (locate(&path), message),
             Place::Field(path) => (locate(&path), format!("`{path}`: {message}")),
         };
-        let found = Finding::at(self.label, self.text, place, code, message);
+        let excerpt = place.and_then(|(line, _)| {
+            let index = usize::try_from(line.checked_sub(1)?).ok()?;
+            // The fault may be that the text is invalid UTF-8.
+            String::from_utf8_lossy(self.text).lines().nth(index).map(str::to_owned)
+        });
         let place = place.map(|(line, column)| (line.saturating_add(self.line).saturating_sub(1), column));
-        Finding { place, help, ..found }
+        let (doing, file, code) = (doing.to_owned(), self.label.to_owned(), code.to_owned());
+        SourceError { doing, file, place, code, message, help, excerpt }
     }
 
     /// A place after the last line as the end of that line: a text that is cut off is shown where it was cut.
@@ -92,21 +107,19 @@ impl Source<'_> {
 }
 
 impl SourceError {
-    pub(crate) fn new(doing: &str, finding: Finding) -> SourceError {
-        SourceError { doing: doing.to_owned(), finding: Box::new(finding) }
-    }
-
-    pub(crate) fn finding(&self) -> &Finding {
-        &self.finding
+    /// `file:line:column`, as far as they are known.
+    fn label(&self) -> String {
+        self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
     }
 
     /// The line, and a caret below the column.
     pub(crate) fn caret(&self) -> Option<String> {
-        self.finding.caret()
+        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
+        Some(excerpt::caret(line, column))
     }
 
     pub(crate) fn help(&self) -> Option<&str> {
-        self.finding.help.as_deref()
+        self.help.as_deref()
     }
 }
 
@@ -220,8 +233,7 @@ pub(crate) fn in_presented(error: impl Into<anyhow::Error>) -> anyhow::Error {
     let PresentedError::NoReceipt { path, line, text, error: cause } = presented else { return error };
     let label = path.display().to_string();
     let source = Source { label: &label, line: *line, text, format: Format::Json };
-    let finding = source.finding(&**cause);
-    SourceError::new("read the receipt", Finding { help: presented.help(), ..finding }).into()
+    SourceError { help: presented.help(), ..source.refusal("read the receipt", &**cause) }.into()
 }
 
 impl Fault {

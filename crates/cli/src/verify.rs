@@ -1,44 +1,60 @@
 //! `proofmark verify`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+mod filter;
+mod output;
+mod reader;
+mod tally;
+mod watch;
+
+use std::io::{self, IsTerminal, Write};
+use std::iter::Peekable;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::vec::IntoIter;
 
 use anyhow::Context;
 use clap::Args;
 use proofmark_evidence::suite_digest;
-use proofmark_receipt::{Json, Receipt, object};
+use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_verifier::{
-    Batch, Caps, Host, Issuer, Level, MAX_REQUEST_BYTES, Outside, Request, SuiteHashes, project_request,
+    Batch, BatchWatch, Caps, Host, Issuer, Level, Outside, Request, SuiteHashes, case_count, now, project_request,
 };
 
-use crate::batch;
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::input::{self, Source, Sources};
+use crate::input;
+use crate::interrupt::Interrupt;
 use crate::options::{Signing, StoreAt};
 use crate::out;
-use crate::paint::Paint;
-use crate::summary;
+use crate::paint::printable;
+use crate::progress::{Progress, Work};
+use crate::report::{self, Format, Formatting, Places};
+use filter::Filter;
+use output::{Output, Verbosity};
+use reader::{Named, Reader, Refused, Window};
+use watch::Seen;
 
 /// Run submissions against their tests and issue a signed receipt for each
 ///
 /// A request is a JSON or YAML document with a submission and the suite that it must pass (docs/requests.md). A `.jsonl`
 /// file has one request per line; a folder means every request in it. Receipts are stored, and printed once they are on
-/// disk.
+/// disk. The format JSON has one line for each request, in their order: a receipt, or an error where there is none.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark verify examples/sort.json
   proofmark verify suite.yaml --submission solution.py
+  proofmark verify suite.yaml --submission solution.py --watch
   proofmark verify requests.jsonl --json --out receipts.jsonl --jobs 4
+  proofmark verify requests.jsonl --fail-fast --filter 'task-1*'
+  proofmark verify requests/ --format junit > report.xml
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
   proofmark verify --suite-digest suite.yaml
 
-Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified.")]
+Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified;
+130 ended by Ctrl-C.")]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
     #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
@@ -63,12 +79,26 @@ pub(crate) struct Verify {
     /// Leave receipts unsigned
     #[arg(long, conflicts_with_all = ["key", "chain"])]
     unsigned: bool,
-    /// Also write the receipts to this file, one per line
+    /// Also write the receipts, and only them, to this file, one per line; a file that exists is overwritten
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the receipts as JSON, one per line, in the order of the requests
+    #[command(flatten)]
+    formatting: Formatting,
+    /// Print only failures and the summary
+    #[arg(long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print passes too; on a terminal, those of larger batches are only counted
     #[arg(long)]
-    json: bool,
+    verbose: bool,
+    /// Start no further request after the first that does not pass
+    #[arg(long)]
+    fail_fast: bool,
+    /// Run only the requests whose file name or task id has this part, or matches this pattern with * and ?
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// Run again each time the requests, the submission or the project change
+    #[arg(long)]
+    watch: bool,
     /// How many requests run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -93,51 +123,205 @@ impl Verify {
         if let Some(path) = &self.suite_digest {
             return self.print_suite(path);
         }
-        // The order matters: without a readable request no key and no store are created, and a file of `--out` that
-        // cannot be written is found before anything runs.
-        let mut reader = RequestReader::new(&self)?;
-        let mut window = reader.next_window();
-        if window.is_empty() {
-            return Ok(Exit::NoAnswer);
+        self.check()?;
+        let mut session = None;
+        if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
+    }
+
+    /// Refuses options that do not go together, which depends on their values.
+    fn check(&self) -> anyhow::Result<()> {
+        if self.formatting.format() != Format::Human && (self.quiet || self.verbose) {
+            return Err(with_help(
+                "choose what is printed: only the format `human` is shorter or longer on request",
+                "leave `--quiet` and `--verbose` out",
+            ));
         }
-        let mut output = Output::open(&self)?;
-        let issuer = self.issuer(config)?;
-        let host = Host::probe(self.isolation);
+        if self.watch && self.requests.iter().any(|path| path == Path::new("-")) {
+            return Err(with_help("watch standard input: it is read once", "name files"));
+        }
+        Ok(())
+    }
+
+    /// Runs again each time a file changes, until it is interrupted.
+    fn run_on_change(&self, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
+        let mut paths: Vec<PathBuf> = self.requests.iter().chain(&self.dir).chain(&self.submission).cloned().collect();
+        loop {
+            let seen = watch::look(&paths);
+            if io::stdout().is_terminal() && self.formatting.format() == Format::Human {
+                // Erases the display and what has scrolled off it (ECMA-48).
+                write!(out::stdout(), "\x1b[H\x1b[2J\x1b[3J")?;
+            }
+            let (exit, files) = self.run_once(config, session);
+            if exit.unwrap_or_else(|error| out::report(&error)) == Exit::Interrupted {
+                return Ok(Exit::Interrupted);
+            }
+            let new: Vec<PathBuf> = files.into_iter().filter(|path| !paths.contains(path)).collect();
+            let seen = Seen::from_iter(seen.into_iter().chain(watch::look(&new)));
+            paths.extend(new);
+            out::stdout().flush()?;
+            out::note("waiting for files to change; Ctrl-C ends");
+            watch::wait(&paths, &seen);
+        }
+    }
+
+    /// Runs all requests. Returns the files that they name, too.
+    fn run_once(&self, config: &Config, session: &mut Option<Session>) -> (anyhow::Result<Exit>, Vec<PathBuf>) {
+        let mut reader = match self.reader() {
+            Ok(reader) => reader,
+            Err(error) => return (Err(error), Vec::new()),
+        };
+        let exit = self.run_all(&mut reader, config, session);
+        (exit, reader.into_files())
+    }
+
+    fn reader(&self) -> anyhow::Result<Reader> {
+        let project = self.dir.as_deref().map(|folder| project(folder, &self.command)).transpose()?;
+        let reader = Reader::new(&self.requests, self.submission.as_ref())?;
+        Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
+    }
+
+    fn run_all(&self, reader: &mut Reader, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
+        let all = self.count();
+        let mut output = Output::new(self.formatting.format(), self.verbosity(), all);
+        let since = now();
+        let mut progress = None;
+        let mut interrupted = false;
+        while let Some(window) = reader.next_window() {
+            if window.requests.is_empty() {
+                show_refused(&mut output, &mut window.refused.into_iter().peekable(), usize::MAX)?;
+                if self.fail_fast {
+                    output.tally.not_run = Some((0, !reader.ended));
+                    break;
+                }
+                continue;
+            }
+            // The order matters: without a readable request no key and no store are created, and a file of `--out` that
+            // cannot be written is found before anything runs.
+            if progress.is_none() {
+                self.out.as_ref().map_or(Ok(()), |path| output.copy_to(path))?;
+            }
+            let session = match session {
+                Some(session) => session,
+                None => session.insert(Session::open(self, config)?),
+            };
+            let progress = progress.get_or_insert_with(|| Progress::new(work(&window, all)));
+            let end = session.interrupt.during(|| self.run_window(session, window, &mut output, progress))?;
+            match end {
+                WindowEnd::Complete => output.flush(),
+                WindowEnd::Stopped(left) => {
+                    output.tally.not_run = Some((left, !reader.ended));
+                    interrupted = session.interrupt.is_set();
+                    break;
+                }
+            }
+        }
+        drop(progress);
+        output.tally.filtered = reader.filtered;
+        let verified = output.tally.verified();
+        if verified == 0 && reader.filtered > 0 && output.worst == Exit::Yes && !interrupted {
+            let filter = self.filter.as_deref().unwrap_or_default();
+            let others = report::count(reader.filtered, "request");
+            return Err(with_help(
+                format!("select requests: `--filter {filter}` selects none of {others}"),
+                "write a part of a file name or of a task id, or a pattern with `*` for all of it",
+            ));
+        }
+        let worst = output.finish()?;
+        if interrupted {
+            self.say_interrupted(verified, all, &since);
+        }
+        Ok(if interrupted { Exit::Interrupted } else { worst })
+    }
+
+    /// Runs the requests of a window, and prints them and what could not be read in their order.
+    fn run_window(
+        &self,
+        session: &Session,
+        window: Window,
+        output: &mut Output,
+        progress: &Progress,
+    ) -> anyhow::Result<WindowEnd> {
+        let Window { mut requests, names, refused } = window;
+        let all = requests.len();
+        if let Some(first) = refused.first().filter(|_| self.fail_fast) {
+            requests.truncate(first.before);
+        }
+        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
-        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
-        let batch = Batch::new(&host, &caps, workers, &issuer);
+        let ran = |_, _| progress.checked();
+        let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
+        let batch = Batch::new(&session.host, &caps, workers, &session.issuer).watched(watch);
         let batch = match &self.chain {
             Some(chain) => batch.on_chain(chain.clone())?,
             None => batch,
         };
-        // A window is empty only at the end: requests that cannot be read do not fill it.
-        let (mut worst, mut requests) = (Exit::Yes, 0);
-        while !window.is_empty() {
-            let label = |index: usize| window.labels.get(index).map_or("", String::as_str);
-            batch::run(&batch, &window.requests, |index, receipt| match receipt {
-                Ok(receipt) => {
-                    worst = worst.max(receipt.verdict().into());
-                    output.receipt(label(index), &receipt)
+        let mut refused = refused.into_iter().peekable();
+        let mut shown = 0;
+        let unnamed = Named::default();
+        batch.run(&requests, |index, receipt| {
+            progress.verified();
+            progress.suspend(|| {
+                show_refused(output, &mut refused, index)?;
+                shown += 1;
+                let name = names.get(index).unwrap_or(&unnamed);
+                match receipt {
+                    Ok(receipt) => output.receipt(name, &receipt)?,
+                    Err(error) => output.unverified(name, error)?,
                 }
-                Err(error) => {
-                    let error = anyhow::Error::from(error).context(format!("verify `{}`", label(index)));
-                    // The worst exit code there is, so no later receipt changes it.
-                    worst = out::report(&error);
-                    Ok(())
-                }
-            })?;
-            requests += window.requests.len();
-            window = reader.next_window();
+                progress.failed(output.tally.failed());
+                anyhow::Ok(())
+            })
+        })?;
+        let complete = shown == requests.len() && !session.interrupt.is_set();
+        if complete && !(self.fail_fast && output.worst != Exit::Yes) {
+            // With `--fail-fast`, too: the first that cannot be read is a failure.
+            let shown_at_end = if self.fail_fast { requests.len() } else { usize::MAX };
+            show_refused(output, &mut refused, shown_at_end)?;
         }
-        output.finish(requests)?;
-        Ok(worst.max(reader.worst))
+        let stopped = !complete || (self.fail_fast && output.worst != Exit::Yes);
+        Ok(if stopped { WindowEnd::Stopped(all - shown) } else { WindowEnd::Complete })
+    }
+
+    /// How many requests there are, where that is known before they are read.
+    fn count(&self) -> Option<u64> {
+        if self.filter.is_some() {
+            return None;
+        }
+        self.requests
+            .iter()
+            .map(|path| input::count(path))
+            .sum::<Option<u64>>()
+            .map(|all| all + u64::from(self.dir.is_some()))
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+
+    fn say_interrupted(&self, verified: usize, all: Option<u64>, since: &Timestamp) {
+        let of_all = all.map_or_else(String::new, |all| format!(" of {all}"));
+        let kept = match (self.no_store, &self.chain) {
+            (true, _) => "receipts are not stored".to_owned(),
+            (false, Some(chain)) => {
+                let chain = printable(chain);
+                format!("their receipts are stored: list them with `proofmark receipt list --chain {chain}`")
+            }
+            (false, None) => {
+                format!("their receipts are stored: list them with `proofmark receipt list --since {since}`")
+            }
+        };
+        out::note(format_args!("interrupted: {verified}{of_all} requests verified; {kept}"));
     }
 
     fn print_suite(&self, path: &Path) -> anyhow::Result<Exit> {
         let SuiteHashes { specification, tests } = document::suite(path)?;
         let suite = suite_digest(&specification, &tests).to_string();
-        let text = match self.json {
+        let text = match self.formatting.format() == Format::Json {
             true => Json::from(object! {
                 "suite": suite,
                 "specification": specification.to_string(),
@@ -163,76 +347,50 @@ impl Verify {
     }
 }
 
-/// The requests that run together. All of them are read before the first one runs.
-#[derive(Default)]
-struct Window {
-    labels: Vec<String>,
-    requests: Vec<Request>,
+/// What requests run with, opened once.
+struct Session {
+    issuer: Issuer,
+    host: Host,
+    interrupt: Interrupt,
 }
 
-impl Window {
-    fn is_empty(&self) -> bool {
-        self.requests.is_empty()
+impl Session {
+    fn open(arguments: &Verify, config: &Config) -> anyhow::Result<Session> {
+        let issuer = arguments.issuer(config)?;
+        let host = Host::probe(arguments.isolation);
+        Ok(Session { issuer, host, interrupt: Interrupt::handle().context("handle interrupts")? })
     }
 }
 
-/// The most requests of a window.
-// The requests of a window run side by side; the next window begins when all of them have ended.
-const WINDOW_REQUESTS: usize = 256;
-/// A window that has this many bytes of requests takes no more.
-const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
-
-/// Reads requests window by window, so that a batch of any length needs the memory of one window.
-struct RequestReader {
-    submission: Option<String>,
-    project: Option<(String, Request)>,
-    sources: Sources,
-    /// The worst exit code of the requests that could not be read.
-    worst: Exit,
+/// How a window ended.
+enum WindowEnd {
+    /// All of its requests were run.
+    Complete,
+    /// So many were not.
+    Stopped(usize),
 }
 
-impl RequestReader {
-    fn new(arguments: &Verify) -> anyhow::Result<RequestReader> {
-        let submission = arguments.submission.as_deref().map(input::submission).transpose()?;
-        let project = arguments.dir.as_deref().map(|folder| project(folder, &arguments.command)).transpose()?;
-        let requests = arguments.requests.clone();
-        let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
-        Ok(RequestReader { submission, project, sources, worst: Exit::Yes })
+/// What the display counts.
+fn work(window: &Window, all: Option<u64>) -> Work {
+    match (window.requests.as_slice(), all) {
+        ([request], Some(1)) => match case_count(request) {
+            0 => Work::Whole("running the tests"),
+            checks => Work::Checks(checks as u64),
+        },
+        (_, all) => Work::Requests(all),
     }
+}
 
-    /// The next requests; none at the end. A request that cannot be read is reported, and the others continue.
-    fn next_window(&mut self) -> Window {
-        let mut window = Window::default();
-        let mut bytes = 0;
-        // Taken once: the project is part of the first window only.
-        if let Some((label, request)) = self.project.take() {
-            window.labels.push(label);
-            window.requests.push(request);
-        }
-        while window.requests.len() < WINDOW_REQUESTS && bytes < WINDOW_BYTES {
-            let Some(source) = self.sources.next() else { break };
-            match source.and_then(|source| self.read(source, &mut bytes)) {
-                Ok((label, request)) => {
-                    window.labels.push(label);
-                    window.requests.push(request);
-                }
-                Err(error) => self.worst = out::report(&error),
-            }
-        }
-        window
+/// Prints what could not be read before the request with this index.
+fn show_refused(output: &mut Output, refused: &mut Peekable<IntoIter<Refused>>, index: usize) -> anyhow::Result<()> {
+    while let Some(Refused { label, error, .. }) = refused.next_if(|refused| refused.before <= index) {
+        output.refused(&label, &error)?;
     }
-
-    fn read(&self, source: Source, bytes: &mut usize) -> anyhow::Result<(String, Request)> {
-        let file = |named: &str| input::beside(&source.path, named);
-        let outside = Outside { submission: self.submission.as_deref(), file: &file };
-        let request = document::request(&source, &outside)?;
-        *bytes += source.bytes.len() + self.submission.as_ref().map_or(0, String::len);
-        Ok((source.label, request))
-    }
+    Ok(())
 }
 
 /// A folder as a request.
-fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request)> {
+fn project(folder: &Path, command: &[String]) -> anyhow::Result<(Named, Request)> {
     let project = project_request(folder, command)?;
     for path in &project.left_out {
         out::note(format_args!(
@@ -242,63 +400,7 @@ fn project(folder: &Path, command: &[String]) -> anyhow::Result<(String, Request
     let label = folder.display().to_string();
     let outside = Outside { submission: None, file: &|_| Err("a project names no files".to_owned()) };
     let request = Request::from_document(&project.document, &outside);
-    Ok((label.clone(), request.with_context(|| format!("read the project `{label}`"))?))
-}
-
-/// Where receipts are printed and written.
-struct Output {
-    json: bool,
-    paint: Paint,
-    copy: Option<BufWriter<File>>,
-}
-
-impl Output {
-    fn open(arguments: &Verify) -> anyhow::Result<Output> {
-        let create = |path: &PathBuf| {
-            let file = File::create(path).with_context(|| format!("write `{}`", path.display()))?;
-            anyhow::Ok(BufWriter::new(file))
-        };
-        Ok(Output {
-            json: arguments.json,
-            paint: Paint::for_stdout(),
-            copy: arguments.out.as_ref().map(create).transpose()?,
-        })
-    }
-
-    fn receipt(&mut self, label: &str, receipt: &Receipt) -> anyhow::Result<()> {
-        let text = receipt.to_text();
-        self.copy(|copy| writeln!(copy, "{text}"));
-        let mut stdout = out::stdout();
-        match self.json {
-            true => writeln!(stdout, "{text}")?,
-            false => summary::write(&mut stdout, label, receipt, self.paint)?,
-        }
-        Ok(())
-    }
-
-    /// Writes to the copy. A failure is reported once, and the requests continue.
-    fn copy(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
-        if let Some(copy) = &mut self.copy
-            && let Err(error) = write(copy)
-        {
-            out::report_incomplete(&anyhow::Error::new(error).context("write the receipts to the file of `--out`"));
-            // Nothing more is written to it: a copy with a gap would look complete.
-            self.copy = None;
-        }
-    }
-
-    fn finish(mut self, requests: usize) -> anyhow::Result<()> {
-        self.copy(|copy| {
-            copy.flush()?;
-            match copy.get_ref().sync_all() {
-                // A pipe or a device has nothing to sync (fsync(2)).
-                Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
-                synced => synced,
-            }
-        });
-        if requests > 1 && !self.json {
-            writeln!(out::stdout(), "{requests} requests verified")?;
-        }
-        Ok(())
-    }
+    let request = request.with_context(|| format!("read the project `{label}`"))?;
+    let places = Places { folder: Some(folder.to_owned()), ..Places::default() };
+    Ok((Named { label, places }, request))
 }

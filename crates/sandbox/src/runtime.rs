@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::thread;
 
 use proofmark_checks::Language;
 
@@ -65,14 +66,27 @@ impl Finder {
 
     /// Everything this host has: each binary once.
     pub(crate) fn survey(&self) -> Vec<Runtime> {
+        Language::ALL.into_iter().flat_map(|language| self.survey_of(language)).collect()
+    }
+
+    /// Every runtime of one language: each binary once.
+    pub(crate) fn survey_of(&self, language: Language) -> Vec<Runtime> {
+        let mut places = BTreeSet::new();
+        let mut files: Vec<PathBuf> =
+            executables(toolchain::of(language)).iter().flat_map(|name| on_path(name)).collect();
+        // `/bin` may be `/usr/bin`. The name counts too: a link may lead to a program that goes by the name it has.
+        files.retain(|file| places.insert((file.canonicalize().ok(), file.file_name().map(OsString::from))));
         let mut seen = BTreeSet::new();
-        let mut found = Vec::new();
-        for language in Language::ALL {
-            let files = executables(toolchain::of(language)).into_iter().flat_map(|name| on_path(&name));
-            let runtimes = files.filter_map(|file| self.probe(language, &file));
-            found.extend(runtimes.filter(|runtime| seen.insert(runtime.path.clone())));
-        }
-        found
+        let runtimes = self.probe_all(language, &files).into_iter().flatten();
+        runtimes.filter(|runtime| seen.insert(runtime.path.clone())).collect()
+    }
+
+    /// Probes every file at the same time: each starts a process, and most of that time is spent waiting.
+    fn probe_all(&self, language: Language, files: &[PathBuf]) -> Vec<Option<Runtime>> {
+        thread::scope(|scope| {
+            let probes: Vec<_> = files.iter().map(|file| scope.spawn(move || self.probe(language, file))).collect();
+            probes.into_iter().map(|probe| probe.join().ok().flatten()).collect()
+        })
     }
 
     fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {

@@ -9,6 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use proofmark_checks::{MAX_WRITTEN_BYTES, Tail};
+
 use crate::groups::Group;
 use crate::memory::{Family, Meter};
 use crate::sys;
@@ -30,19 +32,51 @@ const READS_A_WAKE: usize = 16;
 pub(crate) struct Output {
     fd: Option<OwnedFd>,
     cap: usize,
-    /// Whether passing `cap` ends the leaf; else the rest is read and dropped.
-    fatal: bool,
+    past: Past,
     bytes: Vec<u8>,
+    /// How many bytes were read and dropped.
+    dropped: u64,
+}
+
+/// What happens once a leaf has written more than an output's `cap`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Past {
+    /// The leaf ends.
+    Fatal,
+    /// The beginning is kept.
+    DropsNew,
+    /// The end is kept.
+    DropsOld,
 }
 
 impl Output {
     pub(crate) fn fatal_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
         sys::set_nonblocking(&fd)?;
-        Ok(Output { fd: Some(fd), cap, fatal: true, bytes: Vec::new() })
+        Ok(Output { fd: Some(fd), cap, past: Past::Fatal, bytes: Vec::new(), dropped: 0 })
     }
 
     pub(crate) fn dropped_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
-        Ok(Output { fatal: false, ..Output::fatal_past(cap, fd)? })
+        Ok(Output { past: Past::DropsNew, ..Output::fatal_past(cap, fd)? })
+    }
+
+    /// Keeps the last `cap` bytes.
+    pub(crate) fn last(cap: usize, fd: OwnedFd) -> io::Result<Output> {
+        Ok(Output { past: Past::DropsOld, ..Output::fatal_past(cap, fd)? })
+    }
+
+    /// Takes a piece that was read; whether it ends the leaf.
+    fn take(&mut self, piece: &[u8]) -> bool {
+        let free = self.cap.saturating_sub(self.bytes.len());
+        let over = piece.len().saturating_sub(free);
+        self.dropped += over as u64;
+        match self.past {
+            Past::Fatal | Past::DropsNew => self.bytes.extend(piece.iter().take(free)),
+            Past::DropsOld => {
+                self.bytes.drain(..over.min(self.bytes.len()));
+                self.bytes.extend(piece.get(piece.len().saturating_sub(self.cap)..).unwrap_or_default());
+            }
+        }
+        over > 0 && self.past == Past::Fatal
     }
 
     /// Reads what is available; whether the cap was passed.
@@ -55,9 +89,7 @@ impl Output {
                 Ok(0) => return false,
                 Ok(count) => {
                     self.fd = Some(file.into());
-                    let free = self.cap.saturating_sub(self.bytes.len());
-                    self.bytes.extend(chunk.iter().take(count.min(free)));
-                    if count > free && self.fatal {
+                    if self.take(chunk.get(..count).unwrap_or_default()) {
                         return true;
                     }
                     if count < CHUNK {
@@ -196,4 +228,12 @@ pub(crate) fn watch(
 /// What was read of an output, once the leaf is gone.
 pub(crate) fn finish(output: Output) -> Vec<u8> {
     output.bytes
+}
+
+/// The end of an output, once the leaf is gone.
+pub(crate) fn finish_tail(output: Output) -> Tail {
+    let mut bytes = output.bytes;
+    let before = bytes.len().saturating_sub(MAX_WRITTEN_BYTES);
+    bytes.drain(..before);
+    Tail { bytes, left_out: output.dropped.saturating_add(before as u64) }
 }

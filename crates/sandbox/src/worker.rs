@@ -3,15 +3,16 @@
 mod answer;
 mod command;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use proofmark_checks::{Case, CaseOutcome, End, Job, Limits, Outcome, Program};
+use proofmark_checks::{Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, Program, Written};
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
 use crate::filter::Audience;
@@ -22,11 +23,11 @@ use crate::program::{self, Launch, ProgramFile};
 use crate::runtime::{Finder, Runtime};
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
-use crate::watch::{Bounds, Input, Output, Why, finish, watch};
+use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use answer::{nonzero, one_answer, read_frame, without_answer};
 
-/// Of a program's standard error only the beginning is kept, for the message.
+/// Of a command's standard error only the beginning is kept, for the message.
 const STDERR_KEPT: usize = 4096;
 
 /// How much all answers of a pristine process may have together.
@@ -157,7 +158,7 @@ impl Backend {
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
-        Outcome { runtime: runtime.name.clone(), isolation, cases }
+        Outcome { runtime: runtime.name.clone(), isolation, limits: job.limits, cases }
     }
 
     /// Sets the limits of the job where the kernel counts.
@@ -171,15 +172,19 @@ impl Backend {
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
         let started = Instant::now();
+        let not_run =
+            |end| CaseOutcome { end, elapsed: Duration::ZERO, timeout: case.timeout, written: Written::default() };
         if self.is_cancelled() {
-            return CaseOutcome { end: End::Unavailable(CANCELLED.to_owned()), elapsed: Duration::ZERO };
+            return not_run(End::Unavailable(CANCELLED.to_owned()));
         }
         if started >= end {
-            return CaseOutcome { end: End::TotalTimeout, elapsed: Duration::ZERO };
+            return not_run(End::TotalTimeout);
         }
         let deadline = (started + case.timeout).min(end);
         let result = match &job.program {
-            Program::Command(project) => self.run_project(runtime, job, project, deadline),
+            Program::Command(project) => {
+                self.run_project(runtime, job, project, deadline).map(|end| (end, Written::default()))
+            }
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
             Program::Call { source, entrypoint } => {
                 let frame = frame("call", &[source, entrypoint, &case.input]);
@@ -191,14 +196,19 @@ impl Backend {
                 self.run_harness(runtime, &job.limits, frame, deadline)
                     .map(|leaf| one_answer(leaf, runtime.toolchain()))
             }
-            Program::Pristine => Ok(End::Unavailable("failed to plan: a pristine job has no single case".to_owned())),
+            Program::Pristine => {
+                let why = "failed to plan: a pristine job has no single case".to_owned();
+                Ok((End::Unavailable(why), Written::default()))
+            }
         };
-        let end_of_case = match result {
-            Ok(End::Timeout) if deadline == end => End::TotalTimeout,
-            Ok(found) => found,
-            Err(error) => End::Unavailable(format!("failed to {error}")),
+        let (found, written) = match result {
+            Ok(ended) => ended,
+            Err(error) => (End::Unavailable(format!("failed to {error}")), Written::default()),
         };
-        CaseOutcome { end: end_of_case, elapsed: started.elapsed() }
+        // A command is the only case of its job, whose time is its own.
+        let shared = !matches!(job.program, Program::Command(_));
+        let found = if shared && found == End::Timeout && deadline == end { End::TotalTimeout } else { found };
+        CaseOutcome { end: found, elapsed: started.elapsed(), timeout: case.timeout, written }
     }
 
     fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
@@ -221,7 +231,14 @@ impl Backend {
             Some(line) => read_frame(line, runtime.toolchain()),
             None => without_answer(&leaf, runtime.toolchain()),
         };
-        job.cases.iter().map(|_| CaseOutcome { end: next(), elapsed }).collect()
+        let ended = |case: &Case| CaseOutcome {
+            end: next(),
+            elapsed,
+            timeout: case.timeout,
+            // No submission wrote it.
+            written: Written::default(),
+        };
+        job.cases.iter().map(ended).collect()
     }
 
     /// One leaf that reads a framed job and writes framed answers.
@@ -239,17 +256,13 @@ impl Backend {
                 Err(_first) => self.run_warm(runtime, limits, &job, deadline),
             };
         }
-        let (job_out, job_in) = sys::pipe()?;
-        let (result_out, result_in) = sys::pipe()?;
+        let (mut pipes, [job_out, result_in, stdout, stderr]) = Pipes::open(job, limits)?;
         let launch = program::harness_once(runtime)?;
-        let fds = [program::null(false)?, program::null(true)?, program::null(true)?, job_out, result_in];
+        let fds = [program::null(false)?, stdout, stderr, job_out, result_in];
         let cell = self.start(runtime, limits, &launch, runtime.tree()?, &fds, deadline)?;
         drop(fds);
-        let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
-        let why = watch(cell.pidfd(), &mut Input::new(job_in, job)?, &mut outputs, &self.bounds(limits, deadline))?;
-        let exit = cell.wait()?;
-        let [result] = outputs;
-        Ok(Exited { why, exit, bytes: finish(result) })
+        let why = watch(cell.pidfd(), &mut pipes.input, &mut pipes.outputs, &self.bounds(limits, deadline))?;
+        Ok(pipes.exited(why, cell.wait()?))
     }
 
     fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
@@ -285,28 +298,24 @@ impl Backend {
         // Out of the map while in use: an error on the way drops it, and with it
         // whatever state it was in.
         let mut zygote = self.take_zygote(runtime)?;
-        let (job_out, job_in) = sys::pipe()?;
-        let (result_out, result_in) = sys::pipe()?;
+        let (mut pipes, theirs) = Pipes::open(job.to_vec(), limits)?;
         let leaf_limits = LeafLimits {
             data_bytes: program::data_bytes(runtime.toolchain(), limits),
             processes: u64::from(limits.processes) + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
         };
-        let leaf = zygote.fork(&leaf_limits, &job_out, &result_in)?;
+        let leaf = zygote.fork(&leaf_limits, &theirs)?;
         if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
             group.admit(pid)?;
         }
-        drop((job_out, result_in));
-        let mut outputs = [Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?];
-        let mut input = Input::new(job_in, job.to_vec())?;
+        drop(theirs);
         let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
-        let why = watch(&leaf.pidfd, &mut input, &mut outputs, &bounds)?;
+        let why = watch(&leaf.pidfd, &mut pipes.input, &mut pipes.outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
             self.zygotes.insert(runtime.path.clone(), zygote);
         }
-        let [result] = outputs;
-        Ok(Exited { why, exit, bytes: finish(result) })
+        Ok(pipes.exited(why, exit))
     }
 
     /// The submission as a whole program between standard input and output.
@@ -317,7 +326,7 @@ impl Backend {
         source: &str,
         input: &str,
         deadline: Instant,
-    ) -> Result<End, ZygoteError> {
+    ) -> Result<(End, Written), ZygoteError> {
         let mut tree = runtime.tree()?;
         let file = ProgramFile::put(self.level, &mut tree, source)?;
         let (stdin, stdin_in) = sys::pipe()?;
@@ -329,21 +338,25 @@ impl Backend {
         let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
         drop(fds);
         let mut outputs =
-            [Output::fatal_past(job.limits.output_bytes, stdout_out)?, Output::dropped_past(STDERR_KEPT, stderr_out)?];
+            [Output::fatal_past(job.limits.output_bytes, stdout_out)?, Output::last(MAX_WRITTEN_BYTES, stderr_out)?];
         let mut input = Input::new(stdin_in, input.as_bytes().to_vec())?;
         let why = watch(cell.pidfd(), &mut input, &mut outputs, &self.bounds(&job.limits, deadline))?;
         let exit = cell.wait()?;
-        let [stdout, stderr] = outputs.map(finish);
-        Ok(match (why, exit) {
-            (Why::Ended, Exit::Code(0)) => End::Text(stdout),
-            (Why::Ended, Exit::Code(code)) => nonzero(code, &stderr),
+        let [stdout, stderr] = outputs;
+        let stderr = finish_tail(stderr);
+        if (why, exit) == (Why::Ended, Exit::Code(0)) {
+            return Ok((End::Text(finish(stdout)), Written { stderr, ..Written::default() }));
+        }
+        let end = match (why, exit) {
+            (Why::Ended, Exit::Code(code)) => nonzero(code, &stderr.bytes),
             (Why::Ended, Exit::Signal(signal)) => End::Signal(signal),
             (Why::Deadline, _) => End::Timeout,
             (Why::Memory, _) => End::MemoryLimit,
             (Why::Output, _) => End::OutputLimit,
             (Why::Cancelled, _) => End::Unavailable(CANCELLED.to_owned()),
             (Why::Stuck, _) => End::Unavailable(STUCK.to_owned()),
-        })
+        };
+        Ok((end, Written { stdout: finish_tail(stdout), stderr }))
     }
 
     fn is_cancelled(&self) -> bool {
@@ -369,7 +382,7 @@ impl Backend {
         limits: &Limits,
         launch: &Launch,
         tree: Tree,
-        fds: &[std::os::fd::OwnedFd],
+        fds: &[OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
@@ -382,7 +395,7 @@ impl Backend {
         limits: &Limits,
         body: &Body<'_>,
         tree: &Tree,
-        fds: &[std::os::fd::OwnedFd],
+        fds: &[OwnedFd],
         deadline: Instant,
     ) -> Result<Cell, CellError> {
         let rlimits = program::limits(runtime.toolchain(), limits, self.level, cpu_seconds(deadline));
@@ -407,11 +420,41 @@ const STUCK: &str = "failed to end a killed process in time: the host is out of 
 
 const CANCELLED: &str = "failed to run it to its end: it was cancelled";
 
+/// The supervisor's ends of the pipes of a leaf that runs a harness.
+struct Pipes {
+    input: Input,
+    /// The answer, standard output and standard error.
+    outputs: [Output; 3],
+}
+
+impl Pipes {
+    /// New pipes, the first with the job in it; and the leaf's ends: the job, the answer, standard output and error.
+    fn open(job: Vec<u8>, limits: &Limits) -> io::Result<(Pipes, [OwnedFd; 4])> {
+        let (job_out, job_in) = sys::pipe()?;
+        let (result_out, result_in) = sys::pipe()?;
+        let (stdout_out, stdout_in) = sys::pipe()?;
+        let (stderr_out, stderr_in) = sys::pipe()?;
+        let outputs = [
+            Output::fatal_past(limits.output_bytes + FRAME_SLACK, result_out)?,
+            Output::last(MAX_WRITTEN_BYTES, stdout_out)?,
+            Output::last(MAX_WRITTEN_BYTES, stderr_out)?,
+        ];
+        Ok((Pipes { input: Input::new(job_in, job)?, outputs }, [job_out, result_in, stdout_in, stderr_in]))
+    }
+
+    fn exited(self, why: Why, exit: Exit) -> Exited {
+        let [result, stdout, stderr] = self.outputs;
+        let written = Written { stdout: finish_tail(stdout), stderr: finish_tail(stderr) };
+        Exited { why, exit, bytes: finish(result), written }
+    }
+}
+
 /// A leaf that has ended.
 struct Exited {
     why: Why,
     exit: Exit,
     bytes: Vec<u8>,
+    written: Written,
 }
 
 /// A backstop behind the wall clock: whole seconds of processor time.
@@ -432,14 +475,18 @@ fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
 }
 
 fn missing(runtimes: &Finder, job: &Job) -> String {
-    let found = runtimes.survey();
-    let found: Vec<&str> = found.iter().filter(|r| r.language == job.language).map(|r| r.name.as_str()).collect();
+    let found: BTreeSet<String> = runtimes.survey_of(job.language).into_iter().map(|runtime| runtime.name).collect();
     let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
-    let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    let found = if found.is_empty() { "none".to_owned() } else { Vec::from_iter(found).join(", ") };
     format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")
 }
 
 fn unavailable(job: &Job, runtime: String, why: &str) -> Outcome {
-    let case = || CaseOutcome { end: End::Unavailable(why.to_owned()), elapsed: Duration::ZERO };
-    Outcome { runtime, isolation: Vec::new(), cases: job.cases.iter().map(|_| case()).collect() }
+    let case = |case: &Case| CaseOutcome {
+        end: End::Unavailable(why.to_owned()),
+        elapsed: Duration::ZERO,
+        timeout: case.timeout,
+        written: Written::default(),
+    };
+    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: job.cases.iter().map(case).collect() }
 }

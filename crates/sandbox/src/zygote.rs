@@ -81,11 +81,12 @@ impl Zygote {
         }
     }
 
-    /// Forks a leaf that will read its job from `job` and write to `result`.
-    pub(crate) fn fork(&mut self, limits: &LeafLimits, job: &OwnedFd, result: &OwnedFd) -> Result<Leaf, ZygoteError> {
+    /// Forks a leaf that will read its job from the first pipe and write to the others: its answer, standard output and
+    /// standard error.
+    pub(crate) fn fork(&mut self, limits: &LeafLimits, pipes: &[OwnedFd; 4]) -> Result<Leaf, ZygoteError> {
         self.cases += 1;
         let text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
-        sys::send_with_fds(&self.control, text.as_bytes(), &[job.as_fd(), result.as_fd()])?;
+        sys::send_with_fds(&self.control, text.as_bytes(), &pipes.each_ref().map(OwnedFd::as_fd))?;
         match self.receive(&mut [0; 1], PATIENCE)? {
             (1, Some(pidfd)) => Ok(Leaf { pidfd }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),

@@ -63,6 +63,6 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
-pub use run::{Batch, RunError, VerifyError};
+pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError};
-use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId};
+use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Verdict};
 use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::Tenant;
 
@@ -71,12 +71,41 @@ pub struct Batch<'a> {
     pub workers: usize,
     pub issuer: &'a Issuer,
     chain: Option<String>,
+    watch: Option<BatchWatch<'a>>,
+}
+
+/// How a batch is followed and stopped while it runs.
+#[derive(Clone, Copy)]
+pub struct BatchWatch<'a> {
+    /// Whether no further request starts once one did not pass; those that run by then get their receipts.
+    pub fail_fast: bool,
+    /// Once set, no further request starts, and those that run end without receipts.
+    pub cancelled: &'a Arc<AtomicBool>,
+    /// Called in any thread after each case, with the index of its request and how many of its cases have ended.
+    pub ran: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// What the workers of a batch share.
+struct Shared<'a> {
+    requests: &'a [Request],
+    /// How many requests are taken.
+    taken: &'a AtomicUsize,
+    /// Set when no further request is to be taken.
+    stop: &'a AtomicBool,
+}
+
+/// How many cases of a request run one by one; none for a project, whose tests run as one.
+pub fn case_count(request: &Request) -> usize {
+    match &request.checks {
+        Checks::Suite(suite) => suite.tests.len(),
+        Checks::Command(_) | Checks::Constraints { .. } => 0,
+    }
 }
 
 impl<'a> Batch<'a> {
     /// A batch whose receipts are on no chain.
     pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {
-        Self { host, caps, workers, issuer, chain: None }
+        Self { host, caps, workers, issuer, chain: None, watch: None }
     }
 
     /// Continues the command line's chain of this name.
@@ -90,8 +119,16 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// Follows the batch.
+    #[must_use]
+    pub fn watched(self, watch: BatchWatch<'a>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
     /// Runs every request, and calls `show` with its index and its receipt, in the order of the requests; a receipt is on
     /// disk by then. One request never sees another.
+    ///
+    /// When the batch is stopped or cancelled, the requests without a receipt are not shown.
     ///
     /// Receipts are issued as soon as those before them are. What is judged while the store commits shares the next commit.
     ///
@@ -102,13 +139,13 @@ impl<'a> Batch<'a> {
         requests: &[Request],
         mut show: impl FnMut(usize, Result<Receipt, VerifyError>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let taken = AtomicUsize::new(0);
+        let (taken, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         thread::scope(|scope| {
             // Dropped when this ends early: then the workers take no more.
             let (send, judged) = mpsc::channel();
             for _ in 0..self.workers.clamp(1, requests.len().max(1)) {
-                let (send, taken) = (send.clone(), &taken);
-                scope.spawn(move || self.work(requests, taken, &send));
+                let (send, shared) = (send.clone(), Shared { requests, taken: &taken, stop: &stop });
+                scope.spawn(move || self.work(&shared, &send));
             }
             // Otherwise `recv` would wait for this sender after the last worker has ended.
             drop(send);
@@ -136,16 +173,28 @@ impl<'a> Batch<'a> {
     }
 
     /// Runs requests that no other worker has taken, until there are no more.
-    fn work(&self, requests: &[Request], taken: &AtomicUsize, judged: &Sender<(usize, Result<Draft, RunError>)>) {
+    fn work(&self, shared: &Shared<'_>, judged: &Sender<(usize, Result<Draft, RunError>)>) {
         let mut worker = self.host.worker();
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let watch = Watch { cancelled: &cancelled, ran: &|_| {} };
+        let never = Arc::new(AtomicBool::new(false));
+        let nobody = BatchWatch { fail_fast: false, cancelled: &never, ran: &|_, _| {} };
+        let BatchWatch { fail_fast, cancelled, ran } = self.watch.unwrap_or(nobody);
         loop {
+            if shared.stop.load(Ordering::Relaxed) || cancelled.load(Ordering::Relaxed) {
+                return;
+            }
             // Relaxed: each number is given out once, and nothing else depends on it.
-            let index = taken.fetch_add(1, Ordering::Relaxed);
-            let Some(request) = requests.get(index) else { return };
+            let index = shared.taken.fetch_add(1, Ordering::Relaxed);
+            let Some(request) = shared.requests.get(index) else { return };
             let id = clock::receipt_id().map_err(RunError::from);
+            let watch = Watch { cancelled, ran: &|ended| ran(index, ended) };
             let draft = id.and_then(|id| verify(&mut worker, self.caps, request, id, &watch));
+            if cancelled.load(Ordering::Relaxed) {
+                // The result of a cancelled run means nothing: no receipt may say it.
+                return;
+            }
+            if fail_fast && !draft.as_ref().is_ok_and(|draft| draft.verdict == Verdict::Pass) {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
             if judged.send((index, draft)).is_err() {
                 return;
             }

@@ -1,27 +1,34 @@
 //! The status of one check, given the answer of the submission.
 
+use super::cause::{Allowed, unanswered};
 use super::check::Check;
 use super::expected::Wanted;
 use super::{End, Test, Value, text};
 use crate::compare::{equal, not_json};
+use crate::difference::{self, Comparison};
 use crate::language::Language;
-use crate::render::{JSON, render};
+use crate::render::render;
 
 /// Judges how the submission ended against the right answer.
-pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End) -> Check {
+pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End, allowed: Allowed) -> Check {
     let check = match (wanted, end) {
         (Wanted::Value(wanted), End::Value(wire)) => judge_value(wire, |value| {
-            let right = equal(&value, wanted, language.rules(), test.tolerance);
-            Check::answered(right, render(&value, language.notation()), None)
+            let by = Comparison { rules: language.rules(), tolerance: test.tolerance, notation: language.notation() };
+            compared(wanted, &value, by)
         }),
         (Wanted::Json(wanted), End::Value(wire)) => {
             judge_value(wire, |value| judge_json(language, test, wanted, &value))
         }
         (Wanted::Text(wanted, rule), End::Text(output)) => {
             // Compared as bytes and shown as text: two outputs that are not UTF-8 may look the same.
-            let right = text::equal(output, wanted, *rule);
-            let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
-            Check::answered(right, String::from_utf8_lossy(output).into_owned(), message)
+            let shown = String::from_utf8_lossy(output).into_owned();
+            match text::equal(output, wanted, *rule) {
+                true => Check::right(shown),
+                false => {
+                    let message = std::str::from_utf8(output).is_err().then(|| "the output is not UTF-8".to_owned());
+                    Check::wrong(shown, difference::of_texts(wanted, output, *rule), message)
+                }
+            }
         }
         (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
             Check::broken("the sandbox gave text instead of a value; run the request again")
@@ -33,7 +40,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
             Check::broken("the sandbox ran a command it was not asked to run; run the request again")
         }
         (_, End::Unavailable(why)) => Check::broken(why),
-        (_, end) => Check::unanswered(unanswered(end)),
+        (_, end) => Check::unanswered(unanswered(end, allowed)),
     };
     Check { expected: Some(wanted.shown(language)), ..check }
 }
@@ -50,54 +57,25 @@ fn judge_value(wire: &[u8], judge: impl FnOnce(Value) -> Check) -> Check {
 }
 
 fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) -> Check {
+    let by =
+        Comparison { rules: language.rules().as_json(), tolerance: test.tolerance, notation: language.json_notation() };
     match not_json(value) {
-        None => {
-            let right = equal(value, wanted, language.rules().as_json(), test.tolerance);
-            Check::answered(right, render(value, &JSON), None)
-        }
+        None => compared(wanted, value, by),
         Some(name) => {
             let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
             // JSON has no notation for it, so it is shown as its language writes it.
-            Check::answered(false, render(value, language.notation()), Some(message))
+            let by = Comparison { notation: language.notation(), ..by };
+            let difference = difference::of_values(wanted, value, by).unwrap_or_default();
+            Check::wrong(render(value, by.notation), difference, Some(message))
         }
     }
 }
 
-/// Why there is no answer.
-pub(super) fn unanswered(end: &End) -> String {
-    match end {
-        End::Raised { kind, text } if text.is_empty() => kind.clone(),
-        End::Raised { kind, text } => format!("{kind}: {text}"),
-        End::Timeout => "timeout: no answer within the time of the check".to_owned(),
-        End::TotalTimeout => "timeout: no answer within the time of all checks together".to_owned(),
-        End::MemoryLimit => "memory limit: it needs more than `limits.memory_mb`".to_owned(),
-        End::OutputLimit => "output limit: it wrote more than `limits.output_bytes`".to_owned(),
-        End::Signal(number) => format!("killed by {}", signal(*number)),
-        End::Exit(status) => format!("ended with exit status {status}"),
-        End::NoAnswer(why) => why.clone(),
-        End::Value(_) | End::Text(_) | End::Ran { .. } | End::Unavailable(_) => "no answer".to_owned(),
+fn compared(wanted: &Value, value: &Value, by: Comparison) -> Check {
+    let shown = render(value, by.notation);
+    if equal(value, wanted, by.rules, by.tolerance) {
+        return Check::right(shown);
     }
-}
-
-fn signal(number: i32) -> String {
-    let name = match number {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        _ => return format!("signal {number}"),
-    };
-    format!("signal {number} ({name})")
+    Check::wrong(shown, difference::of_values(wanted, value, by).unwrap_or_default(), None)
 }

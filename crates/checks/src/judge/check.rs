@@ -3,6 +3,7 @@
 use proofmark_receipt::Status;
 
 use super::Fault;
+use crate::difference::Difference;
 
 /// What came of one check.
 pub(super) struct Check {
@@ -10,6 +11,7 @@ pub(super) struct Check {
     pub(super) fault: Option<Fault>,
     pub(super) expected: Option<String>,
     pub(super) actual: Option<String>,
+    pub(super) difference: Difference,
     pub(super) message: Option<String>,
     /// Replaces the message of a hidden check where the message reveals part of the suite.
     pub(super) hidden: Option<&'static str>,
@@ -28,14 +30,25 @@ impl Check {
             fault: Some(Fault::Submission),
             expected: None,
             actual: None,
+            difference: Difference::default(),
             message: Some(message),
             hidden: None,
         }
     }
 
-    pub(super) fn answered(right: bool, actual: String, message: Option<String>) -> Check {
-        let status = if right { Status::Pass } else { Status::Fail };
-        let message = message.filter(|_| !right);
-        Check { status, fault: None, expected: None, actual: Some(actual), message, hidden: None }
+    /// A check of the right answer.
+    pub(super) fn right(actual: String) -> Check {
+        Check {
+            status: Status::Pass,
+            fault: None,
+            actual: Some(actual),
+            message: None,
+            ..Check::unanswered(String::new())
+        }
+    }
+
+    /// A check of a wrong answer.
+    pub(super) fn wrong(actual: String, difference: Difference, message: Option<String>) -> Check {
+        Check { status: Status::Fail, difference, message, ..Check::right(actual) }
     }
 }

@@ -2,7 +2,7 @@
 
 use proofmark_receipt::{Detail, Status};
 
-use super::answer::unanswered;
+use super::cause::{Allowed, unanswered};
 use super::{End, Fault, faulted};
 use crate::command::Command;
 use crate::job::{Outcome, PROJECT_FOLDER};
@@ -20,17 +20,17 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option
         return vec![(Some(Fault::Submission), one(Status::Error, Some(why.clone())))];
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
-        [case] => Some(case),
+        [case] => Some((case, Allowed::of(outcome, case))),
         _ => None,
     });
-    let Some(case) = case else {
+    let Some((case, allowed)) = case else {
         let why = "the sandbox gave no answer; run the request again";
         return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.to_owned())))];
     };
     let mut checks = match &case.end {
         End::Ran { status, output, errors, report } => ran(command, *status, output, errors, report.as_deref()),
         End::Unavailable(why) => return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.clone())))],
-        other => vec![one(Status::Error, Some(unanswered(other)))],
+        other => vec![one(Status::Error, Some(unanswered(other, allowed)))],
     };
     let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
     // Tests of a report have their own times; this one is that of the whole command.

@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::{End, Expected, Test, Value};
 use crate::language::Language;
-use crate::render::{JSON, render};
+use crate::render::render;
 use crate::suite::TextRule;
 
 /// The right answer of a check.
@@ -21,7 +21,7 @@ impl Wanted<'_> {
     pub(super) fn shown(&self, language: Language) -> String {
         match self {
             Wanted::Value(value) => render(value, language.notation()),
-            Wanted::Json(value) => render(value, &JSON),
+            Wanted::Json(value) => render(value, language.json_notation()),
             Wanted::Text(text, _) => (*text).to_owned(),
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) 
 
 fn failed(end: &End) -> Check {
     match end {
-        End::Raised { kind, text } => unusable(&format!("it raised {kind}: {text}")),
+        End::Raised { kind, text, .. } => unusable(&format!("it raised {kind}: {text}")),
         End::Timeout | End::TotalTimeout => unusable("it ran out of time"),
         End::MemoryLimit => unusable("it ran out of memory"),
         End::OutputLimit => unusable("it is larger than `limits.output_bytes`"),

@@ -1,8 +1,9 @@
 //! When standard output is the one expected.
 
 use crate::suite::TextRule;
+use crate::words::{tokens, trimmed};
 
-/// Whether an output is the text expected, by one of the rules. White space is that of ASCII.
+/// Whether an output is the text expected, by one of the rules.
 pub(super) fn equal(output: &[u8], expected: &str, rule: TextRule) -> bool {
     let expected = expected.as_bytes();
     match rule {
@@ -10,20 +11,6 @@ pub(super) fn equal(output: &[u8], expected: &str, rule: TextRule) -> bool {
         TextRule::Trimmed => trimmed(output) == trimmed(expected),
         TextRule::Tokens => tokens(output).eq(tokens(expected)),
     }
-}
-
-fn is_space(byte: &u8) -> bool {
-    // Not `u8::is_ascii_whitespace`, which leaves out the vertical tab.
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
-}
-
-fn trimmed(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(0, |last| last + 1);
-    text.get(..end).unwrap_or(text)
-}
-
-fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(is_space).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

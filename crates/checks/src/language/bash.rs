@@ -14,6 +14,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     // The rules and the notation only complete the row: `stdio` compares text, not values.
     rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: true },
     notation: &JSON,
+    json: &JSON,
+    file: "submission.sh",
     functions: None,
     commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
 };

@@ -5,7 +5,7 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
-use crate::render::{Floats, Notation, byte_array, escape};
+use crate::render::{Floats, JAVASCRIPT_JSON, Notation, byte_array, escape};
 use crate::reporting::{Report, ReportForm, Reporting, Runner, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
@@ -17,6 +17,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     aliases: &["js", "node"],
     rules: Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false },
     notation: &NOTATION,
+    json: &JAVASCRIPT_JSON,
+    file: "submission.js",
     functions: Some(Functions {
         names: Names { special: &['_', '$'], ends: &[], keywords: KEYWORDS },
         literals: Literals {

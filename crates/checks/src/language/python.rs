@@ -5,7 +5,7 @@ use proofmark_receipt::document::{DocumentError, Field};
 use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
-use crate::render::{Floats, Notation};
+use crate::render::{Floats, JSON, Notation};
 use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
@@ -21,6 +21,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     aliases: &["py"],
     rules: Rules { booleans_are_numbers: true, integers: Integers::Exact, json: false },
     notation: &NOTATION,
+    json: &JSON,
+    file: "submission.py",
     functions: Some(Functions {
         names: Names { special: &['_'], ends: &[], keywords: KEYWORDS },
         literals: Literals {

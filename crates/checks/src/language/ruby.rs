@@ -5,7 +5,7 @@ use proofmark_receipt::document::{DocumentError, Field};
 use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
-use crate::render::{Floats, Notation, escape};
+use crate::render::{Floats, JSON, Notation, escape};
 use crate::reporting::{Report, Reporting, unknown};
 use crate::value::{Integers, Literals, Value};
 
@@ -14,6 +14,8 @@ pub(super) static DIALECT: Dialect = Dialect {
     aliases: &["rb"],
     rules: Rules { booleans_are_numbers: false, integers: Integers::Exact, json: false },
     notation: &NOTATION,
+    json: &JSON,
+    file: "submission.rb",
     functions: Some(Functions {
         names: Names { special: &['_'], ends: &['?', '!'], keywords: KEYWORDS },
         literals: Literals {

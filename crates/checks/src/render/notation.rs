@@ -41,26 +41,40 @@ pub(crate) struct Floats {
 }
 
 /// JSON with a blank after `,` and `:`, and words for what it does not have.
-pub(crate) static JSON: Notation = Notation {
-    null: "null",
-    undefined: "null",
-    truths: ["false", "true"],
-    floats: Floats {
-        not_a_number: "NaN",
-        infinity: "Infinity",
-        plain: -4..16,
-        whole: ".0",
-        mantissa: "",
-        exponent_digits: 2,
-    },
-    single_quotes: false,
-    escape,
-    symbol_prefix: "",
-    bytes: byte_array,
-    tuple: ["[", "]", "]"],
-    set: ["Set {}", "Set {", "}"],
-    between: ": ",
-};
+pub(crate) static JSON: Notation = json(Floats {
+    not_a_number: "NaN",
+    infinity: "Infinity",
+    plain: -4..16,
+    whole: ".0",
+    mantissa: "",
+    exponent_digits: 2,
+});
+
+/// The same with numbers as JavaScript writes them, where 59.0 is 59.
+pub(crate) static JAVASCRIPT_JSON: Notation = json(Floats {
+    not_a_number: "NaN",
+    infinity: "Infinity",
+    plain: -6..21,
+    whole: "",
+    mantissa: "",
+    exponent_digits: 1,
+});
+
+const fn json(floats: Floats) -> Notation {
+    Notation {
+        null: "null",
+        undefined: "null",
+        truths: ["false", "true"],
+        floats,
+        single_quotes: false,
+        escape,
+        symbol_prefix: "",
+        bytes: byte_array,
+        tuple: ["[", "]", "]"],
+        set: ["Set {}", "Set {", "}"],
+        between: ": ",
+    }
+}
 
 /// A character as `\u` and four digits.
 pub(crate) fn escape(point: u32) -> String {

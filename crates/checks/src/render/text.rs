@@ -35,13 +35,18 @@ fn escaped(point: u32, quote: char, notation: &Notation, out: &mut String) {
         Some('\n') => out.push_str("\\n"),
         Some('\r') => out.push_str("\\r"),
         Some('\t') => out.push_str("\\t"),
-        Some(char) if !is_unseen(char) => out.push(char),
+        Some(char) if !is_unseen(char) && !is_blank(char) => out.push(char),
         Some(_) | None => out.push_str(&(notation.escape)(point)),
     }
 }
 
 /// All of these are below U+10000, so one `\u` escape holds each.
-fn is_unseen(char: char) -> bool {
+pub(crate) fn is_unseen(char: char) -> bool {
     char.is_control()
         || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A character that looks like a blank and is not one.
+pub(crate) fn is_blank(char: char) -> bool {
+    char.is_whitespace() && char != ' ' && !char.is_control()
 }

@@ -1,12 +1,14 @@
 //! `proofmark receipt list`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::Args;
-use proofmark_receipt::{Receipt, Verdict};
-use proofmark_verifier::{Cursor, Filter, Tenant};
+use proofmark_evidence::ReceiptKind;
+use proofmark_receipt::{Receipt, Timestamp, Verdict};
+use proofmark_verifier::{Cursor, Filter, Store, Tenant};
 
 use crate::config::Config;
+use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
@@ -16,6 +18,7 @@ use crate::paint::{Paint, printable};
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark receipt list --verdict fail
+  proofmark receipt list --since 2026-03-01T00:00:00Z --until 2026-04-01T00:00:00Z
   proofmark receipt list --chain nightly --json")]
 pub(crate) struct List {
     /// Only receipts with this verdict: pass, fail, partial or error
@@ -33,6 +36,12 @@ pub(crate) struct List {
     /// Only receipts of this tenant: one of a server, or `local`, the command line
     #[arg(long, value_name = "NAME")]
     tenant: Option<Tenant>,
+    /// Only receipts verified at this time or later
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Only receipts verified before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<Timestamp>,
     /// List at most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
@@ -46,14 +55,23 @@ pub(crate) struct List {
     json: bool,
 }
 
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "write a time of RFC 3339 in UTC, such as 2026-03-01T00:00:00Z".to_owned())
+}
+
 impl List {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
+        if let Some(chain) = &self.chain {
+            self.require_chain(&store, chain)?;
+        }
         let filter = Filter {
             verdict: self.verdict,
             tier: self.tier,
             task_id: self.task,
             chain: self.chain,
+            since: self.since.map(|time| time.unix_millis()),
+            until: self.until.map(|time| time.unix_millis()),
             limit: self.limit,
             after: self.after,
             ..Filter::default()
@@ -64,6 +82,12 @@ impl List {
         };
         let mut out = out::stdout();
         let paint = Paint::for_stdout();
+        // Only for people: scripts read the lines of a pipe.
+        if !self.json && !page.receipts.is_empty() && std::io::stdout().is_terminal() {
+            let heading =
+                format!("{:<36} {:<24} {:<7} {:<6} {:<15} task", "receipt", "time", "verdict", "checks", "kind");
+            writeln!(out, "{}", paint.dim(&heading))?;
+        }
         for receipt in page.receipts.iter().map(|stored| &stored.receipt) {
             match self.json {
                 true => writeln!(out, "{}", receipt.to_text())?,
@@ -79,6 +103,22 @@ impl List {
         }
         Ok(Exit::Yes)
     }
+
+    /// Refuses the name of a chain without receipts: it is mistyped.
+    fn require_chain(&self, store: &Store, chain: &str) -> anyhow::Result<()> {
+        let wanted = Filter { chain: Some(chain.to_owned()), limit: 1, ..Filter::default() };
+        let found = match &self.tenant {
+            Some(tenant) => store.of(tenant).list(&wanted)?,
+            None => store.all_tenants_receipts(&wanted)?,
+        };
+        match found.receipts.is_empty() && found.unreadable == 0 {
+            true => Err(with_help(
+                format!("list the chain `{chain}`: no chain in the store has this name"),
+                "`proofmark verify --chain NAME` starts a chain",
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 fn line(receipt: &Receipt, paint: Paint) -> String {
@@ -86,13 +126,13 @@ fn line(receipt: &Receipt, paint: Paint) -> String {
     let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
     let verdict = receipt.verdict();
     let gap = " ".repeat(7_usize.saturating_sub(verdict.as_str().len()));
+    let checks = format!("{}/{}", results.passed, results.total);
+    let kind = ReceiptKind::of(receipt).map_or("unknown", ReceiptKind::as_str);
     format!(
-        "{} {} {}{gap} {}/{} {}",
+        "{} {} {}{gap} {checks:<6} {kind:<15} {}",
         receipt.receipt_id(),
         receipt.verified_at(),
         paint.verdict(verdict),
-        results.passed,
-        results.total,
         printable(task.unwrap_or_default()),
     )
 }

@@ -31,6 +31,13 @@ pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow:
     }
     // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored receipt.
     let path = Path::new(argument);
+    let digits = argument.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if !path.exists() && digits && !is_id(argument) {
+        return Err(with_help(
+            format!("find receipt `{argument}`: there is no such file, and an id needs {MIN_PREFIX} digits or more"),
+            "list the stored receipts with `proofmark receipt list`",
+        ));
+    }
     if path.exists() || !is_id(argument) {
         return Ok(split(argument, input::read_limited(path, MAX_FILE_BYTES)?));
     }

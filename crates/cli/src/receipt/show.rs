@@ -4,40 +4,122 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
-use proofmark_receipt::Receipt;
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::{ChainHead, Json, Profile, Receipt, SignerId};
+use proofmark_verifier::check_document;
 
-use super::read;
+use super::page::Page;
+use super::read::{self, Text};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
 use crate::paint::Paint;
-use crate::summary;
 
-/// Show a receipt in full
+/// Show a signed document as a page: a receipt, an approval, a decision, a chain head
+///
+/// The page says whether the signature is valid. A document with an invalid signature is shown, too: `proofmark receipt
+/// verify` is the command whose exit code says whether it is.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark receipt show 3f2a9c1e --json")]
+#[command(after_help = "Examples:
+  proofmark receipt show 3f2a9c1e
+  proofmark receipt show decision.json
+  proofmark receipt show 3f2a9c1e --raw > receipt.json")]
 pub(crate) struct Show {
-    /// A file, an id in the store (the first digits suffice), or - for standard input
+    /// A file with one document or one per line, an id in the store (the first digits suffice), or - for standard input
     #[arg(value_name = "FILE|ID|-")]
     receipt: String,
     #[command(flatten)]
     store: StoreAt,
-    /// Print the receipt as JSON, on one line
+    /// Print the document as JSON, on one line
     #[arg(long)]
     json: bool,
+    /// Print the bytes of the document as they are
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+}
+
+/// What can be shown.
+enum Document {
+    Receipt(Box<Receipt>),
+    Decision(Box<DecisionReceipt>),
+    Head(Box<ChainHead>),
 }
 
 impl Show {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let mut out = out::stdout();
-        for text in read::texts(&self.receipt, &self.store, config)? {
-            let receipt = Receipt::parse(&text.bytes).with_context(|| format!("read the receipt `{}`", text.label))?;
-            match self.json {
-                true => writeln!(out, "{}", receipt.to_text())?,
-                false => summary::write_whole(&mut out, &text.label, &receipt, Paint::for_stdout())?,
+        let own = own_keys(config);
+        let name = |signer: &SignerId| {
+            let own = own.iter().find(|(_, other)| other == signer);
+            own.map(|(name, _)| format!("your key `{name}`"))
+        };
+        let page = Page { paint: Paint::for_stdout(), name: &name };
+        let texts = read::texts(&self.receipt, &self.store, config)?;
+        for (index, text) in texts.iter().enumerate() {
+            let document = Document::read(text)?;
+            if self.raw {
+                out.write_all(&text.bytes)?;
+                // A document of its own line in the file stays on one.
+                if texts.len() > 1 || !text.bytes.ends_with(b"\n") {
+                    writeln!(out)?;
+                }
+            } else if self.json {
+                writeln!(out, "{}", document.to_text())?;
+            } else {
+                if index > 0 {
+                    writeln!(out)?;
+                }
+                document.write(&mut out, text, &page)?;
             }
         }
         Ok(Exit::Yes)
     }
+}
+
+impl Document {
+    fn read(text: &Text) -> anyhow::Result<Document> {
+        let json = Json::parse(&text.bytes).with_context(|| format!("read the document `{}`", text.label))?;
+        let member = |name: &str| json.as_object().and_then(|object| object.get(name));
+        if json.as_object().is_some_and(DecisionReceipt::claimed_by) {
+            let decision = DecisionReceipt::parse(&text.bytes);
+            return Ok(Document::Decision(Box::new(
+                decision.with_context(|| format!("read the decision receipt `{}`", text.label))?,
+            )));
+        }
+        // A receipt has no member of this name.
+        if member("format").is_some() && member("vrf_version").is_none() {
+            let head = ChainHead::parse(&text.bytes);
+            return Ok(Document::Head(Box::new(
+                head.with_context(|| format!("read the chain head `{}`", text.label))?,
+            )));
+        }
+        let receipt = Receipt::from_document(json).with_context(|| format!("read the receipt `{}`", text.label))?;
+        Ok(Document::Receipt(Box::new(receipt)))
+    }
+
+    fn to_text(&self) -> String {
+        match self {
+            Document::Receipt(receipt) => receipt.to_text(),
+            Document::Decision(decision) => decision.to_text(),
+            Document::Head(head) => head.to_text(),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, text: &Text, page: &Page<'_>) -> anyhow::Result<()> {
+        let checked = || check_document(&text.bytes, Profile::Vrf, &[]).verification;
+        match self {
+            Document::Receipt(receipt) => page.receipt(out, &text.label, receipt, &checked())?,
+            Document::Decision(decision) => page.decision(out, decision, &checked())?,
+            Document::Head(head) => page.head(out, head, &head.verify(&[]))?,
+        }
+        Ok(())
+    }
+}
+
+/// The names of the user's own keys. An encrypted key, whose signer is not known without its passphrase, is left out.
+fn own_keys(config: &Config) -> Vec<(String, SignerId)> {
+    let keyring = config.keyring();
+    let names = keyring.names().unwrap_or_default();
+    names.into_iter().filter_map(|name| Some((name.clone(), keyring.load(&name, None).ok()?.signer()))).collect()
 }

@@ -19,6 +19,7 @@ use crate::input;
 use crate::options::{StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style};
 
 /// Verify receipts offline: format, hash, signature, signer
 ///
@@ -50,9 +51,8 @@ pub(crate) struct Verify {
     head: Option<PathBuf>,
     #[command(flatten)]
     store: StoreAt,
-    /// Print one JSON object per line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Verify {
@@ -62,23 +62,28 @@ impl Verify {
         for argument in &self.receipts {
             texts.extend(read::texts(argument, &self.store, config)?);
         }
+        let format = self.formatting.format();
+        let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         let mut worst = Exit::Yes;
         for text in &texts {
             let checked = check_document(&text.bytes, self.profile, &trusted);
             worst = worst.max(Exit::from(&checked.verification));
-            self.print(&text.label, &checked)?;
+            print(format, &mut reporter, &text.label, &checked)?;
         }
         if self.as_chain {
-            worst = worst.max(self.check_chain(&texts, &trusted)?);
+            worst = worst.max(self.check_chain(&mut reporter, &texts, &trusted)?);
+        }
+        if format != Format::Human {
+            reporter.finish()?;
         }
         Ok(worst)
     }
 
-    fn check_chain(&self, texts: &[Text], trusted: &[SignerId]) -> anyhow::Result<Exit> {
+    fn check_chain(&self, reporter: &mut Reporter, texts: &[Text], trusted: &[SignerId]) -> anyhow::Result<Exit> {
         // A document that is not a receipt was reported as undecidable above, and leaves a gap in the chain.
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
-        let (head, head_exit) = self.head(trusted)?;
+        let (head, head_exit) = self.head(reporter, trusted)?;
         // Verifies no signature: those of the receipts are verified in `run`, that of the head in `head`.
         let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
         let (answer, cause) = match &checked {
@@ -88,24 +93,21 @@ impl Verify {
                 ("invalid", Some(Cause { code: error.code(), message: error.to_string(), help }))
             }
         };
-        match self.json {
-            true => {
-                let (code, message, help) = match cause {
-                    Some(Cause { code, message, help }) => (Some(code), Some(message), help),
-                    None => (None, None, None),
-                };
-                let length = receipts.len() as u64;
+        let name = format!("chain of {}", receipts.len());
+        match self.formatting.format() {
+            Format::Human => write_result(answer, &name, cause)?,
+            _ => {
                 let line = object! {
                     "chain": true,
-                    "length": length,
+                    "length": receipts.len() as u64,
                     "answer": answer,
-                    "cause"?: code,
-                    "message"?: message,
-                    "help"?: help,
+                    "cause"?: cause.as_ref().map(|cause| cause.code),
+                    "message"?: cause.as_ref().map(|cause| cause.message.as_str()),
+                    "help"?: cause.as_ref().and_then(|cause| cause.help.as_deref()),
                 };
-                writeln!(out::stdout(), "{}", Json::from(line).to_text())?;
+                let status = if checked.is_ok() { Status::Pass } else { Status::Fail };
+                reporter.group(group(&name, status, cause, Json::from(line)))?;
             }
-            false => write_result(answer, &format!("chain of {}", receipts.len()), cause)?,
         }
         let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
         // A chain that agrees with a head is still not valid if the signature of the head is not.
@@ -113,35 +115,56 @@ impl Verify {
     }
 
     /// The chain head given, and the exit code of its verification.
-    fn head(&self, trusted: &[SignerId]) -> anyhow::Result<(Option<ChainHead>, Exit)> {
+    fn head(&self, reporter: &mut Reporter, trusted: &[SignerId]) -> anyhow::Result<(Option<ChainHead>, Exit)> {
         let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
         let bytes = input::read_limited(path, MAX_BYTES as u64)?;
         let head = ChainHead::parse(&bytes).with_context(|| format!("read the chain head `{}`", path.display()))?;
         let checked = Checked { kind: "chain_head", verification: head.verify(trusted) };
-        self.print(&path.display().to_string(), &checked)?;
+        print(self.formatting.format(), reporter, &path.display().to_string(), &checked)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
+}
 
-    fn print(&self, label: &str, checked: &Checked) -> anyhow::Result<()> {
-        if self.json {
-            let line = checked.to_json(label).to_text();
-            writeln!(out::stdout(), "{line}")?;
-            return Ok(());
-        }
-        let Verification { answer, trust, signer, hint } = &checked.verification;
-        let help = answer.help().map(|help| help.to_string());
-        let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
-        write_result(answer.as_str(), label, cause)?;
-        let mut out = out::stdout();
-        if let Some(profile) = hint {
-            writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
-        }
-        if let Some(signer) = signer {
-            writeln!(out, "  signer {trust}: {signer}")?;
-        }
-        Ok(())
+fn print(format: Format, reporter: &mut Reporter, label: &str, checked: &Checked) -> anyhow::Result<()> {
+    let Verification { answer, trust, signer, hint } = &checked.verification;
+    let help = answer.help().map(|help| help.to_string());
+    let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
+    if format != Format::Human {
+        let (status, cause) = match (Exit::from(&checked.verification), cause) {
+            (Exit::Yes, cause) => (Status::Pass, cause),
+            (Exit::No, Some(cause)) => (Status::Fail, Some(cause)),
+            (Exit::No, None) => (Status::Fail, Some(untrusted(signer.as_ref()))),
+            (Exit::NoAnswer | Exit::Interrupted, cause) => (Status::Error, cause),
+        };
+        return reporter.group(group(label, status, cause, checked.to_json(label)));
     }
+    write_result(answer.as_str(), label, cause)?;
+    let mut out = out::stdout();
+    if let Some(profile) = hint {
+        writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
+    }
+    if let Some(signer) = signer {
+        writeln!(out, "  signer {trust}: {signer}")?;
+    }
+    Ok(())
+}
+
+/// Why a valid document does not count.
+fn untrusted(signer: Option<&SignerId>) -> Cause {
+    let signer = signer.map_or_else(String::new, |signer| format!(": {signer}"));
+    let help = Some("name the signer with `--trust` if you trust it".to_owned());
+    Cause { code: "untrusted", message: format!("the signature is valid, and its signer is not trusted{signer}"), help }
+}
+
+/// A document as a group with one case.
+fn group(label: &str, status: Status, cause: Option<Cause>, line: Json) -> Group {
+    let (code, message, help) = match cause {
+        Some(Cause { code, message, help }) => (Some(code.to_owned()), Some(message), help),
+        None => (None, None, None),
+    };
+    let case = Case { code, message, help, ..Case::new(label, status) };
+    Group { json: vec![line.to_text()], ..Group::of_cases(label, vec![case]) }
 }
 
 /// A document that can be part of a chain.

@@ -1,24 +1,21 @@
 //! `proofmark workflow test`.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_receipt::Json;
 use proofmark_verifier::{AcceptError, Attempt, Issuer, Purpose, Sender, accept};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::document::{self, read_as};
 use crate::error;
 use crate::exit::Exit;
 use crate::input;
 use crate::lint;
-use crate::out;
-use crate::paint::{Paint, printable};
+use crate::report::Formatting;
+use crate::table::Table;
 
 /// Check recorded responses against the step states that a table of cases expects
 ///
@@ -32,37 +29,25 @@ Exit codes: 0 every case passes; 1 some do not; 2 the table, or a file of a case
 pub(crate) struct Test {
     /// The table of cases, in YAML or JSON
     cases: PathBuf,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    /// Text for people
-    Human,
-    /// JUnit XML
-    Junit,
-    /// The Test Anything Protocol, version 14
-    Tap,
+    #[command(flatten)]
+    formatting: Formatting,
 }
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let cases = read_as(&self.cases, "table of cases", cases::read)?;
         let folder = self.cases.parent().unwrap_or(Path::new(""));
-        let (mut results, mut exit) = (Vec::new(), Exit::Yes);
+        let mut table = Table::new(&self.cases)?;
+        let mut worst = Exit::Yes;
         for case in &cases {
             // A case that cannot be judged fails, and the others are judged.
             let result = run(case, folder).unwrap_or_else(|error| {
-                exit = Exit::NoAnswer;
+                worst = Exit::NoAnswer;
                 Err(format!("failed to {}", error::message(&error)))
             });
-            exit = exit.max(if result.is_ok() { Exit::Yes } else { Exit::No });
-            results.push((case.name.as_str(), result));
+            table.add(&case.name, result.err());
         }
-        write(&mut out::stdout(), self.format, &results)?;
-        Ok(exit)
+        Ok(worst.max(table.write(self.formatting.format(), "workflow test")?))
     }
 }
 
@@ -106,61 +91,4 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
     };
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
     Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
-}
-
-fn write(out: &mut impl Write, format: Format, results: &[(&str, Result<(), String>)]) -> anyhow::Result<()> {
-    match format {
-        Format::Human => human(out, results)?,
-        Format::Tap => tap(out, results)?,
-        Format::Junit => junit(results).serialize(&mut *out)?,
-    }
-    Ok(())
-}
-
-fn human(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
-    let paint = Paint::for_stdout();
-    for (name, result) in results {
-        match result {
-            Ok(()) => writeln!(out, "{} {}", paint.good("ok"), printable(name))?,
-            Err(difference) => writeln!(out, "{} {}: {}", paint.bad("failed"), printable(name), printable(difference))?,
-        }
-    }
-    let failed = results.iter().filter(|(_, result)| result.is_err()).count();
-    writeln!(out, "{} of {} cases passed", results.len() - failed, results.len())
-}
-
-fn tap(out: &mut impl Write, results: &[(&str, Result<(), String>)]) -> io::Result<()> {
-    writeln!(out, "TAP version 14\n1..{}", results.len())?;
-    for (index, (name, result)) in results.iter().enumerate() {
-        // `#` begins a directive such as `# SKIP`, which would hide a failure.
-        let name = name.replace('#', "\\#");
-        match result {
-            Ok(()) => writeln!(out, "ok {} - {name}", index + 1)?,
-            Err(difference) => writeln!(
-                out,
-                "not ok {} - {name}\n  ---\n  message: {}\n  ...",
-                index + 1,
-                Json::from(difference.as_str()).to_text()
-            )?,
-        }
-    }
-    Ok(())
-}
-
-fn junit(results: &[(&str, Result<(), String>)]) -> Report {
-    let mut suite = TestSuite::new("contracts");
-    for (name, result) in results {
-        let status = match result {
-            Ok(()) => TestCaseStatus::success(),
-            Err(difference) => {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(difference.as_str());
-                status
-            }
-        };
-        suite.add_test_case(TestCase::new(*name, status));
-    }
-    let mut report = Report::new("proofmark");
-    report.add_test_suite(suite);
-    report
 }

@@ -61,11 +61,17 @@ fn receipts_are_listed_shown_and_exported() {
     let id = place.receipt(&request(RIGHT), &["--chain", "work"]).receipt_id().to_string();
     let mut transcript = Transcript::new(&place);
     transcript.run(&["receipt", "list"]);
+    transcript.run(&["receipt", "list", "--chain", "wrok"]);
     let page = transcript.run(&["receipt", "list", "--limit", "1"]);
     assert_eq!(page.stdout.lines().count(), 1);
     transcript.run(&["receipt", "show", &id]);
     transcript.run(&["receipt", "show", &id, "--json"]);
     transcript.run(&["receipt", "export", "--chain", "work", "--head"]);
+    let head = place.run(&["receipt", "export", "--chain", "work", "--head"]).stdout;
+    transcript.run(&["receipt", "show", &place.file("head.json", head)]);
+    let failed = place.run(&["receipt", "list", "--verdict", "fail"]).stdout;
+    transcript.run(&["receipt", "show", failed.split(' ').next().unwrap()]);
+    transcript.run(&["receipt", "show", "5"]);
     transcript.run(&["receipt", "show", "ffff0000"]);
     transcript.run(&["receipt", "show", "ffff0000", "--json"]);
     transcript.run(&["receipt", "export", "--chain", "nowhere"]);
@@ -82,6 +88,7 @@ fn decide_prints_the_decision_and_what_would_change_it() {
     transcript.run(&["decide", &action, "--action-policy", &policy]);
     let blocked = transcript.run(&["decide", &action, "--action-policy", &policy, "--json"]);
     let decision = place.file("decision.json", &blocked.stdout);
+    transcript.run(&["receipt", "show", &decision]);
     transcript.run(&["decide", &action, "--action-policy", &policy, "--replay", &decision]);
     transcript.run(&["decide", &action, "--action-policy", &policy, "--resume", &decision]);
     let own = place.run(&["key", "show", "--format", "signer-id"]).stdout;
@@ -89,6 +96,8 @@ fn decide_prints_the_decision_and_what_would_change_it() {
     place.run(&["verify", &project_file("examples/sort.json")]);
     let asked = place.file("asked.json", place.run(&[&trust[..], &["--json"]].concat()).stdout);
     transcript.run(&["approve", &asked, "--key", "default", "--note", "checked"]);
+    let approvals = place.run(&["receipt", "list", "--tier", "3"]).stdout;
+    transcript.run(&["receipt", "show", approvals.split(' ').next().unwrap()]);
     transcript.run(&trust);
     assert_snapshot!(transcript.text);
 }

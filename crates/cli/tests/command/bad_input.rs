@@ -55,8 +55,8 @@ fn every_bad_request_names_the_file_the_place_and_the_way_out() {
         }
         // The same as JSON, where programs read it.
         let json = place.run(&["verify", &file, "--json"]);
-        assert!(json.code == 2 && json.stdout.is_empty(), "{name}: {json:?}");
-        let object = Json::parse(json.stderr.as_bytes()).unwrap_or_else(|error| panic!("{error}: {json:?}"));
+        assert!(json.code == 2 && json.stderr.is_empty(), "{name}: {json:?}");
+        let object = Json::parse(json.stdout.trim().as_bytes()).unwrap_or_else(|error| panic!("{error}: {json:?}"));
         let member = |name: &str| object.as_object().unwrap().get(name).and_then(Json::as_str);
         let help = member("help").map_or(String::new(), |help| format!("help: {help}\n"));
         // For people, the line with a caret is between the two.

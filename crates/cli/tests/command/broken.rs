@@ -159,7 +159,7 @@ fn a_program_reads_the_place_as_members() {
     let place = Place::new();
     let file = place.file("bad.json", "{\n  \"output\": {\"content\": \"x\"},\n  \"verificaton\": {}\n}");
     let done = place.run(&["verify", &file, "--json"]);
-    let object = Json::parse(done.stderr.as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
+    let object = Json::parse(done.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
     let member = |name: &str| object.as_object().unwrap().get(name).cloned().unwrap_or(Json::Null);
     assert_eq!(member("code"), Json::from("unknown_field"));
     assert_eq!(member("file"), Json::from(file.as_str()));

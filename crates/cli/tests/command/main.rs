@@ -15,6 +15,7 @@ mod broken;
 mod chain;
 mod decide;
 mod evidence;
+mod formats;
 mod help;
 mod key;
 mod lint;

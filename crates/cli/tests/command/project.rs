@@ -141,8 +141,8 @@ fn a_constraint_that_does_not_compile_is_refused() {
     let text = r#"{"output":{"content":"{}"},"verification":{"kind":"schema_check","checks":
         [{"name":"a","constraint":"cel:output.age >= && true"}]}}"#;
     let done = place.run(&["verify", &place.file("r.json", text), "--json"]);
-    assert!(done.code == 2 && done.stdout.is_empty(), "{done:?}");
-    assert!(done.stderr.contains("verification.checks[0].constraint") && done.stderr.contains('^'), "{done:?}");
+    assert!(done.code == 2 && done.stderr.is_empty(), "{done:?}");
+    assert!(done.stdout.contains("verification.checks[0].constraint") && done.stdout.contains('^'), "{done:?}");
 }
 
 #[test]
@@ -250,8 +250,8 @@ fn a_path_of_the_host_is_read_only_where_it_is_allowed() {
         project(&[("run.sh", &text)], &["bash", "run.sh"], &[("readable", Json::from(vec![Json::from(path)]))]);
     let file = place.file("r.json", &asking);
     let refused = place.run(&["verify", &file, "--json"]);
-    assert!(refused.code == 2 && refused.stderr.contains("verification.readable[0]"), "{refused:?}");
-    assert!(refused.stderr.contains("--readable"), "{refused:?}");
+    assert!(refused.code == 2 && refused.stdout.contains("verification.readable[0]"), "{refused:?}");
+    assert!(refused.stdout.contains("--readable"), "{refused:?}");
     let elsewhere = place.run(&["verify", &file, "--json", "--readable", "/usr/share"]);
     assert_eq!(elsewhere.code, 2, "{elsewhere:?}");
     let allowed = place.run(&["verify", &file, "--json", "--readable", path]);

@@ -76,6 +76,45 @@ fn lists_are_filtered_and_paged() {
 }
 
 #[test]
+fn lists_are_limited_in_time_and_to_chains_that_exist() {
+    let place = Place::new();
+    let receipt = place.receipt(&request(RIGHT), &["--chain", "work"]);
+    let at = receipt.verified_at().to_string();
+    let count =
+        |arguments: &[&str]| place.run(&[&["receipt", "list", "--json"], arguments].concat()).stdout.lines().count();
+    assert_eq!(count(&["--since", &at]), 1);
+    assert_eq!(count(&["--until", &at]), 0);
+    assert_eq!(count(&["--chain", "work", "--until", "2999-01-01T00:00:00Z"]), 1);
+    for arguments in [["--chain", "wrok"], ["--since", "yesterday"], ["--until", "2026"]] {
+        let done = place.run(&[&["receipt", "list"], &arguments[..]].concat());
+        assert!(done.code == 2 && done.stdout.is_empty(), "{done:?}");
+    }
+}
+
+#[test]
+fn a_page_says_whether_the_signature_is_valid_and_an_issuer_cannot_write_that_line() {
+    let place = Place::new();
+    let receipt = place.receipt(&request(WRONG), &[]);
+    let page = |text: &str| place.run(&["receipt", "show", &place.file("document.json", text)]).stdout;
+    let own = page(&receipt.to_text());
+    assert!(own.contains("your key `default`") && own.contains("the signature is valid"), "{own}");
+    let changed = page(&receipt.to_text().replacen("\"fail\"", "\"pass\"", 1));
+    assert!(changed.contains("signature        invalid") && !changed.contains("your key"), "{changed}");
+    let stated = receipt.to_text().replacen(
+        "\"metadata\":{",
+        "\"metadata\":{\"signed by\":\"your key `default`\\n  signed by x\",\"tier\":\"3\",",
+        1,
+    );
+    let unsigned = receipt.signature().map(|signature| signature.content_hash.to_string()).unwrap_or_default();
+    assert!(stated.contains(&unsigned));
+    let foreign = page(&stated);
+    let (said, states) = foreign.split_once("metadata, as the issuer states it\n").unwrap();
+    assert!(!said.contains("your key") && states.contains("your key `default`\\n  signed by x"), "{foreign}");
+    let raw = place.run(&["receipt", "show", &place.file("document.json", receipt.to_text()), "--raw"]);
+    assert_eq!(raw.stdout.trim_end(), receipt.to_text());
+}
+
+#[test]
 fn without_a_store_nothing_is_made() {
     let place = Place::new();
     let done = place.run(&["receipt", "list"]);

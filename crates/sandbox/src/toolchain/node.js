@@ -8,6 +8,8 @@
   const vm = require('vm')
 
   const TEXT_LIMIT = 2000
+  const CAUSES = 3
+  const CAUSE_LIMIT = 200
   const DEPTH_LIMIT = 120
   const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
   const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
@@ -74,17 +76,40 @@
     while (rest.length > 0) rest = rest.subarray(fs.writeSync(4, rest))
   }
 
+  function failure (error) {
+    try {
+      const kind = error instanceof Error ? error.name : typeof error
+      return `E${hex(kind)} ${hex(said(error))} ${lastLine(error)}`
+    } catch {
+      return `E${hex('Error')} ${hex('an error that cannot be shown')} 0`
+    }
+  }
+
+  // What an error says, with a line for each error that led to it.
+  function said (error) {
+    const own = one => one instanceof Error ? String(one.message) : String(one)
+    const lines = [own(error).slice(0, TEXT_LIMIT)]
+    for (let left = CAUSES; left > 0 && error instanceof Error && error.cause != null; left--) {
+      error = error.cause
+      const kind = error instanceof Error ? `${error.name}: ` : ''
+      const code = error.code ? ` (${error.code})` : ''
+      lines.push(`caused by ${kind}${own(error)}${code}`.slice(0, CAUSE_LIMIT))
+    }
+    return lines.join('\n')
+  }
+
+  // The line of the submission where it failed; 0 where there is none. A syntax error has its place before its stack.
+  function lastLine (error) {
+    const stack = error instanceof Error ? String(error.stack) : ''
+    const frame = /^submission\.\w+:(\d+)$/m.exec(stack) ?? /^ {4}at .*\bsubmission\.\w+:(\d+)/m.exec(stack)
+    return frame ? Number(frame[1]) : 0
+  }
+
   async function answer (run) {
     try {
       write('V' + encode(await run(), 0))
     } catch (error) {
-      let kind = 'Error'
-      let text = 'an error that cannot be shown'
-      try {
-        kind = error instanceof Error ? error.name : typeof error
-        text = error instanceof Error ? error.message : String(error)
-      } catch {}
-      write(`E${hex(kind)} ${hex(text)}`)
+      write(failure(error))
     }
   }
 

@@ -14,7 +14,11 @@ CLONE_NEWPID = 0x20000000
 PIDFD_OPEN = 434
 CAPSET = {"x86_64": 126, "aarch64": 91}[os.uname().machine]
 TEXT_LIMIT = 2000
+CAUSES = 3
+CAUSE_LIMIT = 200
 SCOPE = "submission"
+FILE = "<submission>"
+STREAMS = (sys.stdout, sys.stderr)
 
 if hasattr(sys, "set_int_max_str_digits"):
     sys.set_int_max_str_digits(0)
@@ -92,24 +96,50 @@ def answer(function):
 
 
 def failure(error):
+    line = 0
     try:
         kind = type(error).__name__
-        text = error.args[0] if isinstance(error, Unsupported) else str(error)
-        line = last_line(error)
-        if line and not isinstance(error, SyntaxError):
-            text = "%s (line %d of the submission)" % (text[:TEXT_LIMIT], line) if text else "line %d of the submission" % line
+        text = error.args[0] if isinstance(error, Unsupported) else said(error)
+        line = int(last_line(error))
     except BaseException:
         kind, text = "Exception", "an exception that cannot be shown"
-    return ("E%s %s\n" % (hexed(kind), hexed(text))).encode()
+    return ("E%s %s %d\n" % (hexed(kind), hexed(text), max(line, 0))).encode()
 
 
+# What an exception says, with a line for each exception that led to it.
+def said(error):
+    lines = [(unreadable(error) or str(error))[:TEXT_LIMIT]]
+    for _ in range(CAUSES):
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if error is None:
+            break
+        lines.append("caused by %s: %s" % (type(error).__name__, str(error)[:CAUSE_LIMIT]))
+    return "\n".join(lines)
+
+
+def unreadable(error):
+    if isinstance(error, SyntaxError) and error.filename == FILE and error.text:
+        return "%s: %s" % (error.msg, error.text.strip()[:CAUSE_LIMIT])
+
+
+# The line of the submission where it failed; 0 where there is none.
 def last_line(error):
-    line, trace = None, error.__traceback__
+    if isinstance(error, SyntaxError) and error.filename == FILE:
+        return error.lineno or 0
+    line, trace = 0, error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<submission>":
+        if trace.tb_frame.f_code.co_filename == FILE:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
+
+
+# A leaf ends without the interpreter's own end, so what waits in these is written here. The submission may have closed them.
+def flush(stream):
+    try:
+        io.TextIOWrapper.flush(stream)
+    except BaseException:
+        pass
 
 
 def hexed(text):
@@ -119,7 +149,7 @@ def hexed(text):
 def load(source):
     module = types.ModuleType(SCOPE)
     sys.modules[SCOPE] = module
-    exec(compile(source, "<submission>", "exec"), module.__dict__)
+    exec(compile(source, FILE, "exec"), module.__dict__)
     return module.__dict__
 
 
@@ -172,6 +202,8 @@ def work(job, result):
     for frame in frames:
         while frame:
             frame = frame[os.write(result, frame):]
+    for stream in STREAMS:
+        flush(stream)
     os._exit(0)
 
 
@@ -185,12 +217,12 @@ def rehearse():
 
 
 # What a leaf would share with the zygote and with every other leaf.
-def alone():
+def alone(written):
     os.setsid()
     null = os.open("/dev/null", os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(null, standard)
-    os.close(null)
+    for fd, standard in ((null, 0), (written[0], 1), (written[1], 2)):
+        os.dup2(fd, standard)
+        os.close(fd)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -213,7 +245,7 @@ def zygote():
     nothing = (ctypes.c_uint32 * 6)()
     itself = syscall(PIDFD_OPEN, os.getpid(), 0)
     header_at, nothing_at, program_at = map(ctypes.byref, (header, nothing, program))
-    size = array.array("i", [0, 0]).itemsize * 2
+    size = array.array("i").itemsize * 4
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     rehearse()
     gc.collect()
@@ -225,7 +257,7 @@ def zygote():
             os._exit(0)
         fds = array.array("i")
         fds.frombytes(ancillary[0][2][:size])
-        job, result = fds
+        job, result, *written = fds
         if unshare(CLONE_NEWPID) != 0:
             os._exit(70)
         try:
@@ -239,7 +271,7 @@ def zygote():
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
             control.close()
             os.close(itself)
-            alone()
+            alone(written)
             if syscall(CAPSET, header_at, nothing_at) != 0 or prctl(22, 2, program_at, 0, 0) != 0:
                 os._exit(72)
             work(job, result)
@@ -247,7 +279,7 @@ def zygote():
             os._exit(73)
         leaf = syscall(PIDFD_OPEN, pid, 0)
         control.sendmsg([b"P"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [leaf]))])
-        for fd in (leaf, job, result):
+        for fd in (leaf, *fds):
             os.close(fd)
         _, status = os.waitpid(pid, 0)
         control.send(b"S%d" % status)

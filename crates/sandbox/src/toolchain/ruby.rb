@@ -6,6 +6,8 @@ require 'set'
 lambda do
   special = /["\\\x00-\x1f]/
   text_limit = 2000
+  causes = 3
+  cause_limit = 200
   depth_limit = 120
   is_a = Module.instance_method(:===)
   class_of = Kernel.instance_method(:class)
@@ -18,6 +20,8 @@ lambda do
   each_pair = Hash.instance_method(:each_pair)
   each_member = Set.instance_method(:each)
   exit_now = Process.method(:exit!)
+  flush = IO.instance_method(:flush)
+  streams = [STDOUT, STDERR]
   output = IO.for_fd(4, 'wb')
   write = output.method(:syswrite)
 
@@ -73,14 +77,35 @@ lambda do
     end
   end
 
+  # What an exception says, with a line for each exception that led to it.
+  said = lambda do |error|
+    lines = ["#{error.message}"[0, text_limit].sub(/\Asubmission\.rb:\d+: /, '')]
+    causes.times do
+      error = error.cause
+      break unless error
+      lines << "caused by #{type_name.(error)}: #{"#{error.message}"[0, cause_limit]}"
+    end
+    lines.join("\n")
+  end
+
+  # The line of the submission where it failed; 0 where there is none.
+  last_line = lambda do |error|
+    return "#{error.message}"[/\Asubmission\.rb:(\d+)/, 1].to_i if error.is_a?(SyntaxError)
+    place = error.backtrace_locations&.find { |at| at.path == 'submission.rb' }
+    place ? place.lineno : 0
+  end
+
   failure = lambda do |error|
-    kind = type_name.(error)
-    text = "#{error.message}"[0, text_limit]
-    place = error.is_a?(SyntaxError) ? nil : error.backtrace_locations&.find { |at| at.path == 'submission.rb' }
-    text = "#{text}#{' ' unless text.empty?}(line #{place.lineno} of the submission)" if place
-    "E#{hex.(kind)} #{hex.(text)}"
+    "E#{hex.(type_name.(error))} #{hex.(said.(error))} #{Integer(last_line.(error)).abs}"
   rescue Exception
-    "E#{hex.('Exception')} #{hex.('an exception that cannot be shown')}"
+    "E#{hex.('Exception')} #{hex.('an exception that cannot be shown')} 0"
+  end
+
+  # A case ends without the interpreter's own end, so what waits in these is written here. The submission may have closed them.
+  flush_all = lambda do
+    streams.each { |stream| flush.bind_call(stream) }
+  rescue Exception
+    nil
   end
 
   answer = lambda do |run|
@@ -132,5 +157,6 @@ lambda do
   when 'call' then answer.(-> { call.(*pieces) })
   else answer.(-> { expression.(*pieces) })
   end
+  flush_all.call
   exit_now.call(0)
 end.call

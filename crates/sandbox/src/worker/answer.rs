@@ -1,13 +1,19 @@
 //! Reads what a leaf left as the end of its case.
 
-use proofmark_checks::End;
+use proofmark_checks::{End, Written};
 
 use super::{CANCELLED, Exited, STUCK};
 use crate::sys::Exit;
 use crate::toolchain::Toolchain;
 use crate::watch::Why;
 
-pub(super) fn one_answer(leaf: Exited, toolchain: &Toolchain) -> End {
+/// How a leaf ended that was to answer one case, and what it wrote.
+pub(super) fn one_answer(mut leaf: Exited, toolchain: &Toolchain) -> (End, Written) {
+    let written = std::mem::take(&mut leaf.written);
+    (one_end(&leaf, toolchain), written)
+}
+
+fn one_end(leaf: &Exited, toolchain: &Toolchain) -> End {
     let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
     match (leaf.why, frames.next(), frames.next()) {
         (Why::Ended, Some(line), None) => read_frame(line, toolchain),
@@ -15,7 +21,7 @@ pub(super) fn one_answer(leaf: Exited, toolchain: &Toolchain) -> End {
             End::NoAnswer("the submission wrote into the channel of its answer".to_owned())
         }
         (Why::Ended, None, _) | (Why::Deadline | Why::Memory | Why::Output | Why::Cancelled | Why::Stuck, _, _) => {
-            without_answer(&leaf, toolchain)
+            without_answer(leaf, toolchain)
         }
     }
 }
@@ -36,20 +42,33 @@ pub(super) fn without_answer(leaf: &Exited, toolchain: &Toolchain) -> End {
     }
 }
 
-/// One line of a harness: `V` and a value, or `E` and an exception in hex.
+/// One line of a harness: `V` and a value, or `E` and an exception.
 pub(super) fn read_frame(line: &[u8], toolchain: &Toolchain) -> End {
-    let broken = || End::NoAnswer("the submission wrote into the channel of its answer".to_owned());
     match line.strip_suffix(b"\n").and_then(|line| line.split_first()) {
-        Some((b'V', value)) => End::Value(value.to_vec()),
-        Some((b'E', rest)) => {
-            match rest.split(|byte| *byte == b' ').map(hex_text).collect::<Option<Vec<_>>>().as_deref() {
-                Some([kind, _]) if toolchain.memory_exception == Some(kind) => End::MemoryLimit,
-                Some([kind, text]) => End::Raised { kind: kind.clone(), text: text.clone() },
-                _ => broken(),
-            }
-        }
-        _ => broken(),
+        Some((b'V', value)) => Some(End::Value(value.to_vec())),
+        Some((b'E', rest)) => exception(rest, toolchain),
+        _ => None,
     }
+    .unwrap_or_else(|| End::NoAnswer("the submission wrote into the channel of its answer".to_owned()))
+}
+
+/// The type and the text of an exception in hex, and the line of the submission, 0 for none.
+fn exception(written: &[u8], toolchain: &Toolchain) -> Option<End> {
+    let mut parts = written.split(|byte| *byte == b' ');
+    let (kind, text) = (hex_text(parts.next()?)?, hex_text(parts.next()?)?);
+    let line = parse_line(parts.next()?)?;
+    match parts.next() {
+        None if toolchain.memory_exception == Some(&kind) => Some(End::MemoryLimit),
+        None => Some(End::Raised { kind, text, line }),
+        Some(_) => None,
+    }
+}
+
+fn parse_line(digits: &[u8]) -> Option<Option<u32>> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // A number past the largest is not a line, but the exception is one.
+    plain.then(|| digits.parse().ok().filter(|line| *line > 0))
 }
 
 fn hex_text(hex: &[u8]) -> Option<String> {
@@ -65,7 +84,7 @@ fn hex_text(hex: &[u8]) -> Option<String> {
 pub(super) fn nonzero(code: i32, stderr: &[u8]) -> End {
     let stderr = String::from_utf8_lossy(stderr);
     match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned() },
+        Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned(), line: None },
         None => End::Exit(code),
     }
 }

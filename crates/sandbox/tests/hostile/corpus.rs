@@ -105,7 +105,7 @@ pub fn show(end: &End) -> String {
     match end {
         End::Value(wire) => format!("value {}", text(wire)),
         End::Text(bytes) => format!("text {}", text(bytes)),
-        End::Raised { kind, text } => format!("raised {kind} ({text})"),
+        End::Raised { kind, text, .. } => format!("raised {kind} ({text})"),
         other => format!("{other:?}"),
     }
 }

@@ -1,0 +1,39 @@
+//! Decision receipts as groups of cases.
+
+use std::path::Path;
+
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::Json;
+
+use super::{Case, Group, Location, Status};
+
+/// The reasons of a decision. `request` is the file of the request.
+pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path) -> Group {
+    let document = receipt.document();
+    let outcome = document.get("outcome").and_then(Json::as_str).unwrap_or_default();
+    let changes = document.get("what_would_change_this").and_then(Json::as_array).unwrap_or_default();
+    let changes: Vec<&str> = changes.iter().filter_map(Json::as_str).collect();
+    let location =
+        request.is_file().then(|| Location { file: request.display().to_string(), line: Some(1), column: None });
+    let reasons = document.get("reasons").and_then(Json::as_array).unwrap_or_default();
+    let case = |reason: &Json| {
+        let member = |name: &str| reason.as_object()?.get(name)?.as_str();
+        let words = [member("message"), member("detail")].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        Case {
+            code: member("code").map(str::to_owned),
+            message: Some(words),
+            location: location.clone(),
+            help: (!changes.is_empty()).then(|| format!("it would be allowed if:\n{}", changes.join("\n"))),
+            ..Case::new(member("rule").or(member("code")).unwrap_or_default(), Status::Fail)
+        }
+    };
+    let id = receipt.decision_id().to_string();
+    let group = Group {
+        summary: Some(outcome.to_owned()),
+        receipt: Some(id.clone()),
+        qualifies: true,
+        json: vec![receipt.to_text()],
+        ..Group::of_cases(format!("decision {id}"), reasons.iter().map(case).collect())
+    };
+    group.with_result(outcome, receipt.disposition().allows())
+}

@@ -1,0 +1,83 @@
+//! Mistakes in documents.
+
+use proofmark_receipt::{Json, object};
+
+use super::{Case, Group, Location, Status};
+use crate::excerpt;
+
+/// A mistake in a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) file: String,
+    /// Line and column, counted from 1; `None` for the document as a whole.
+    pub(crate) place: Option<(u64, u64)>,
+    /// A name for programs, which does not change.
+    pub(crate) code: String,
+    pub(crate) error: bool,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    /// The line of the place.
+    pub(crate) excerpt: Option<String>,
+}
+
+impl Finding {
+    /// A finding at a place of the document `text`.
+    pub(crate) fn at(file: &str, text: &[u8], place: Option<(u64, u64)>, code: &str, message: String) -> Finding {
+        let excerpt = place.and_then(|(line, _)| {
+            let index = usize::try_from(line.checked_sub(1)?).ok()?;
+            // The finding may be that the text is invalid UTF-8.
+            String::from_utf8_lossy(text).lines().nth(index).map(str::to_owned)
+        });
+        Finding { file: file.to_owned(), place, code: code.to_owned(), error: true, message, help: None, excerpt }
+    }
+
+    /// `file:line:column`, as far as they are known.
+    pub(crate) fn label(&self) -> String {
+        self.place.map_or_else(|| self.file.clone(), |(line, column)| format!("{}:{line}:{column}", self.file))
+    }
+
+    /// The line, and a caret below the column.
+    pub(crate) fn caret(&self) -> Option<String> {
+        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
+        Some(excerpt::caret(line, column))
+    }
+
+    fn to_json(&self) -> Json {
+        let (line, column) = self.place.unzip();
+        object! {
+            "file": self.file.as_str(),
+            "line"?: line,
+            "column"?: column,
+            "code": self.code.as_str(),
+            "severity": self.status_word(),
+            "message": self.message.as_str(),
+            "help"?: self.help.as_deref(),
+        }
+        .into()
+    }
+
+    fn status_word(&self) -> &'static str {
+        if self.error { "error" } else { "warning" }
+    }
+
+    fn case(&self) -> Case {
+        let (line, column) = self.place.unzip();
+        let status = if self.error { Status::Fail } else { Status::Warning };
+        Case {
+            location: Some(Location { file: self.file.clone(), line, column }),
+            code: Some(self.code.clone()),
+            message: Some(self.message.clone()),
+            caret: self.caret(),
+            help: self.help.clone(),
+            ..Case::new(format!("{} {}", self.label(), self.code), status)
+        }
+    }
+}
+
+impl Group {
+    /// The findings of one file, which passes without any.
+    pub(crate) fn of_findings(file: &str, findings: &[&Finding]) -> Group {
+        let group = Group::of_cases(file, findings.iter().map(|finding| finding.case()).collect());
+        Group { json: findings.iter().map(|finding| finding.to_json().to_text()).collect(), ..group }
+    }
+}

@@ -1,0 +1,117 @@
+//! Verification receipts as groups of cases.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use proofmark_receipt::{Detail, Json, Receipt, Status as DetailStatus, Verdict};
+
+use super::human::count;
+use super::{Case, Group, Location, Status};
+
+/// How the message of a skipped test begins.
+const SKIPPED: &str = "skipped";
+
+/// Where the files of a request are, so that a failure can be shown in them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// The folder that locations are relative to: the project's.
+    pub(crate) folder: Option<PathBuf>,
+    /// The file of the submission.
+    pub(crate) submission: Option<PathBuf>,
+    /// The file of the request, and the line where it begins.
+    pub(crate) request: Option<(PathBuf, u64)>,
+}
+
+impl Places {
+    /// The place that a check names, in a file of the project or in the submission.
+    fn find(&self, named: &str) -> Option<Location> {
+        let (file, line) = split(named);
+        let file = Path::new(file);
+        // The submission may have chosen the name: it points to no file outside of the project.
+        let inside = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let in_folder = self.folder.as_ref().filter(|_| inside).map(|folder| folder.join(file));
+        let path = in_folder.or_else(|| self.submission.clone().filter(|_| line.is_some()))?;
+        location(&path, line)
+    }
+
+    /// The submission, or where the request begins.
+    fn fallback(&self) -> Option<Location> {
+        let submission = || location(self.submission.as_deref()?, None);
+        submission().or_else(|| self.request.as_ref().and_then(|(path, line)| location(path, Some(*line))))
+    }
+}
+
+fn location(path: &Path, line: Option<u64>) -> Option<Location> {
+    path.is_file().then(|| Location { file: path.display().to_string(), line, column: None })
+}
+
+/// `file:line`, or only the file.
+fn split(location: &str) -> (&str, Option<u64>) {
+    match location.rsplit_once(':') {
+        Some((file, line)) => line.parse().map_or((location, None), |line| (file, Some(line))),
+        None => (location, None),
+    }
+}
+
+/// The checks of a receipt. `label` names the request.
+pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Group {
+    let results = receipt.results();
+    let task = receipt.task().and_then(|task| task.task_id.as_deref().or(task.description.as_deref()));
+    // The receipt may be of another issuer, whose metadata has any content: a value of another type is not shown.
+    let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
+    let time = milliseconds.and_then(|number| number.as_str().parse().ok()).map(Duration::from_millis);
+    let duration = time.map_or_else(String::new, |time| format!(", {} ms", time.as_millis()));
+    // Only a project's report says that a test was skipped; the message of another check is the submission's.
+    let in_process = receipt.metadata().get("comparison").and_then(Json::as_str) == Some("in-process");
+    let total = usize::try_from(results.total).unwrap_or(usize::MAX);
+    Group {
+        name: task.map_or_else(|| label.to_owned(), |task| format!("{label} ({task})")),
+        status: match receipt.verdict() {
+            Verdict::Pass => Status::Pass,
+            Verdict::Fail | Verdict::Partial => Status::Fail,
+            Verdict::Error => Status::Error,
+        },
+        word: receipt.verdict().as_str().to_owned(),
+        time,
+        summary: Some(format!("{} of {} passed{duration}", results.passed, count(total, "check"))),
+        receipt: Some(receipt.receipt_id().to_string()),
+        cases: results.details.iter().map(|detail| case(detail, in_process, places)).collect(),
+        qualifies: true,
+        json: vec![receipt.to_text()],
+    }
+}
+
+fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {
+    let message = detail.message.clone();
+    let skipped = in_process && message.as_deref().is_some_and(|message| message.starts_with(SKIPPED));
+    let status = match detail.status {
+        DetailStatus::Pass => Status::Pass,
+        DetailStatus::Fail => Status::Fail,
+        DetailStatus::Error if skipped => Status::Skipped,
+        DetailStatus::Error => Status::Error,
+    };
+    let found = detail.location.as_deref().and_then(|named| places.find(named));
+    let place = match &found {
+        Some(Location { file, line: Some(line), .. }) => Some(format!("{file}:{line}")),
+        Some(Location { file, line: None, .. }) => Some(file.clone()),
+        None => detail.location.clone(),
+    };
+    let texts = [
+        ("location", &place),
+        ("input", &detail.input),
+        ("constraint", &detail.constraint),
+        ("difference", &detail.difference),
+        ("expected", &detail.expected),
+        ("actual", &detail.actual),
+        ("stdout", &detail.stdout),
+        ("stderr", &detail.stderr),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
+    Case {
+        time: detail.elapsed_ms.map(Duration::from_millis),
+        location: if status.is_pass() { None } else { found.or_else(|| places.fallback()) },
+        message,
+        details: texts.collect(),
+        ..Case::new(detail.name.as_str(), status)
+    }
+}

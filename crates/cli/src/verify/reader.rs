@@ -1,0 +1,134 @@
+//! Reads requests window by window, so that a batch of any length needs the memory of one window.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request};
+
+use super::filter::Filter;
+use crate::document;
+use crate::input::{self, Input, Source, Sources};
+use crate::report::Places;
+
+/// The most requests of a window.
+// The requests of a window run side by side; the next window begins when all of them have ended.
+const WINDOW_REQUESTS: usize = 256;
+/// A window that has this many bytes of requests takes no more.
+const WINDOW_BYTES: usize = MAX_REQUEST_BYTES;
+/// The most files named by requests that are remembered.
+const MAX_NAMED_FILES: usize = 1_000;
+
+/// The requests that run together. All of them are read before the first one runs.
+#[derive(Default)]
+pub(crate) struct Window {
+    pub(crate) requests: Vec<Request>,
+    /// Of each request.
+    pub(crate) names: Vec<Named>,
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// What a request is called, and where its files are.
+#[derive(Clone, Default)]
+pub(crate) struct Named {
+    pub(crate) label: String,
+    pub(crate) places: Places,
+}
+
+/// A request that could not be read.
+pub(crate) struct Refused {
+    /// How many requests of the window come before it.
+    pub(crate) before: usize,
+    pub(crate) label: String,
+    pub(crate) error: anyhow::Error,
+}
+
+impl Window {
+    fn is_full(&self, bytes: usize) -> bool {
+        self.requests.len() >= WINDOW_REQUESTS || self.refused.len() >= WINDOW_REQUESTS || bytes >= WINDOW_BYTES
+    }
+}
+
+/// Reads requests window by window.
+pub(crate) struct Reader {
+    submission: Option<(PathBuf, String)>,
+    /// A request that is read already: a project.
+    first: Option<(Named, Request)>,
+    sources: Sources,
+    filter: Option<Filter>,
+    /// How many requests the filter left out.
+    pub(crate) filtered: usize,
+    pub(crate) ended: bool,
+    /// Files that requests name.
+    files: RefCell<Vec<PathBuf>>,
+}
+
+impl Reader {
+    pub(crate) fn new(requests: &[PathBuf], submission: Option<&PathBuf>) -> anyhow::Result<Reader> {
+        let submission = submission.map(|path| anyhow::Ok((path.clone(), input::submission(path)?))).transpose()?;
+        let sources = Box::new(requests.to_vec().into_iter().flat_map(|argument| input::sources(&argument)));
+        let files = RefCell::default();
+        Ok(Reader { submission, first: None, sources, filter: None, filtered: 0, ended: false, files })
+    }
+
+    /// With a request before all others.
+    pub(crate) fn with_first(self, first: Option<(Named, Request)>) -> Reader {
+        Reader { first, ..self }
+    }
+
+    /// Only with the requests that the filter selects.
+    pub(crate) fn with_filter(self, filter: Option<Filter>) -> Reader {
+        Reader { filter, ..self }
+    }
+
+    /// The files that the requests read so far name.
+    pub(crate) fn into_files(self) -> Vec<PathBuf> {
+        self.files.into_inner()
+    }
+
+    /// The next requests, and those that cannot be read; `None` at the end.
+    pub(crate) fn next_window(&mut self) -> Option<Window> {
+        let mut window = Window::default();
+        let mut bytes = 0;
+        // Taken once: the project is part of the first window only.
+        if let Some((name, request)) = self.first.take() {
+            self.add(&mut window, name, request);
+        }
+        while !window.is_full(bytes) {
+            let Some(Input { label, source }) = self.sources.next() else {
+                self.ended = true;
+                break;
+            };
+            match source.and_then(|source| self.read(&label, source, &mut bytes)) {
+                Ok((name, request)) => self.add(&mut window, name, request),
+                Err(error) => window.refused.push(Refused { before: window.requests.len(), label, error }),
+            }
+        }
+        (!window.requests.is_empty() || !window.refused.is_empty()).then_some(window)
+    }
+
+    fn add(&mut self, window: &mut Window, name: Named, request: Request) {
+        if self.filter.as_ref().is_some_and(|filter| !filter.selects(&name.label, request.task.as_ref())) {
+            self.filtered += 1;
+            return;
+        }
+        window.names.push(name);
+        window.requests.push(request);
+    }
+
+    fn read(&self, label: &str, source: Source, bytes: &mut usize) -> anyhow::Result<(Named, Request)> {
+        let file = |named: &str| {
+            let mut files = self.files.borrow_mut();
+            if files.len() < MAX_NAMED_FILES {
+                files.push(source.path.with_file_name(named));
+            }
+            input::beside(&source.path, named)
+        };
+        let text = self.submission.as_ref().map(|(_, text)| text.as_str());
+        let outside = Outside { submission: text, file: &file };
+        let request = document::request(&source, &outside)?;
+        *bytes += source.bytes.len() + text.map_or(0, str::len);
+        let submission = self.submission.as_ref().map(|(path, _)| path.clone());
+        let places = Places { folder: None, submission, request: Some((source.path, source.line)) };
+        Ok((Named { label: label.to_owned(), places }, request))
+    }
+}

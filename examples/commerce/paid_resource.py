@@ -51,15 +51,17 @@ class Resource(BaseHTTPRequestHandler):
 
     def verified(self, body):
         code, receipt, said = run(["verify", "-", "--json"], body)
-        if not receipt:
-            return 400, {"error": said.decode(errors="replace").strip()}, {}
+        # One line for the one request: its receipt, or why there is none.
+        document = json.loads(receipt) if receipt else {"error": said.decode(errors="replace").strip()}
+        if "error" in document:
+            return 400, document, {}
         if code == 2:
-            return 503, json.loads(receipt), {}
+            return 503, document, {}
         _, lines, _ = run(["x402", "encode", "-"], receipt)
         headers = dict(line.split(": ", 1) for line in lines.decode().splitlines())
         # A browser reads only the headers that are named here.
         headers["Access-Control-Expose-Headers"] = "X-VRF-Receipt, Link, PAYMENT-RESPONSE"
-        return 200, {"verdict": json.loads(receipt)["verdict"]}, headers
+        return 200, {"verdict": document["verdict"]}, headers
 
     def answer(self, status, document, headers=()):
         body = json.dumps(document).encode()

@@ -13,6 +13,10 @@ pub const MAX_REQUEST_DEPTH: usize = MAX_DOCUMENT_DEPTH;
 pub const MAX_TESTS: usize = 10_000;
 /// The longest name of a test, in characters.
 pub const MAX_NAME_CHARS: usize = 256;
+/// The most installed packages a suite may name.
+pub const MAX_PACKAGES: usize = 50;
+/// The longest name of a package, in characters.
+pub const MAX_PACKAGE_CHARS: usize = 100;
 
 /// Memory of one check where `limits.memory_mb` is not given.
 pub const DEFAULT_MEMORY_MB: u32 = 256;

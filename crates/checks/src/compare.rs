@@ -24,12 +24,23 @@ impl Rules {
     }
 }
 
+/// How far a number may be from the one expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// This much from an expected float or complex number. An expected integer is exact.
+    Absolute(f64),
+    /// This part of the expected number, an integer too, or [`NEAR_ZERO`], as `pytest.approx` has it.
+    Relative(f64),
+}
+
+/// How far a number may be from the one expected under any relative tolerance, which alone would allow nothing near 0.
+pub const NEAR_ZERO: f64 = 1e-12;
+
 /// Whether two values are equal.
 ///
-/// A `tolerance` lets an answer differ by up to that much from an expected float or complex number, wherever it stands but
-/// as a dict key and in sets, where nearness is not equality. An expected integer or boolean is exact. Takes time
-/// near-linear in the size of the values.
-pub fn equal(answer: &Value, expected: &Value, rules: Rules, tolerance: Option<f64>) -> bool {
+/// A `tolerance` lets an answer differ from an expected number, wherever it stands but as a dict key and in sets, where
+/// nearness is not equality. An expected boolean is exact. Takes time near-linear in the size of the values.
+pub fn equal(answer: &Value, expected: &Value, rules: Rules, tolerance: Option<Tolerance>) -> bool {
     let all = |left: &[Value], right: &[Value]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right, rules, tolerance))
     };
@@ -47,7 +58,12 @@ pub fn equal(answer: &Value, expected: &Value, rules: Rules, tolerance: Option<f
     }
 }
 
-fn equal_members(left: &[(Value, Value)], right: &[(Value, Value)], rules: Rules, tolerance: Option<f64>) -> bool {
+fn equal_members(
+    left: &[(Value, Value)],
+    right: &[(Value, Value)],
+    rules: Rules,
+    tolerance: Option<Tolerance>,
+) -> bool {
     if left.len() != right.len() {
         return false;
     }
@@ -89,14 +105,22 @@ fn by_key(pairs: &[(Value, Value)], rules: Rules) -> Vec<(Vec<u8>, &Value)> {
     sorted
 }
 
-fn near(answer: &Value, expected: &Value, tolerance: Option<f64>) -> bool {
-    // An expected integer is counted, not measured: a tolerance of 1 must not accept 42 for 41.
-    let exact = matches!(expected, Value::Int(_));
-    match (tolerance, number(answer), number(expected)) {
-        (Some(tolerance), Some((re, im)), Some((expected_re, expected_im))) if !exact => {
-            (re - expected_re).hypot(im - expected_im) <= tolerance
+fn near(answer: &Value, expected: &Value, tolerance: Option<Tolerance>) -> bool {
+    let (Some(tolerance), Some((re, im)), Some((expected_re, expected_im))) =
+        (tolerance, number(answer), number(expected))
+    else {
+        return false;
+    };
+    let apart = (re - expected_re).hypot(im - expected_im);
+    match (tolerance, expected) {
+        // An expected integer is counted, not measured: a tolerance of 1 must not accept 42 for 41.
+        (Tolerance::Absolute(_), Value::Int(_)) => false,
+        (Tolerance::Absolute(most), _) => apart <= most,
+        (Tolerance::Relative(part), _) => {
+            let most = NEAR_ZERO.max(part * expected_re.hypot(expected_im));
+            // Past the largest double every answer would be near.
+            most.is_finite() && apart <= most
         }
-        _ => false,
     }
 }
 
@@ -202,12 +226,49 @@ mod tests {
         ];
         for (answer, expected, tolerance, near) in table {
             for rules in all_rules() {
-                let same = equal(&read(answer), &read(expected), rules, Some(tolerance));
+                let same = equal(&read(answer), &read(expected), rules, Some(Tolerance::Absolute(tolerance)));
                 assert_eq!(same, near, "{answer} {expected} {rules:?}");
             }
         }
         for rules in [Language::Python.rules(), Language::Python.rules().as_json()] {
-            assert!(!equal(&read("9007199254740993"), &read("9007199254740992"), rules, Some(1.0)));
+            assert!(!equal(
+                &read("9007199254740993"),
+                &read("9007199254740992"),
+                rules,
+                Some(Tolerance::Absolute(1.0))
+            ));
+        }
+    }
+
+    #[test]
+    fn a_relative_tolerance_is_that_of_pytest() {
+        // The answer, what is expected, the tolerance.
+        let table = [
+            (r#"{"f":"0.30000000000000004"}"#, r#"{"f":"0.3"}"#, 1e-6, true),
+            (r#"{"f":"1000001.1"}"#, r#"{"f":"1000000.0"}"#, 1e-6, false),
+            (r#"{"f":"1000000.9"}"#, r#"{"f":"1000000.0"}"#, 1e-6, true),
+            (r#"{"f":"1000000.9"}"#, "1000000", 1e-6, true),
+            ("41", r#"{"f":"41.00001"}"#, 1e-6, true),
+            (r#"{"f":"1e-13"}"#, "0", 1e-6, true),
+            (r#"{"f":"1e-11"}"#, r#"{"f":"0.0"}"#, 1e-3, false),
+            (r#"[{"d":[["a",{"f":"1.0000001"}]]}]"#, r#"[{"d":[["a",1]]}]"#, 1e-6, true),
+            (r#"{"c":["1","1.0000001"]}"#, r#"{"c":["1","1"]}"#, 1e-6, true),
+            (r#"{"s":[1]}"#, r#"{"s":[{"f":"1.0000001"}]}"#, 1e-6, false),
+            (r#"{"d":[[1,0]]}"#, r#"{"d":[[{"f":"1.0000001"},0]]}"#, 1e-6, false),
+            ("true", r#"{"f":"1.0000001"}"#, 1e-6, false),
+            (r#"{"f":"1.0000001"}"#, "true", 1e-6, false),
+            (r#""1""#, "1", 1e-6, false),
+            (r#"{"n":"1"}"#, "1", 0.5, false),
+            (r#"{"f":"1e308"}"#, r#"{"f":"inf"}"#, 0.9, false),
+            ("0", r#"{"c":["1.7e308","1.7e308"]}"#, 0.9, false),
+            (r#"{"f":"nan"}"#, "1", 0.9, false),
+        ];
+        for (answer, expected, part, near) in table {
+            for rules in all_rules() {
+                let same = equal(&read(answer), &read(expected), rules, Some(Tolerance::Relative(part)));
+                let plain = equal(&read(answer), &read(expected), rules, None);
+                assert_eq!(same, near || plain, "{answer} {expected} {rules:?}");
+            }
         }
     }
 }

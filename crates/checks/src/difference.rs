@@ -4,7 +4,7 @@
 //! with `+ `, and equal ones with two blanks. Whatever counts as equal is written the same on both sides. The submission
 //! chooses the answer, so every search here is limited, and what was not compared is not shown.
 
-use crate::compare::Rules;
+use crate::compare::{Rules, Tolerance};
 use crate::render::Notation;
 use crate::suite::TextRule;
 use crate::value::Value;
@@ -25,7 +25,7 @@ const MAX_LINE_CHARS: usize = 60;
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(crate) rules: Rules,
-    pub(crate) tolerance: Option<f64>,
+    pub(crate) tolerance: Option<Tolerance>,
     pub(crate) notation: &'static Notation,
 }
 

@@ -14,6 +14,8 @@ pub struct Job {
     pub language: Language,
     /// The runtime demanded, for example `python3.12`; `None` takes the one the host has.
     pub runtime: Option<String>,
+    /// The installed packages that a program other than a project's command may import.
+    pub packages: Vec<String>,
     /// What is run on each case.
     pub program: Program,
     /// The cases, in the order of the suite.
@@ -25,12 +27,13 @@ pub struct Job {
 /// What a job runs on each of its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// A function of the source is called; [`Case::input`] is the JSON text of its argument array, and the answer is an
-    /// [`End::Value`].
+    /// A function of the source is called; [`Case::input`] is the JSON text of its argument array, or of an object with
+    /// `args`, `kwargs` and, where a method's object is constructed first, `construct` (`args` and `kwargs`). The answer is
+    /// an [`End::Value`].
     Call {
         /// The submission.
         source: String,
-        /// The name of the function.
+        /// The name of the function or the class, or of a method as in `Account.deposit`.
         entrypoint: String,
     },
     /// [`Case::input`] is an expression evaluated in the namespace of the source; the answer is an [`End::Value`].
@@ -172,6 +175,9 @@ pub enum End {
         text: String,
         /// The line of the submission where it was raised, as the submission's process says.
         line: Option<u32>,
+        /// Where the call or the expression itself raised it, not what came before: the names of its type and of those that
+        /// one is derived from. Otherwise empty.
+        types: Vec<String>,
     },
     /// It took longer than [`Case::timeout`].
     Timeout,

@@ -18,6 +18,7 @@ mod check;
 mod command;
 mod expected;
 mod explain;
+mod hint;
 mod text;
 
 use cause::Allowed;
@@ -91,7 +92,19 @@ impl Request {
         // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
         let nothing = Outcome::default();
         match &self.checks {
-            Checks::Suite(suite) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+            Checks::Suite(suite) => match suite.program(&self.output) {
+                Ok(_) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+                Err(why) => {
+                    let detail = |test: &Test| Detail {
+                        message: Some(why.clone()),
+                        ..Detail::new(test.name.as_str(), Status::Error)
+                    };
+                    let mut told = Told::default();
+                    let details =
+                        suite.tests.iter().map(|test| (Some(Fault::Submission), told.fold(detail(test), None)));
+                    self.conclude(details.collect(), suite.reveal)
+                }
+            },
             Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
@@ -113,13 +126,15 @@ impl Request {
             let expected = match test.expected {
                 // The second job has cases for the expressions only, in the order of their tests.
                 Expected::Expression(_) => evaluated.next().map(|case| &case.end),
-                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
+                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
             };
             let check = match &misfit {
                 Some(why) => Check::broken(why),
                 None => {
-                    let case = submission.cases.get(index).map(|case| (case, Allowed::of(submission, case)));
-                    check(suite, test, expected, case)
+                    let case = submission.cases.get(index);
+                    let allowed = |case| (case, Allowed::of(submission, case).by_language(suite.language));
+                    let check = check(suite, test, expected, case.map(allowed));
+                    hint::explained(check, suite, &self.output, case.map(|case| &case.end))
                 }
             };
             fault = worse(fault, check.fault);
@@ -247,7 +262,7 @@ fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Op
 fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<(&CaseOutcome, Allowed)>) -> Check {
     let wanted = match expected::wanted(suite.language, test, expected) {
         Ok(wanted) => wanted,
-        Err(unusable) => return unusable,
+        Err(unusable) => return *unusable,
     };
     match case {
         Some((case, allowed)) => answer::check(suite.language, test, &wanted, &case.end, allowed),

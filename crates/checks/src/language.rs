@@ -20,7 +20,7 @@ macro_rules! languages {
         $(mod $module;)*
 
         /// A language a submission can be written in.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Language {
             $($name,)*
         }
@@ -41,6 +41,7 @@ macro_rules! languages {
 languages! {
     python: Python,
     javascript: JavaScript,
+    typescript: TypeScript,
     bash: Bash,
     ruby: Ruby,
 }
@@ -60,6 +61,8 @@ struct Dialect {
     file: &'static str,
     /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
     functions: Option<Functions>,
+    /// Whether suites may name installed packages.
+    packages: bool,
     commands: Commands,
 }
 
@@ -68,6 +71,10 @@ pub(crate) struct Functions {
     pub(crate) names: Names,
     pub(crate) literals: Literals,
     pub(crate) operators: Operators,
+    /// What stands between the name and the value of an argument, where functions take arguments by name.
+    pub(crate) keyword: Option<&'static str>,
+    /// What stands before and after the name of a class to make an object of it.
+    pub(crate) construct: [&'static str; 2],
 }
 
 /// What a function may be called.
@@ -109,6 +116,10 @@ impl Language {
 
     pub(crate) fn notation(self) -> &'static Notation {
         self.dialect().notation
+    }
+
+    pub(crate) fn has_packages(self) -> bool {
+        self.dialect().packages
     }
 
     /// How the answers of the mode `call` are written, which are JSON.

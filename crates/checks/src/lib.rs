@@ -10,6 +10,7 @@ mod command;
 mod compare;
 mod constraint;
 mod difference;
+mod fences;
 mod fields;
 mod job;
 mod judge;
@@ -26,14 +27,14 @@ mod words;
 
 pub use caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
-    DEFAULT_TOTAL_TIMEOUT, MAX_DISK_MB, MAX_MEMORY_MB, MAX_NAME_CHARS, MAX_OUTPUT_BYTES, MAX_PROCESSES,
-    MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
+    DEFAULT_TOTAL_TIMEOUT, MAX_DISK_MB, MAX_MEMORY_MB, MAX_NAME_CHARS, MAX_OUTPUT_BYTES, MAX_PACKAGE_CHARS,
+    MAX_PACKAGES, MAX_PROCESSES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, MAX_TIMEOUT, MAX_TOTAL_TIMEOUT,
 };
 pub use command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
     MAX_PATH_BYTES, MAX_WORDS,
 };
-pub use compare::{Rules, equal};
+pub use compare::{NEAR_ZERO, Rules, Tolerance, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
@@ -48,5 +49,5 @@ pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;
 pub use reporting::{Report, ReportForm, Runner};
 pub use request::{Checks, Format, MAX_SALT_CHARS, MIN_SALT_CHARS, Place, Request, RequestError, SuiteHashes};
-pub use suite::{AskedLimits, Expected, Mode, Reveal, Suite, Test, TextRule};
+pub use suite::{AskedLimits, Expected, Mode, Raises, Reveal, Suite, Test, TextRule};
 pub use value::{Integer, Integers, MAX_SET_DEPTH, MAX_VALUE_BYTES, MAX_VALUE_DEPTH, Value, ValueError};

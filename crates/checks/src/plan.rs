@@ -1,6 +1,9 @@
 //! From a request to the jobs it asks for.
 
+use std::borrow::Cow;
 use std::path::{Component, Path};
+
+use proofmark_receipt::json::Json;
 
 use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
@@ -12,7 +15,8 @@ use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};
 
-/// The jobs that a request needs: none for constraints, nor for a project that cannot be laid out.
+/// The jobs that a request needs: none for constraints, for a project that cannot be laid out, or for a submission without a
+/// program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Runs the submission on the inputs, or the command of a project. Holds nothing of what is expected.
@@ -43,14 +47,16 @@ fn plan_suite(suite: &Suite, output: &str, caps: &Caps) -> Result<Plan, RequestE
         let place = Place::Field("verification.tests".to_owned());
         return Err(RequestError::new(place, Code::TooMany, message).with_help("split the suite"));
     }
-    let source = output.to_owned();
+    let Ok(source) = suite.program(output) else { return Ok(Plan::default()) };
+    let source = source.to_owned();
     let program = match &suite.mode {
         Mode::Call { entrypoint } => Program::Call { source, entrypoint: entrypoint.clone() },
         Mode::Expression => Program::Expression { source },
         Mode::Stdio => Program::Stdio { source },
     };
-    let submission = Some(job(suite, program, caps, suite.tests.iter().map(|test| (test, &test.input))));
-    let expected: Vec<_> = suite.tests.iter().filter_map(|test| Some((test, test.expected.expression()?))).collect();
+    let submission = Some(job(suite, program, caps, suite.tests.iter().map(|test| (test, given(test)))));
+    let expression = |test| Some((test, Cow::from(Test::expression(test)?)));
+    let expected: Vec<_> = suite.tests.iter().filter_map(expression).collect();
     let expected = (!expected.is_empty()).then(|| job(suite, Program::Pristine, caps, expected.into_iter()));
     Ok(Plan { submission, expected })
 }
@@ -92,23 +98,41 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
         readable: command.readable.clone(),
     });
     let cases = vec![Case { input: String::new(), timeout }];
-    let job = Job { language: command.language, runtime: command.runtime.clone(), program, cases, limits };
+    let (language, runtime) = (command.language, command.runtime.clone());
+    let job = Job { language, runtime, packages: Vec::new(), program, cases, limits };
     Ok(Plan { submission: Some(job), expected: None })
 }
 
-impl Expected {
-    fn expression(&self) -> Option<&String> {
-        match self {
+impl Test {
+    /// The expression whose value is expected.
+    fn expression(&self) -> Option<&str> {
+        match &self.expected {
             Expected::Expression(text) => Some(text),
-            Expected::Json(_) | Expected::Text(..) | Expected::Value(_) => None,
+            Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
         }
     }
 }
 
-fn job<'a>(suite: &Suite, program: Program, caps: &Caps, inputs: impl Iterator<Item = (&'a Test, &'a String)>) -> Job {
+/// What the program is given: the input, or all that a call takes besides positional arguments.
+fn given(test: &Test) -> Cow<'_, str> {
+    if test.kwargs.is_empty() && test.construct.is_none() {
+        return Cow::Borrowed(&test.input);
+    }
+    let kwargs = Json::from(test.kwargs.clone()).to_text();
+    // All three are JSON, and copying them as text is cheaper than reading them.
+    let construct = test.construct.as_ref().map(|arguments| format!(r#","construct":{arguments}"#)).unwrap_or_default();
+    Cow::Owned(format!(r#"{{"args":{},"kwargs":{kwargs}{construct}}}"#, test.input))
+}
+
+fn job<'a>(
+    suite: &Suite,
+    program: Program,
+    caps: &Caps,
+    inputs: impl Iterator<Item = (&'a Test, Cow<'a, str>)>,
+) -> Job {
     let asked = &suite.limits;
-    let case = |(test, input): (&Test, &String)| Case {
-        input: input.clone(),
+    let case = |(test, input): (&Test, Cow<'_, str>)| Case {
+        input: input.into_owned(),
         timeout: test.timeout.or(asked.timeout).unwrap_or(DEFAULT_TIMEOUT).min(caps.timeout),
     };
     let limits = Limits {
@@ -118,5 +142,12 @@ fn job<'a>(suite: &Suite, program: Program, caps: &Caps, inputs: impl Iterator<I
         processes: asked.processes.unwrap_or(DEFAULT_PROCESSES).min(caps.processes),
         disk_mb: asked.disk_mb.unwrap_or(DEFAULT_DISK_MB).min(caps.disk_mb),
     };
-    Job { language: suite.language, runtime: suite.runtime.clone(), program, cases: inputs.map(case).collect(), limits }
+    Job {
+        language: suite.language,
+        runtime: suite.runtime.clone(),
+        packages: suite.packages.clone(),
+        program,
+        cases: inputs.map(case).collect(),
+        limits,
+    }
 }

@@ -13,8 +13,10 @@ use crate::fields::{self, Outside};
 use crate::suite::{Reveal, Suite};
 
 mod embedded;
+mod rules;
 mod salt;
 mod suite;
+mod test;
 
 pub(crate) use proofmark_receipt::document::Cause as Code;
 use proofmark_receipt::document::{self, Field, Fields, one_of, shown};

@@ -1,10 +1,13 @@
 //! A suite of tests, as a request asks for it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use proofmark_receipt::Status;
 use proofmark_receipt::json::Json;
+use proofmark_receipt::{Object, Status};
 
+use crate::compare::Tolerance;
+use crate::fences;
 use crate::language::Language;
 use crate::value::Value;
 
@@ -22,6 +25,32 @@ pub struct Suite {
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,
+    /// The packages installed on the host that its programs may import.
+    pub packages: Vec<String>,
+    /// Whether the submission may be Markdown with the program in a fenced code block.
+    pub strip_fences: bool,
+}
+
+impl Suite {
+    /// The program in a submission: without a byte order mark, and where the suite says so without the Markdown around it.
+    ///
+    /// # Errors
+    /// Why the submission has no program, for the checks' messages.
+    pub(crate) fn program<'a>(&self, submission: &'a str) -> Result<&'a str, String> {
+        let text = without_mark(submission);
+        if self.strip_fences { fences::program(text, self.language) } else { Ok(text) }
+    }
+
+    /// What may be wrong with a submission that gave no answer.
+    pub(crate) fn hint(&self, submission: &str) -> Option<&'static str> {
+        let fenced = !self.strip_fences && fences::begins_with_fence(without_mark(submission));
+        fenced.then_some("the submission begins with a Markdown fence; write `strip_fences: true` in the suite")
+    }
+}
+
+/// Without the byte order mark that editors put at the beginning of a file.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// How a submission is run.
@@ -29,7 +58,7 @@ pub struct Suite {
 pub enum Mode {
     /// A function of it is called with JSON arguments.
     Call {
-        /// The name of the function, a plain identifier of the language.
+        /// The name of a function or a class, or of a method as in `Account.deposit`: plain identifiers of the language.
         entrypoint: String,
     },
     /// Expressions are evaluated in its namespace.
@@ -45,12 +74,16 @@ pub struct Test {
     pub name: String,
     /// JSON text of the arguments, an expression, or standard input, as the [`Mode`] has it.
     pub input: String,
+    /// The keyword arguments of the call.
+    pub kwargs: Object,
+    /// What the object is constructed with whose method is called: JSON text of `{"args": […], "kwargs": {…}}`.
+    pub construct: Option<Arc<str>>,
     /// What the right answer is.
     pub expected: Expected,
     /// The time it asks for.
     pub timeout: Option<Duration>,
     /// By how much numbers may differ, at most.
-    pub tolerance: Option<f64>,
+    pub tolerance: Option<Tolerance>,
 }
 
 /// What the right answer of a test is.
@@ -64,6 +97,17 @@ pub enum Expected {
     Value(Value),
     /// Standard output, in the mode `stdio`.
     Text(String, TextRule),
+    /// That the call or the expression ends with an exception.
+    Raises(Raises),
+}
+
+/// The exception that a test expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raises {
+    /// The name of its type or of a type that it is derived from.
+    pub kind: String,
+    /// What its text must contain.
+    pub contains: Option<String>,
 }
 
 /// When standard output is the one expected.

@@ -49,7 +49,7 @@ fn text(text: &str) -> End {
 }
 
 fn raised(kind: &str, text: &str) -> End {
-    End::Raised { kind: kind.to_owned(), text: text.to_owned(), line: None }
+    End::Raised { kind: kind.to_owned(), text: text.to_owned(), line: None, types: vec![] }
 }
 
 /// Judges one test of a mode by one end; an expression's expected value is 1.
@@ -383,4 +383,127 @@ fn hostile_answers_are_judged_without_a_hang_or_an_overflow() {
             }
         }
     }
+}
+
+fn thrown(types: &[&str], text: &str) -> End {
+    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+    End::Raised { kind: types[0].clone(), text: text.to_owned(), line: None, types }
+}
+
+/// The status, the fault, the answer and the message of the one check of a suite.
+fn checked(head: &str, test: &str, end: End) -> (Status, Option<Fault>, String, String) {
+    let judgment = request(head, test).judge(Some(&outcome([end])), None);
+    let detail = judgment.results.details[0].clone();
+    (detail.status, judgment.fault, detail.actual.unwrap_or_default(), detail.message.unwrap_or_default())
+}
+
+#[test]
+fn an_exception_that_is_expected_must_come_from_the_call_itself() {
+    const PLAIN: &str = r#"{"input": "[]", "raises": "ValueError"}"#;
+    const WITH_TEXT: &str = r#"{"input": "[]", "raises": {"type": "ValueError", "contains": "negative"}}"#;
+    let types = ["Refused", "ValueError", "Exception"];
+    for head in [CALL, EXPRESSION] {
+        let judge = |test, end| {
+            let (status, fault, actual, _) = checked(head, test, end);
+            (status, fault, actual)
+        };
+        let fail = |actual: &str| (Status::Fail, None, actual.to_owned());
+        let pass = |actual: &str| (Status::Pass, None, actual.to_owned());
+        assert_eq!(judge(PLAIN, thrown(&types, "")), pass("Refused"));
+        assert_eq!(judge(PLAIN, thrown(&["Bank::ValueError"], "")), pass("Bank::ValueError"));
+        assert_eq!(judge(PLAIN, thrown(&["MyValueError"], "x")), fail("MyValueError: x"));
+        assert_eq!(judge(PLAIN, value("[1]")), fail("[1]"));
+        assert_eq!(judge(PLAIN, value(r#"{"x":"Account"}"#)), fail("a value of the type `Account`"));
+        assert_eq!(judge(WITH_TEXT, thrown(&types, "a negative amount")), pass("Refused: a negative amount"));
+        assert_eq!(judge(WITH_TEXT, thrown(&types, "an amount")), fail("Refused: an amount"));
+        // What was raised before the call, and what is no answer at all.
+        let unanswered = (Status::Error, Some(Fault::Submission), String::new());
+        for end in [raised("ValueError", "negative"), value("nonsense"), End::Timeout, End::MemoryLimit, End::Signal(9)]
+        {
+            assert_eq!(judge(WITH_TEXT, end), unanswered);
+        }
+        let broken = (Status::Error, Some(Fault::Verifier), String::new());
+        assert_eq!(judge(PLAIN, text("ValueError")), broken);
+        assert_eq!(judge(PLAIN, End::Unavailable("no isolation".to_owned())), broken);
+    }
+    // Where a value is expected, an exception is no answer, whoever raised it.
+    assert_eq!(checked(CALL, &one("a"), thrown(&types, "")).0, Status::Error);
+}
+
+#[test]
+fn an_answer_that_only_the_quotes_keep_from_being_right_is_explained() {
+    let message = |expected: &str, wire: &str| {
+        checked(CALL, &format!(r#"{{"input": [], "expected": {expected}}}"#), value(wire)).3
+    };
+    assert!(message(r#""[1, 2]""#, "[1,2]").contains("without the quotes"));
+    assert!(message(r#""1""#, "1").contains("without the quotes"));
+    for (expected, wire) in [(r#""[1, 2]""#, "[1,3]"), (r#""[1""#, "[1]"), ("[1]", r#""[1]""#), (r#""a""#, "1")] {
+        assert_eq!(message(expected, wire), "", "{expected}");
+    }
+    assert_eq!(checked(CALL, r#"{"input": [], "expected": "[1]"}"#, value(r#""[1]""#)).0, Status::Pass);
+}
+
+#[test]
+fn a_class_in_place_of_a_function_is_named() {
+    let test = r#"{"input": [], "expected": 1}"#;
+    let head = r#""language": "python", "entrypoint": "Account","#;
+    assert!(checked(head, test, value(r#"{"x":"Account"}"#)).3.contains("`Account.method`"));
+    assert!(!checked(head, test, value(r#"{"x":"Decimal"}"#)).3.contains("method"));
+}
+
+#[test]
+fn what_is_no_program_is_an_error_of_the_submission() {
+    let judge = |head: &str, content: &str| {
+        let text = format!(
+            r#"{{"output": {{"content": {}}}, "verification": {{"kind": "test_suite", {CALL} {head}
+            "tests": [{{"input": [], "expected": 1}}, {{"input": [], "expected": 1}}]}}}}"#,
+            proofmark_receipt::Json::from(content).to_text()
+        );
+        let request = Request::read(text.as_bytes(), Format::Json, None).unwrap();
+        let plan = request.plan(&proofmark_checks::Caps::default()).unwrap();
+        let ends = [raised("SyntaxError", "invalid syntax"), value("1")];
+        let judgment = request.judge(plan.submission.map(|_| outcome(ends)).as_ref(), None);
+        let messages = judgment.results.details.iter().map(|detail| detail.message.clone().unwrap_or_default());
+        (judgment.verdict, judgment.fault, messages.collect::<Vec<_>>())
+    };
+    let (verdict, fault, messages) = judge(r#""strip_fences": true,"#, "```\na\n```\n```\nb\n```\n");
+    assert_eq!((verdict, fault), (Verdict::Fail, Some(Fault::Submission)));
+    assert!(messages[0].contains("2 code blocks") && messages[1] == "same error as `test 1`", "{messages:?}");
+    // One that is wrong without the option says so; one that gave an answer does not.
+    let (verdict, _, messages) = judge("", "```python\nx\n```\n");
+    assert_eq!(verdict, Verdict::Partial);
+    assert!(messages[0].contains("strip_fences: true") && messages[1].is_empty(), "{messages:?}");
+    let (_, _, messages) = judge("", "x");
+    assert_eq!(messages[0], "SyntaxError: invalid syntax");
+}
+
+#[test]
+fn the_input_of_a_failed_call_is_the_call_as_its_language_writes_it() {
+    for (language, suite, test, written) in [
+        (
+            "python",
+            r#""entrypoint": "f","#,
+            r#""input": [1], "kwargs": {"a": [true], "b": "x"}"#,
+            "f(1, a=[True], b='x')",
+        ),
+        ("ruby", r#""entrypoint": "f","#, r#""kwargs": {"a": null}"#, "f(a: nil)"),
+        ("python", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [1]"#, "A(2).f(1)"),
+        ("python", r#""entrypoint": "A.f", "construct": {"kwargs": {"b": 2}},"#, r#""input": []"#, "A(b=2).f()"),
+        ("ruby", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [1]"#, "A.new(2).f(1)"),
+        ("js", r#""entrypoint": "A.f", "construct": [2],"#, r#""input": [{"b": 1}]"#, r#"new A(2).f({"b": 1})"#),
+        ("ts", r#""entrypoint": "A.f","#, r#""input": [1]"#, "A.f(1)"),
+    ] {
+        let head = format!(r#""language": "{language}", {suite}"#);
+        let request = request(&head, &format!(r#"{{{test}, "raises": "Error"}}"#));
+        let judgment = request.judge(Some(&outcome([value("9")])), None);
+        assert_eq!(judgment.results.details[0].input.as_deref(), Some(written), "{language} {test}");
+    }
+}
+
+#[test]
+fn the_causes_of_an_exception_are_no_part_of_its_text() {
+    const TEST: &str = r#"{"input": [], "raises": {"type": "E", "contains": "negative"}}"#;
+    let end = |text: &str| thrown(&["E"], text);
+    assert_eq!(checked(CALL, TEST, end("two lines,\nnegative\ncaused by KeyError: x")).0, Status::Pass);
+    assert_eq!(checked(CALL, TEST, end("no\ncaused by KeyError: negative")).0, Status::Fail);
 }

@@ -47,6 +47,8 @@ fn the_limits_are_those_of_the_constants() {
         format!("at most {MAX_CONSTRAINT_BYTES} bytes, and a request at most {MAX_CONSTRAINTS} constraints"),
         format!("a compiled pattern has at most {MAX_PATTERN_BYTES} bytes"),
         format!("The first {MAX_VIOLATIONS} violations are listed"),
+        format!("A suite has at most {MAX_PACKAGES}."),
+        format!("within {NEAR_ZERO:e} of the expected number"),
         format!("A path has at most {} bytes", proofmark_predicate::limits::MAX_PATH_BYTES),
     ];
     let text = text.replace('\n', " ");
@@ -58,12 +60,12 @@ fn the_limits_are_those_of_the_constants() {
 #[test]
 fn every_example_can_be_read() {
     let text = reference();
-    let examples: Vec<_> = text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let examples: Vec<_> = text.split("```json\n").skip(1).filter_map(|rest| rest.split("\n```\n").next()).collect();
     let read = |text: &str| drop(Request::read(text.as_bytes(), Format::Json, None).unwrap());
     let (whole, tests): (Vec<&str>, Vec<&str>) = examples.iter().partition(|text| text.contains("verification"));
     whole.iter().for_each(|text| read(text));
     let heads = [r#""language": "python", "entrypoint": "f""#, r#""language": "python""#, r#""language": "bash""#];
-    assert_eq!((whole.len(), tests.len()), (4, heads.len()));
+    assert_eq!((whole.len(), tests.len()), (13, heads.len()));
     for (head, example) in heads.into_iter().zip(tests) {
         read(&format!(
             r#"{{"output": {{"content": ""}}, "verification": {{"kind": "test_suite", {head}, "tests": [{example}]}}}}"#

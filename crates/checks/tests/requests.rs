@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proofmark_checks::{
-    Checks, Expected, Format, Language, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH, MAX_TESTS, Mode, Place, Request,
-    RequestError, Reveal, Suite, TextRule,
+    Caps, Checks, Expected, Format, Language, MAX_PACKAGE_CHARS, MAX_PACKAGES, MAX_REQUEST_BYTES, MAX_REQUEST_DEPTH,
+    MAX_TESTS, Mode, Place, Program, Raises, Request, RequestError, Reveal, Suite, TextRule, Tolerance,
 };
 use proofmark_receipt::{Json, Sha256Digest};
 
@@ -188,6 +188,117 @@ fn arguments_and_answers_are_json_or_strings_that_hold_it() {
 }
 
 #[test]
+fn expected_takes_a_value_as_it_is() {
+    let expected = |head: &str, members: &str| {
+        let request = test(head, &format!(r#""input": "[]", {members}"#)).unwrap();
+        of(&request).tests[0].expected.clone()
+    };
+    const CALL: &str = r#""entrypoint": "f","#;
+    for text in [r#""hello-world""#, r#""[1, 2]""#, "[1, 2.50]", "null", "true", r#"{"a": "1"}"#] {
+        let json = Json::parse(text.as_bytes()).unwrap();
+        assert_eq!(expected(CALL, &format!(r#""expected": {text}"#)), Expected::Json(json.clone()), "{text}");
+        if json.as_str().is_none() {
+            assert_eq!(expected("", &format!(r#""expected": {text}"#)), Expected::Json(json), "{text}");
+        }
+    }
+    // As requests of the reference implementation write it.
+    assert_eq!(expected("", r#""expected": "g(1)""#), Expected::Expression("g(1)".to_owned()));
+    assert_eq!(
+        expected(r#""mode": "stdio","#, r#""expected": "1""#),
+        Expected::Text("1".to_owned(), TextRule::Trimmed)
+    );
+    for head in [CALL, ""] {
+        let kind = "ValueError".to_owned();
+        let raises = Raises { kind: kind.clone(), contains: None };
+        assert_eq!(expected(head, r#""raises": "ValueError""#), Expected::Raises(raises));
+        let raises = Raises { kind, contains: Some("negative".to_owned()) };
+        let text = r#""raises": {"type": "ValueError", "contains": "negative"}"#;
+        assert_eq!(expected(head, text), Expected::Raises(raises));
+    }
+}
+
+#[test]
+fn tests_without_a_name_are_numbered() {
+    let request = suite(
+        r#""language": "python", "tests": [{"input": "1", "expected": "1"}, {"name": "b", "input": "1", "expected": "1"},
+            {"input": "1", "expected": "1"}]"#,
+    );
+    let names: Vec<_> = of(&request.unwrap()).tests.iter().map(|test| test.name.clone()).collect();
+    assert_eq!(names, ["test 1", "b", "test 3"]);
+}
+
+#[test]
+fn a_method_is_called_with_what_the_test_and_the_suite_say() {
+    let request = suite(
+        r#""language": "python", "entrypoint": "Account.deposit", "construct": [100], "packages": ["numpy"], "tests": [
+            {"input": "[1]", "expected": 1},
+            {"kwargs": {"fee": [2]}, "expected": 1},
+            {"input": [1], "kwargs": {"fee": 2}, "construct": {"kwargs": {"a": null}}, "expected": 1}]"#,
+    )
+    .unwrap();
+    let job = request.plan(&Caps::default()).unwrap().submission.unwrap();
+    let inputs: Vec<_> = job.cases.iter().map(|case| case.input.as_str()).collect();
+    assert_eq!(
+        inputs,
+        [
+            r#"{"args":[1],"kwargs":{},"construct":{"args":[100],"kwargs":{}}}"#,
+            r#"{"args":[],"kwargs":{"fee":[2]},"construct":{"args":[100],"kwargs":{}}}"#,
+            r#"{"args":[1],"kwargs":{"fee":2},"construct":{"args":[],"kwargs":{"a":null}}}"#,
+        ]
+    );
+    assert_eq!(job.packages, ["numpy"]);
+    assert_eq!(of(&request).mode, Mode::Call { entrypoint: "Account.deposit".to_owned() });
+}
+
+#[test]
+fn a_tolerance_of_a_test_replaces_that_of_the_suite() {
+    let tolerances = |head: &str| -> Vec<_> {
+        let tests = r#""tests": [{"input": "1", "expected": 1}, {"input": "1", "expected": 1, "tolerance": 2},
+            {"input": "1", "expected": 1, "approx": 1e-3}, {"input": "1", "expected": 1, "approx": false}]"#;
+        let request = suite(&format!(r#""language": "python", {head} {tests}"#)).unwrap();
+        of(&request).tests.iter().map(|test| test.tolerance).collect()
+    };
+    let own = [Some(Tolerance::Absolute(2.0)), Some(Tolerance::Relative(1e-3)), None];
+    for (head, shared) in [
+        ("", None),
+        (r#""tolerance": 0.5,"#, Some(Tolerance::Absolute(0.5))),
+        (r#""approx": true,"#, Some(Tolerance::Relative(1e-6))),
+    ] {
+        assert_eq!(tolerances(head), [&[shared], &own[..]].concat(), "{head}");
+    }
+}
+
+#[test]
+fn a_submission_is_run_without_its_byte_order_mark_and_fences() {
+    let source = |head: &str, content: &str| {
+        let text = format!(
+            r#"{{"output": {{"content": {}}}, "verification": {{"kind": "test_suite", "language": "python", {head}
+            "tests": [{{"input": "1", "expected": "1"}}]}}}}"#,
+            Json::from(content).to_text()
+        );
+        let request = json(&text).unwrap();
+        assert_eq!(request.hashes.output, Sha256Digest::of(content.as_bytes()));
+        request.plan(&Caps::default()).unwrap().submission.map(|job| job.program)
+    };
+    let runs = |source: &str| Some(Program::Expression { source: source.to_owned() });
+    assert_eq!(source("", "\u{feff}x = 1"), runs("x = 1"));
+    assert_eq!(source("", "```\nx = 1\n```"), runs("```\nx = 1\n```"));
+    const STRIPPED: &str = r#""strip_fences": true,"#;
+    assert_eq!(source(STRIPPED, "\u{feff}```python\nx = 1\n```\n"), runs("x = 1\n"));
+    assert_eq!(source(STRIPPED, "x = 1"), runs("x = 1"));
+    assert_eq!(source(STRIPPED, "```\na\n```\n```\nb\n```\n"), None);
+}
+
+#[test]
+fn a_request_may_begin_with_a_byte_order_mark() {
+    let read = |text: &str, format| Request::read(format!("\u{feff}{text}").as_bytes(), format, None).unwrap();
+    assert_eq!(read(EXAMPLE, Format::Json), json(EXAMPLE).unwrap());
+    assert_eq!(read(EXAMPLE_YAML, Format::Yaml), yaml(EXAMPLE_YAML).unwrap());
+    // Only one.
+    assert!(Request::read(format!("\u{feff}\u{feff}{EXAMPLE}").as_bytes(), Format::Json, None).is_err());
+}
+
+#[test]
 fn what_a_suite_says_holds_for_every_test_that_says_nothing() {
     let request = suite(
         r#""language": "python", "tolerance": 0.5, "tests": [
@@ -195,7 +306,7 @@ fn what_a_suite_says_holds_for_every_test_that_says_nothing() {
             {"name": "b", "input": "1", "expected_output": "1", "tolerance": 0}]"#,
     );
     let tolerances: Vec<_> = of(&request.unwrap()).tests.iter().map(|test| test.tolerance).collect();
-    assert_eq!(tolerances, [Some(0.5), Some(0.0)]);
+    assert_eq!(tolerances, [0.5, 0.0].map(|most| Some(Tolerance::Absolute(most))));
     for (word, rule) in [("exact", TextRule::Exact), ("trimmed", TextRule::Trimmed), ("tokens", TextRule::Tokens)] {
         let members = format!(
             r#""language": "bash", "compare": "{word}", "tests": [{{"name": "a", "input": "", "expected_output": "1"}}]"#
@@ -300,7 +411,14 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             "`verification.tests[0].time_ms`",
             "`timeout_ms`?",
         ),
-        (test("", r#""input": "1", "expected_output": "1""#), "missing_field", "`verification.tests[0].name`", "name"),
+        (
+            suite(
+                r#""language": "python", "tests": [{"name": "test 2", "input": "1", "expected": "1"}, {"input": "1", "expected": "1"}]"#,
+            ),
+            "duplicate_name",
+            "`verification.tests[1]`",
+            "another test is named `test 2`",
+        ),
         (
             test("", r#""name": " ", "input": "1", "expected_output": "1""#),
             "invalid_value",
@@ -325,7 +443,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             "`verification.tests[0].input`",
             "expression",
         ),
-        (test("", r#""name": "a", "input": "1""#), "missing_field", "`verification.tests[0].expected_output`", "right"),
+        (test("", r#""name": "a", "input": "1""#), "missing_field", "`verification.tests[0].expected`", "right"),
         (
             test("", &format!(r#"{OK}, "expected": "1""#)),
             "conflicting_fields",
@@ -383,7 +501,10 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (test(r#""mode": "repl","#, OK), "invalid_value", "`verification.mode`", "`call`, `expression`, `stdio`"),
         (test(r#""mode": "call","#, OK), "missing_field", "`verification.entrypoint`", "function to call"),
         (test(r#""mode": "stdio", "entrypoint": "f","#, OK), "conflicting_fields", "`verification.entrypoint`", "call"),
-        (test(r#""entrypoint": "os.system","#, OK), "invalid_value", "`verification.entrypoint`", "`os.system`"),
+        (test(r#""entrypoint": "a.b.c","#, OK), "invalid_value", "`verification.entrypoint`", "`a.b.c`"),
+        (test(r#""entrypoint": ".f","#, OK), "invalid_value", "`verification.entrypoint`", "identifier"),
+        (test(r#""entrypoint": "A.","#, OK), "invalid_value", "`verification.entrypoint`", "identifier"),
+        (test(r#""entrypoint": "A.class","#, OK), "invalid_value", "`verification.entrypoint`", "`Account.deposit`"),
         (test(r#""entrypoint": "lambda","#, OK), "invalid_value", "`verification.entrypoint`", "identifier"),
         (test(r#""entrypoint": "$f","#, OK), "invalid_value", "`verification.entrypoint`", "python"),
         (test(r#""compare": "exact","#, OK), "conflicting_fields", "`verification.compare`", "stdio"),
@@ -413,6 +534,153 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
         (test(r#""limits": {"memory_mb": 0},"#, OK), "invalid_value", "`verification.limits.memory_mb`", "from 1"),
         (test(r#""limits": 5,"#, OK), "wrong_type", "`verification.limits`", "object"),
         (
+            call(r#""name": "a", "input": [], "expected_output": "hello-world""#),
+            "invalid_json",
+            "`verification.tests[0].expected_output`",
+            "write it as `expected: \"hello-world\"`",
+        ),
+        (
+            call(r#""name": "a", "input": [], "expected": 1, "raises": "E""#),
+            "conflicting_fields",
+            "`verification.tests[0].expected`",
+            "`verification.tests[0].raises`",
+        ),
+        (call(r#""input": [], "raises": 1"#), "wrong_type", "`verification.tests[0].raises`", "`ValueError`"),
+        (
+            call(r#""input": [], "raises": "a.B""#),
+            "invalid_value",
+            "`verification.tests[0].raises`",
+            "without its module",
+        ),
+        (
+            call(r#""input": [], "raises": {"contains": "x"}"#),
+            "missing_field",
+            "`verification.tests[0].raises.type`",
+            "name",
+        ),
+        (
+            call(r#""input": [], "raises": {"type": "E", "match": "x"}"#),
+            "unknown_field",
+            "`verification.tests[0].raises.match`",
+            "`contains`",
+        ),
+        (
+            call(r#""input": [], "raises": {"type": "E", "contains": ""}"#),
+            "invalid_value",
+            "`verification.tests[0].raises.contains`",
+            "empty",
+        ),
+        (
+            test(r#""mode": "stdio","#, r#""input": "", "raises": "E""#),
+            "conflicting_fields",
+            "`verification.tests[0].raises`",
+            "exceptions",
+        ),
+        (
+            test(r#""mode": "stdio","#, r#""input": "", "expected": 49"#),
+            "wrong_type",
+            "`verification.tests[0].expected`",
+            "in quotes",
+        ),
+        (
+            call(r#""input": [], "kwargs": [], "expected": 1"#),
+            "wrong_type",
+            "`verification.tests[0].kwargs`",
+            "by their names",
+        ),
+        (
+            test("", &format!(r#"{OK}, "kwargs": {{}}"#)),
+            "conflicting_fields",
+            "`verification.tests[0].kwargs`",
+            "in the expression",
+        ),
+        (
+            suite(r#""language": "js", "entrypoint": "f", "tests": [{"kwargs": {"a": 1}, "expected": 1}]"#),
+            "unsupported",
+            "`verification.tests[0].kwargs`",
+            "as the last item of `input`",
+        ),
+        (
+            suite(
+                r#""language": "js", "entrypoint": "A.f", "construct": {"kwargs": {"a": 1}}, "tests": [{"input": [], "expected": 1}]"#,
+            ),
+            "unsupported",
+            "`verification.construct.kwargs`",
+            "as the last item",
+        ),
+        (
+            call(r#""input": [], "construct": [], "expected": 1"#),
+            "conflicting_fields",
+            "`verification.tests[0].construct`",
+            "`Account.deposit`",
+        ),
+        (
+            test(r#""entrypoint": "A.f", "construct": 1,"#, r#""input": [], "expected": 1"#),
+            "wrong_type",
+            "`verification.construct`",
+            "constructor's arguments",
+        ),
+        (
+            test(r#""entrypoint": "A.f", "construct": {"arg": []},"#, r#""input": [], "expected": 1"#),
+            "unknown_field",
+            "`verification.construct.arg`",
+            "`args`?",
+        ),
+        (
+            test(r#""entrypoint": "A.f", "construct": {"args": {}},"#, r#""input": [], "expected": 1"#),
+            "wrong_type",
+            "`verification.construct.args`",
+            "array",
+        ),
+        (test(r#""construct": [],"#, OK), "conflicting_fields", "`verification.construct`", "only the mode `call`"),
+        (
+            suite(&format!(
+                r#""language": "python", "entrypoint": "A.f", "construct": ["{}"], "tests": [{}]"#,
+                "x".repeat(MAX_REQUEST_BYTES / 10),
+                vec![r#"{"input": [], "expected": 1}"#; 10].join(",")
+            )),
+            "too_large",
+            "`verification.construct`",
+            "each of 10 tests",
+        ),
+        (test(r#""approx": true, "tolerance": 1,"#, OK), "conflicting_fields", "`verification.tolerance`", "`approx`"),
+        (
+            test("", &format!(r#"{OK}, "approx": 0.1, "tolerance": 1"#)),
+            "conflicting_fields",
+            "`verification.tests[0].tolerance`",
+            "`approx`",
+        ),
+        (test(r#""approx": 1,"#, OK), "invalid_value", "`verification.approx`", "below 1"),
+        (test(r#""approx": 0,"#, OK), "invalid_value", "`verification.approx`", "1e-3"),
+        (test(r#""approx": -0.5,"#, OK), "invalid_value", "`verification.approx`", "above 0"),
+        (test(r#""approx": 1e-999,"#, OK), "invalid_value", "`verification.approx`", "above 0"),
+        (test(r#""approx": "yes","#, OK), "wrong_type", "`verification.approx`", "a number"),
+        (test(r#""mode": "stdio", "approx": true,"#, OK), "conflicting_fields", "`verification.approx`", "text"),
+        (test(r#""strip_fences": "yes","#, OK), "wrong_type", "`verification.strip_fences`", "`true` or `false`"),
+        (test(r#""packages": "numpy","#, OK), "wrong_type", "`verification.packages`", "an array"),
+        (test(r#""packages": ["-x"],"#, OK), "invalid_value", "`verification.packages[0]`", "`-x`"),
+        (test(r#""packages": ["a/../b"],"#, OK), "invalid_value", "`verification.packages[0]`", "pip install"),
+        (test(r#""packages": ["numpy==1"],"#, OK), "invalid_value", "`verification.packages[0]`", "without a version"),
+        (
+            test(&format!(r#""packages": ["{}"],"#, "a".repeat(MAX_PACKAGE_CHARS + 1)), OK),
+            "invalid_value",
+            "`verification.packages[0]`",
+            "name of a package",
+        ),
+        (test(r#""packages": ["a", "b", "a"],"#, OK), "duplicate_name", "`verification.packages[2]`", "leave one"),
+        (
+            test(&format!(r#""packages": [{}0],"#, "0,".repeat(MAX_PACKAGES)), OK),
+            "too_many",
+            "`verification.packages`",
+            "import themselves",
+        ),
+        (
+            suite(r#""language": "ruby", "packages": ["rails"], "tests": [{"input": "1", "expected": "1"}]"#),
+            "unsupported",
+            "`verification.packages`",
+            "ruby",
+        ),
+        (
             call(r#""name": "a", "input": {"x": 1}, "expected_output": 1"#),
             "wrong_type",
             "`verification.tests[0].input`",
@@ -434,7 +702,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             call(r#""name": "a", "input": [1], "expected_output": "hello""#),
             "invalid_json",
             "`verification.tests[0].expected_output`",
-            "quotes inside",
+            "takes a string as it is",
         ),
         (
             call(r#""name": "a", "expression": "[1]", "expected_output": 1"#),

@@ -101,7 +101,7 @@ impl Decide {
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
         let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
         match self.formatting.format() {
-            Format::Human => write!(out::stdout(), "{}", decision_text(decider.policy(), &decided))?,
+            Format::Human => write!(out::stdout(), "{}", decision_text(decider.policy().as_deref(), &decided))?,
             format => self.report(format, &decided)?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })

@@ -7,7 +7,7 @@ use proofmark_interop::x402::HeaderError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
-use proofmark_server::{KeysError, ServeError, StdioError};
+use proofmark_server::{KeysError, KeysFileError, ServeError, StdioError};
 use proofmark_verifier::{
     AcceptError, DecideError, IssueError, KeyringError, ProjectError, ReviewError, StoreError, TrustError, VerifyError,
 };
@@ -86,6 +86,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         JsonError,
         KeyringError,
         KeysError,
+        KeysFileError,
         ParseDecisionError,
         ProjectError,
         ReceiptError,

@@ -182,7 +182,12 @@ fn is_document(path: &Path) -> bool {
 }
 
 /// The findings of a document, whose kind its fields tell.
-fn check(document: &Document, policy: Option<&WorkflowPolicy>, workflows: &[Workflow], now_ms: i64) -> Vec<Finding> {
+pub(crate) fn check(
+    document: &Document,
+    policy: Option<&WorkflowPolicy>,
+    workflows: &[Workflow],
+    now_ms: i64,
+) -> Vec<Finding> {
     let json = &document.json;
     let report = match Kind::of(json) {
         Some(Kind::ActionPolicy) => return check_action_policy(document),

@@ -2,6 +2,7 @@
 
 mod accept;
 mod acp;
+mod api_key;
 mod approve;
 mod completions;
 mod config;
@@ -25,6 +26,7 @@ mod receipt;
 mod report;
 mod runs;
 mod serve;
+mod served_files;
 mod source;
 mod table;
 mod verify;
@@ -58,9 +60,9 @@ const EXIT_CODES: &str = "Exit codes:
 Example:
   proofmark verify examples/sort.json";
 
+// A command without a documentation comment here shows the whole one of its arguments, of which the list has the first line.
 #[derive(Subcommand)]
 enum Command {
-    /// Run submissions against their tests and issue a signed receipt for each
     Verify(verify::Verify),
     /// Check an agent's response to a workflow step against the step's contract
     Accept(accept::Accept),
@@ -72,8 +74,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
-    /// Create an API key for `proofmark serve`
-    ApiKey(serve::ApiKey),
+    /// Add, list and revoke the API keys of `proofmark serve`
+    ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
     /// Test, explain and measure action policies
@@ -82,7 +84,6 @@ enum Command {
     /// Test workflows
     #[command(subcommand)]
     Workflow(workflow::Workflow),
-    /// Check workflows and policies for mistakes before they run
     Lint(lint::Lint),
     /// List and show runs of workflow steps
     #[command(subcommand)]

@@ -6,7 +6,7 @@ use clap::Args;
 use proofmark_receipt::{SignerId, SigningKey};
 use proofmark_verifier::{Passphrase, Store, trusted_signers};
 
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_KEY};
 
 /// The key to sign with.
 #[derive(Args)]
@@ -43,6 +43,14 @@ pub(crate) struct Trusting {
 }
 
 impl Signing {
+    /// The key named, or the default key; none where there is no default key yet.
+    pub(crate) fn existing_key(&self, config: &Config) -> anyhow::Result<Option<SigningKey>> {
+        match self.key.is_none() && !config.keyring().has(DEFAULT_KEY) {
+            true => Ok(None),
+            false => self.key(config).map(Some),
+        }
+    }
+
     /// The key named; else the default key, which is created on first use.
     pub(crate) fn key(&self, config: &Config) -> anyhow::Result<SigningKey> {
         config.signing_key(self.key.as_deref(), self.unlock.passphrase(config)?.as_ref())
@@ -57,6 +65,10 @@ impl Unlock {
 }
 
 impl StoreAt {
+    pub(crate) fn path(&self, config: &Config) -> PathBuf {
+        config.store_path(self.store.as_deref())
+    }
+
     /// Opens the store, which is created on first use.
     pub(crate) fn open(&self, config: &Config) -> anyhow::Result<Store> {
         Ok(Store::open(&config.store_path(self.store.as_deref()))?)

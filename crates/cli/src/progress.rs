@@ -104,7 +104,7 @@ fn bar(work: Work, failed: &Arc<AtomicUsize>) -> ProgressBar {
 /// How long it takes at the pace so far.
 fn left(state: &ProgressState, text: &mut dyn Write) {
     let (part, elapsed) = (state.fraction(), state.elapsed());
-    if part >= MIN_PART && part < 1.0 && elapsed >= MIN_ELAPSED {
+    if (MIN_PART..1.0).contains(&part) && elapsed >= MIN_ELAPSED {
         let seconds = (elapsed.as_secs_f32() * (1.0 - part) / part).ceil();
         let _ = write!(text, ", about {seconds} s left");
     }

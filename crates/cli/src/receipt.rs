@@ -15,13 +15,9 @@ use crate::exit::Exit;
 /// Verify, show, list and export receipts
 #[derive(Subcommand)]
 pub(crate) enum Receipt {
-    /// Verify receipts offline: format, hash, signature, signer
     Verify(verify::Verify),
-    /// Show a receipt, an approval, a decision or a chain head as a page
     Show(show::Show),
-    /// List the receipts in the store, newest first
     List(list::List),
-    /// Print stored receipts, a chain, all decisions, or a signed chain head
     Export(export::Export),
 }
 

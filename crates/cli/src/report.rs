@@ -17,6 +17,7 @@ mod tap;
 mod tests;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -31,28 +32,22 @@ pub(crate) use human::{Extent, Human, Style, count};
 pub(crate) use receipt::{Places, of_receipt};
 
 /// The format of a command's result.
+// The variants have no documentation: with it, `clap` spreads the help of every command over many more lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Text for people
     Human,
-    /// JSON, one document per line
     Json,
-    /// JUnit XML
     Junit,
-    /// The Test Anything Protocol, version 14
     Tap,
-    /// Annotations of GitHub Actions, and a job summary
     Github,
-    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// A table and the failures, for comments and job summaries
     Markdown,
 }
 
 /// In which format a command prints its result.
 #[derive(Args)]
 pub(crate) struct Formatting {
-    /// Print the result in this format
+    /// Print text, JSON lines, JUnit XML, TAP 14, annotations for GitHub, SARIF 2.1.0 or Markdown (docs/results.md)
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     /// Short for `--format json`
@@ -108,6 +103,20 @@ pub(crate) struct Location {
     pub(crate) column: Option<u64>,
 }
 
+impl Location {
+    /// The place that `file` or `file:line` names, if there is such a file.
+    pub(crate) fn named(label: &str) -> Option<Location> {
+        let of = |file: &str, line| {
+            Path::new(file).is_file().then(|| Location { file: file.to_owned(), line: Some(line), column: None })
+        };
+        let with_line = || {
+            let (file, line) = label.rsplit_once(':')?;
+            of(file, line.parse().ok()?)
+        };
+        of(label, 1).or_else(with_line)
+    }
+}
+
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
@@ -159,13 +168,23 @@ impl Case {
         self.details.iter().find(|(other, _)| *other == name).map(|(_, text)| text.as_str())
     }
 
+    /// The details for people: a difference replaces the two values that differ.
+    pub(crate) fn shown_details(&self) -> impl Iterator<Item = &(&'static str, String)> {
+        let differs = self.detail("difference").is_some();
+        self.details.iter().filter(move |(name, _)| !(differs && matches!(*name, "expected" | "actual")))
+    }
+
     /// Why it did not pass, on one line.
     pub(crate) fn why(&self) -> String {
         let message = self.message.as_deref().and_then(|message| message.lines().find(|line| !line.trim().is_empty()));
-        let compared = || match (self.detail("expected"), self.detail("actual")) {
-            (Some(expected), Some(actual)) => Some(format!("expected {}, found {}", cut(expected), cut(actual))),
-            _ => Some(format!("it breaks `{}`", cut(self.detail("constraint")?))),
-        };
+        let compared =
+            || match (self.detail("difference").and_then(differs), self.detail("expected"), self.detail("actual")) {
+                (Some(differs), _, _) => Some(differs),
+                (None, Some(expected), Some(actual)) => {
+                    Some(format!("expected {}, found {}", cut(expected), cut(actual)))
+                }
+                _ => Some(format!("it breaks `{}`", cut(self.detail("constraint")?))),
+            };
         message.map(|message| cut(message.trim())).or_else(compared).unwrap_or_default()
     }
 
@@ -195,6 +214,22 @@ impl Case {
         }
         .into()
     }
+}
+
+/// The first difference on one line: its place and the two lines that differ.
+fn differs(difference: &str) -> Option<String> {
+    let line = |sign: char| {
+        let line = difference.lines().find_map(|line| line.strip_prefix(sign))?;
+        Some(cut(line.trim().trim_end_matches(',')))
+    };
+    let place = difference.lines().next().and_then(|line| line.strip_prefix("at "));
+    let place = place.map_or_else(String::new, |place| format!("at {place}: "));
+    Some(match (line('-'), line('+')) {
+        (Some(expected), Some(actual)) => format!("{place}expected {expected}, found {actual}"),
+        (Some(expected), None) => format!("{place}missing {expected}"),
+        (None, Some(actual)) => format!("{place}unexpected {actual}"),
+        (None, None) => return None,
+    })
 }
 
 /// The longest value in a reason of one line, in characters.

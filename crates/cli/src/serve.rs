@@ -1,6 +1,6 @@
-//! `proofmark serve`, `proofmark api-key` and `proofmark findings`.
+//! `proofmark serve` and `proofmark findings`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -8,55 +8,109 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use proofmark_boundary::ActionPolicy;
+use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_server::{ApiKeys, Log, LogFormat, ReviewerEntry, Role, Services, Settings, new_key, serve, start_log};
-use proofmark_verifier::{Decider, Host, Language, Verifications, allow_many_files};
+use proofmark_server::{
+    Files, Loaded, Log, LogFormat, LogSettings, OtlpEndpoint, Services, Settings, check_address, log_warnings,
+    probe_host, serve, start_log,
+};
+use proofmark_verifier::{Decider, Store, Verifications, allow_many_files};
 
 use crate::config::Config;
-use crate::document::{self, read_with};
+use crate::document;
 use crate::exit::Exit;
-use crate::options::{self, Signing, StoreAt, Trusting};
+use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
+use crate::served_files;
 
 /// The most findings of a listing.
 const MAX_FINDINGS: usize = 1_000;
 
 /// Serve verification and decisions over HTTP and MCP
 ///
-/// The unmodified runtime SDK `verifiedx` works with it: set VERIFIEDX_BASE_URL to its address. Without API keys it
-/// accepts loopback requests only. On SIGTERM it answers the requests that it has begun, and exits.
+/// The server listens at once; verifications that run code wait until the self-test of the sandbox has passed. The unmodified
+/// runtime SDK `verifiedx` works with it: set VERIFIEDX_BASE_URL to its address. Without API keys it accepts loopback requests
+/// only. It reads the policies and the API keys again when their files change, and on SIGHUP. On SIGTERM it answers the requests
+/// that it has begun, and exits.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark serve --action-policy examples/decide/policy.yaml")]
+#[command(after_help = "Examples:
+  proofmark serve --action-policy examples/decide/policy.yaml
+  proofmark serve --action-policy examples/decide/policy.yaml --check
+
+Exit codes of --check: 0 the server would start; 2 it would not.")]
 pub(crate) struct Serve {
     #[command(flatten)]
     service: ServiceOptions,
     /// Listen on this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
-    /// The API keys: a document whose `keys` lists entries that `proofmark api-key` prints
+    /// The API keys: a file that `proofmark api-key add` writes
     #[arg(long, value_name = "FILE")]
     api_keys: Option<PathBuf>,
     /// How many requests per second a caller may send
     #[arg(long, value_name = "N", default_value = "1000")]
     rate: NonZeroU32,
+    /// Read the policies, the API keys, the signing key and the store, and exit without listening
+    #[arg(long)]
+    check: bool,
 }
 
 impl Serve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let keys = self.api_keys.as_deref().map(|path| read_with(path, "API keys", ApiKeys::read)).transpose()?;
-        let open = keys.is_none();
-        let services = self.service.services(config)?;
+        if self.check {
+            return self.check(config);
+        }
         // Named, because `_` would drop the log at once; it must live as long as the server.
         let _log = self.service.log()?;
+        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        let open = keys.is_none();
+        // Before anything else is begun, so that a wrong address is reported at once.
+        check_address(self.listen, keys.as_ref())?;
+        let (services, files) = self.service.services(config)?;
         // With fewer open files the server still works: it closes idle connections earlier.
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));
         }
-        serve(Settings { listen: self.listen, services, keys, rate: self.rate }, |address| {
+        let files = Files { api_keys: self.api_keys.map(served_files::api_keys), ..files };
+        serve(Settings { listen: self.listen, services, keys, rate: self.rate, files }, |address| {
             let warning = if open { " to every local user, because there are no API keys" } else { "" };
             out::note(format_args!("serving on http://{address}{warning}"));
         })?;
+        Ok(Exit::Yes)
+    }
+
+    /// Reads everything that a server needs, and changes nothing.
+    fn check(&self, config: &Config) -> anyhow::Result<Exit> {
+        let mut out = out::stdout();
+        let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
+        check_address(self.listen, keys.as_ref())?;
+        let policies = self.service.policies()?;
+        for warning in policies.warnings() {
+            out::note(format_args!("warning: {}", printable(warning)));
+        }
+        if let Some(policy) = &policies.action {
+            writeln!(out, "action policy    {}", policy.value.hash())?;
+        }
+        if let Some(policy) = &policies.workflow {
+            writeln!(out, "workflow policy  {}", printable(&policy.value.name))?;
+        }
+        if let Some(keys) = &keys {
+            writeln!(out, "API keys         {}", keys.list().len())?;
+        }
+        let trusted = self.service.trusting.signers()?.len();
+        writeln!(out, "trusted signers  {trusted}")?;
+        match self.service.signing.existing_key(config)? {
+            Some(key) => writeln!(out, "signing key      {}", key.signer().fingerprint())?,
+            None => writeln!(out, "signing key      created at the first start")?,
+        }
+        let store = self.service.store.path(config);
+        match store.exists() {
+            true => Store::inspect(&store)?,
+            false => writeln!(out, "store            created at the first start")?,
+        }
+        writeln!(out, "ok")?;
         Ok(Exit::Yes)
     }
 }
@@ -85,12 +139,31 @@ pub(crate) struct ServiceOptions {
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
+    /// Log more: also the health checks of supervisors
+    #[arg(short, long)]
+    verbose: bool,
+    /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP
+    #[arg(long, value_name = "URL")]
+    otlp: Option<OtlpEndpoint>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogFormatName {
     Text,
     Json,
+}
+
+/// The policies that were named, with their findings.
+struct Policies {
+    action: Option<Loaded<ActionPolicy>>,
+    workflow: Option<Loaded<WorkflowPolicy>>,
+}
+
+impl Policies {
+    fn warnings(&self) -> impl Iterator<Item = &String> {
+        let of_action = self.action.iter().flat_map(|policy| &policy.warnings);
+        of_action.chain(self.workflow.iter().flat_map(|policy| &policy.warnings))
+    }
 }
 
 impl ServiceOptions {
@@ -100,74 +173,49 @@ impl ServiceOptions {
             LogFormatName::Text => LogFormat::Text,
             LogFormatName::Json => LogFormat::Json,
         };
-        start_log(format).context("start the log")
+        let settings = LogSettings { format, detailed: self.verbose, export: self.otlp.clone() };
+        start_log(settings).context("start the log")
     }
 
-    pub(crate) fn services(&self, config: &Config) -> anyhow::Result<Services> {
-        let policy = self.action_policy.as_deref().map(document::action_policy).transpose()?;
-        let workflow_policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
+    /// The services, and the files of their policies.
+    pub(crate) fn services(&self, config: &Config) -> anyhow::Result<(Services, Files)> {
+        let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers()?;
         let store = Arc::new(self.store.open(config)?);
-        let host = Host::probe(None);
-        let mut languages: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
-        // `runtimes` lists them language by language, so equal ones are neighbours.
-        languages.dedup();
         // The number of cores can be unknown; one job at a time always works.
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), jobs);
+        let verifications = Verifications::start(probe_host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
-        let services = Services::new(Decider::new(policy, key, store, trusted), verifications, languages);
-        Ok(services.with_workflow_policy(workflow_policy))
-    }
-}
-
-/// Create an API key for `proofmark serve`
-///
-/// The key is printed once, on standard error. The entry for the file of API keys is printed on standard output; it holds
-/// the hash of the key.
-#[derive(Args)]
-#[command(after_help = "Example:\n  proofmark api-key support-bot --role agent --tenant acme.support")]
-pub(crate) struct ApiKey {
-    /// The id of the caller
-    id: String,
-    /// What the caller may do
-    #[arg(long, value_enum)]
-    role: RoleName,
-    /// The tenant of the caller: letters, digits, `-`, `_` and `.`
-    #[arg(long)]
-    tenant: String,
-    /// For reviewers: a role of the action policy that they hold; can be repeated [default: any role for which
-    /// the policy names no reviewers]
-    #[arg(long, value_name = "ROLE")]
-    holds: Vec<String>,
-    /// For reviewers: the key that they sign approvals with, as a signer id or a public key file
-    #[arg(long, value_name = "KEY")]
-    signer: Option<String>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum RoleName {
-    Agent,
-    Reviewer,
-    Admin,
-}
-
-impl ApiKey {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let role = match self.role {
-            RoleName::Agent => Role::Agent,
-            RoleName::Reviewer => Role::Reviewer,
-            RoleName::Admin => Role::Admin,
+        let (action, workflow) = (logged("action_policy", action), logged("workflow_policy", workflow));
+        let services = Services::new(Decider::new(action, key, store, trusted), verifications);
+        let files = Files {
+            action_policy: self.action_policy.clone().map(served_files::action_policy),
+            workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
+            api_keys: None,
         };
-        let signers = options::signers(self.signer.as_slice())?;
-        let reviewer = ReviewerEntry { roles: self.holds, signer: signers.first().copied() };
-        let (key, entry) = new_key(&self.id, role, &self.tenant, &reviewer)?;
-        // Standard output can be appended to the file of API keys, so the secret is not on it.
-        writeln!(io::stderr().lock(), "{key}")?;
-        writeln!(out::stdout(), "{}", entry.to_text())?;
-        Ok(Exit::Yes)
+        Ok((services.with_workflow_policy(workflow), files))
     }
+
+    /// Reads the policies, only to find out whether they can be used.
+    pub(crate) fn check_policies(&self) -> anyhow::Result<()> {
+        self.policies().map(drop)
+    }
+
+    fn policies(&self) -> anyhow::Result<Policies> {
+        let action = self.action_policy.clone().map(served_files::action_policy);
+        let workflow = self.workflow_policy.clone().map(served_files::workflow_policy);
+        let action = action.map(|file| served_files::load(&file, document::action_policy)).transpose()?;
+        let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
+        Ok(Policies { action, workflow })
+    }
+}
+
+/// What a file says; its findings are in the log.
+fn logged<T>(name: &'static str, loaded: Option<Loaded<T>>) -> Option<T> {
+    let Loaded { value, warnings } = loaded?;
+    log_warnings(name, &warnings);
+    Some(value)
 }
 
 /// List executions that differ from what was decided, newest first

@@ -176,13 +176,15 @@ impl Verify {
 
     fn reader(&self) -> anyhow::Result<Reader> {
         let project = self.dir.as_deref().map(|folder| project(folder, &self.command)).transpose()?;
-        let reader = Reader::new(&self.requests, self.submission.as_ref())?;
+        let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
         Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
     }
 
     fn run_all(&self, reader: &mut Reader, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
         let all = self.count();
         let mut output = Output::new(self.formatting.format(), self.verbosity(), all);
+        // How many the filter selects is not known before they are read.
+        let all = all.filter(|_| self.filter.is_none());
         let since = now();
         let mut progress = None;
         let mut interrupted = false;
@@ -285,9 +287,6 @@ impl Verify {
 
     /// How many requests there are, where that is known before they are read.
     fn count(&self) -> Option<u64> {
-        if self.filter.is_some() {
-            return None;
-        }
         self.requests
             .iter()
             .map(|path| input::count(path))

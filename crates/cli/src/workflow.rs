@@ -9,7 +9,6 @@ use crate::exit::Exit;
 /// Test workflows
 #[derive(Subcommand)]
 pub(crate) enum Workflow {
-    /// Check recorded responses against the step states that a table of cases expects
     Test(test::Test),
 }
 

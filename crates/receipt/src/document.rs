@@ -40,6 +40,7 @@ pub enum Format {
 /// [`DocumentError`] names what is wrong and where.
 pub fn parse(bytes: &[u8], format: Format) -> Result<Json, DocumentError> {
     check_size(bytes)?;
+    let bytes = without_mark(bytes);
     match format {
         Format::Json => Json::parse_with(bytes, LIMITS).map_err(|error| invalid_json(&error)),
         Format::Yaml => yaml::parse(bytes).map(|(json, _)| json),
@@ -52,11 +53,19 @@ pub fn parse(bytes: &[u8], format: Format) -> Result<Json, DocumentError> {
 /// As [`parse`].
 pub fn parse_with_places(bytes: &[u8], format: Format) -> Result<(Json, Places), DocumentError> {
     check_size(bytes)?;
+    let text = without_mark(bytes);
     let (json, starts) = match format {
-        Format::Json => Json::parse_with_starts(bytes, LIMITS).map_err(|error| invalid_json(&error))?,
-        Format::Yaml => yaml::parse(bytes)?,
+        Format::Json => Json::parse_with_starts(text, LIMITS).map_err(|error| invalid_json(&error))?,
+        Format::Yaml => yaml::parse(text)?,
     };
-    Ok((json, Places::new(starts)))
+    let skipped = bytes.len() - text.len();
+    Ok((json, Places::new(starts.into_iter().map(|start| start + skipped).collect())))
+}
+
+/// Without the byte order mark that editors put at the beginning of a file. Signed documents are not read here: their
+/// bytes count.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 fn check_size(bytes: &[u8]) -> Result<(), DocumentError> {

@@ -18,6 +18,7 @@ mod filter;
 mod groups;
 mod host;
 mod init;
+mod installed;
 mod landlock;
 mod level;
 mod memory;

@@ -51,15 +51,39 @@ fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
     let toolchain = runtime.toolchain();
     let lacking = || io::Error::other(format!("{} has no harness", toolchain.name));
     let arguments = toolchain.harness.ok_or_else(lacking)?;
-    match toolchain.forks {
-        true => launch(runtime, &[arguments, &[role]].concat()),
-        false => launch(runtime, arguments),
+    if !toolchain.forks {
+        return launch(runtime, arguments);
     }
+    let folders = runtime.installed.folders().iter().map(|folder| text_of(folder)).collect::<io::Result<Vec<_>>>()?;
+    let mut launch = launch(runtime, &[arguments, &[role], &folders].concat())?;
+    launch.env.extend(package_variables(runtime)?);
+    Ok(launch)
+}
+
+fn text_of(folder: &Path) -> io::Result<&str> {
+    folder.to_str().ok_or_else(|| io::Error::other("the folder of the packages is not UTF-8 text"))
+}
+
+/// What programs find in their environment where they may import packages.
+fn package_variables(runtime: &Runtime) -> io::Result<Vec<CString>> {
+    let folders = runtime.installed.folders();
+    let Some(packages) = runtime.toolchain().packages.as_ref().filter(|_| !folders.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let folders = folders.iter().map(|folder| text_of(folder)).collect::<io::Result<Vec<_>>>()?;
+    let found = format!("{}={}", packages.variable, folders.join(":"));
+    let variables = packages.variables.iter().map(ToString::to_string).chain([found]);
+    variables.map(|variable| CString::new(variable).map_err(io::Error::other)).collect()
 }
 
 /// The submission as a program of its own, reading standard input.
 pub(crate) fn whole(runtime: &Runtime, file: &str) -> io::Result<Launch> {
-    launch(runtime, &[runtime.toolchain().whole, &[file]].concat())
+    let toolchain = runtime.toolchain();
+    let packages = toolchain.packages.as_ref().filter(|_| !runtime.installed.folders().is_empty());
+    let arguments = packages.map_or(toolchain.whole, |packages| packages.whole);
+    let mut launch = launch(runtime, &[arguments, &[file]].concat())?;
+    launch.env.extend(package_variables(runtime)?);
+    Ok(launch)
 }
 
 /// What every program finds in its environment.
@@ -81,22 +105,24 @@ pub(crate) fn launch(runtime: &Runtime, arguments: &[&str]) -> io::Result<Launch
 /// tree of its own, open in the program and nowhere else. Nothing can change it, and
 /// nothing is left of it, however the supervisor ends.
 pub(crate) enum ProgramFile {
-    Shown,
+    Shown(String),
     Open(OwnedFd),
 }
 
 impl ProgramFile {
-    pub(crate) fn put(level: Level, tree: &mut Tree, source: &str) -> io::Result<ProgramFile> {
+    /// The file of a whole program, whose name ends with `extension` where the cell has a tree of its own.
+    pub(crate) fn put(level: Level, tree: &mut Tree, source: &str, extension: &str) -> io::Result<ProgramFile> {
         if level.has_namespaces() {
-            tree.file(Path::new(PROGRAM_PATH), source.as_bytes().to_vec())?;
-            return Ok(ProgramFile::Shown);
+            let path = format!("{PROGRAM_PATH}{extension}");
+            tree.file(Path::new(&path), source.as_bytes().to_vec())?;
+            return Ok(ProgramFile::Shown(path));
         }
         sys::memory_file(c"submission", source.as_bytes(), sys::Purpose::Read).map(ProgramFile::Open)
     }
 
-    pub(crate) fn path(&self) -> &'static str {
+    pub(crate) fn path(&self) -> &str {
         match self {
-            ProgramFile::Shown => PROGRAM_PATH,
+            ProgramFile::Shown(path) => path,
             ProgramFile::Open(_) => OPEN_PROGRAM,
         }
     }
@@ -104,7 +130,7 @@ impl ProgramFile {
     /// What the program must have open, after the three standard ones.
     pub(crate) fn into_descriptor(self) -> Option<OwnedFd> {
         match self {
-            ProgramFile::Shown => None,
+            ProgramFile::Shown(_) => None,
             ProgramFile::Open(file) => Some(file),
         }
     }

@@ -12,6 +12,7 @@ use std::thread;
 
 use proofmark_checks::Language;
 
+use crate::installed::{Installed, InstalledError, Interpreter};
 use crate::toolchain::{self, Toolchain};
 use crate::tree::Tree;
 
@@ -26,8 +27,12 @@ pub struct Runtime {
     pub version: String,
     /// The real binary, behind any shim or link.
     pub path: PathBuf,
+    /// What is started to ask the interpreter about itself: it may be the link of a virtual environment.
+    pub(crate) file: PathBuf,
     /// What of the host it needs to see.
     pub(crate) needs: Vec<PathBuf>,
+    /// The installed packages that programs may import.
+    pub(crate) installed: Installed,
 }
 
 impl fmt::Display for Runtime {
@@ -43,7 +48,7 @@ const LIBRARY_FOLDERS: [&str; 5] = ["/lib", "/lib64", "/usr/lib64", "/usr/lib/lo
 pub(crate) struct Finder {
     /// Whether submissions run under another uid than ours, which must then be able to reach the binary by its path.
     reached_by_others: bool,
-    probed: Mutex<BTreeMap<PathBuf, Option<Runtime>>>,
+    probed: Mutex<BTreeMap<(Language, PathBuf), Option<Runtime>>>,
 }
 
 impl Finder {
@@ -61,15 +66,17 @@ impl Finder {
         let versioned = minor_version(&number).map(|minor| format!("{}{minor}", toolchain.name));
         let plain = toolchain.executables.iter().map(ToString::to_string);
         let mut files = versioned.into_iter().chain(plain).flat_map(|name| on_path(&name));
-        files.find_map(|file| self.probe(language, &file).filter(|runtime| satisfies(runtime, &number)))
+        files.find_map(|file| {
+            self.probe(language, &file).filter(|runtime| runtime.is_usable() && satisfies(runtime, &number))
+        })
     }
 
     /// Everything this host has: each binary once.
     pub(crate) fn survey(&self) -> Vec<Runtime> {
-        Language::ALL.into_iter().flat_map(|language| self.survey_of(language)).collect()
+        Language::ALL.into_iter().flat_map(|language| self.survey_of(language)).filter(Runtime::is_usable).collect()
     }
 
-    /// Every runtime of one language: each binary once.
+    /// Every runtime of one language, also those that are too old for it: each binary once.
     pub(crate) fn survey_of(&self, language: Language) -> Vec<Runtime> {
         let mut places = BTreeSet::new();
         let mut files: Vec<PathBuf> =
@@ -90,11 +97,12 @@ impl Finder {
     }
 
     fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {
-        let known = self.probed.lock().ok()?.get(file).cloned();
+        let key = (language, file.to_owned());
+        let known = self.probed.lock().ok()?.get(&key).cloned();
         known.unwrap_or_else(|| {
             let found = probe(language, file).filter(|found| !self.reached_by_others || open_to_others(&found.path));
             if let Ok(mut probed) = self.probed.lock() {
-                probed.insert(file.to_owned(), found.clone());
+                probed.insert(key, found.clone());
             }
             found
         })
@@ -145,13 +153,13 @@ fn probe(language: Language, binary: &Path) -> Option<Runtime> {
     let mut lines = output.lines();
     let version = lines.next()?.to_owned();
     let binary = lines.next().filter(|path| !path.is_empty()).map_or(binary, Path::new);
-    let path = binary.canonicalize().ok()?;
+    let (file, path) = (binary.to_owned(), binary.canonicalize().ok()?);
     let mut needs: Vec<PathBuf> = toolchain.needs.iter().map(PathBuf::from).collect();
     needs.push(path.clone());
     needs.extend(lines.map(PathBuf::from));
     let parts: Vec<&str> = version.split('.').take(toolchain.version_parts).collect();
     let name = format!("{}{}", toolchain.name, parts.join("."));
-    Some(Runtime { language, name, version, path, needs })
+    Some(Runtime { language, name, version, path, file, needs, installed: Installed::default() })
 }
 
 fn output(binary: &Path, arguments: &[&str]) -> Option<String> {
@@ -187,6 +195,30 @@ impl Runtime {
         for need in &self.needs {
             tree.show(need)?;
         }
+        self.installed.show(&mut tree)?;
         Ok(tree)
+    }
+
+    /// The same interpreter, whose programs may import these packages. With a file tree of its own (`own_tree`), a cell
+    /// shows nothing else that is installed.
+    ///
+    /// # Errors
+    /// Where one of them is not installed.
+    pub(crate) fn with_packages(self, names: &[String], own_tree: bool) -> Result<Runtime, InstalledError> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let toolchain = self.toolchain();
+        let packages = toolchain.packages.as_ref().ok_or(InstalledError::Unsupported(toolchain.name))?;
+        let interpreter = Interpreter { file: &self.file, name: &self.name, packages };
+        let installed = Installed::find(&interpreter, names, own_tree)?;
+        Ok(Runtime { installed, ..self })
+    }
+
+    /// Whether it is as new as its language needs.
+    pub(crate) fn is_usable(&self) -> bool {
+        let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
+        let own = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        self.toolchain().minimum.is_none_or(|minimum| own >= minimum)
     }
 }

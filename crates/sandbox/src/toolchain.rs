@@ -21,6 +21,7 @@ macro_rules! toolchains {
 toolchains! {
     python: Python,
     node: JavaScript,
+    typescript: TypeScript,
     bash: Bash,
     ruby: Ruby,
 }
@@ -42,7 +43,9 @@ pub(crate) struct Toolchain {
     pub(crate) executables: &'static [&'static str],
     /// The versions of which there may be an executable such as `python3.11`, by major version.
     pub(crate) versions: &'static [(u32, RangeInclusive<u32>)],
-    /// The Debian package that installs it.
+    /// The first version that will do, where not every one does.
+    pub(crate) minimum: Option<(u32, u32)>,
+    /// What installs it: the Debian package, where that is new enough.
     pub(crate) package: &'static str,
     /// The arguments that make it print, one a line: its version, its real binary (an empty line for the one that was
     /// started), and every path of the host it needs.
@@ -55,6 +58,8 @@ pub(crate) struct Toolchain {
     pub(crate) forks: bool,
     /// The arguments before the file of a whole program.
     pub(crate) whole: &'static [&'static str],
+    /// What the name of that file must end with, as in `.ts`.
+    pub(crate) extension: &'static str,
     /// What its programs find in their environment, `NAME=value`.
     pub(crate) variables: &'static [&'static str],
     /// What the command of a project finds there besides.
@@ -82,4 +87,10 @@ pub(crate) struct Packages {
     pub(crate) extension: &'static str,
     /// The command that installs one.
     pub(crate) install: &'static str,
+    /// A program of the interpreter that finds packages by name (`packages.py`). It is run outside of the sandbox.
+    pub(crate) find: &'static str,
+    /// The arguments before the file of a whole program that uses packages.
+    pub(crate) whole: &'static [&'static str],
+    /// What programs that use packages find in their environment besides, `NAME=value`.
+    pub(crate) variables: &'static [&'static str],
 }

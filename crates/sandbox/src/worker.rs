@@ -22,6 +22,7 @@ use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
 use crate::runtime::{Finder, Runtime};
 use crate::sys::{self, Exit};
+use crate::toolchain;
 use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
@@ -37,7 +38,7 @@ const MAX_PRISTINE_BYTES: usize = 64 << 20;
 const OWN_PROCESSES: u64 = 2;
 
 /// How much an answer may be framed by, beyond the value itself.
-const FRAME_SLACK: usize = 16 << 10;
+const FRAME_SLACK: usize = 32 << 10;
 
 /// Runs jobs one after another in this thread. Not shared between threads: its
 /// warm interpreters die with the thread that started them.
@@ -113,7 +114,8 @@ struct Backend {
     level: Level,
     ground: Arc<Ground>,
     slot: u32,
-    zygotes: HashMap<PathBuf, Zygote>,
+    /// By the interpreter and the packages its programs may import.
+    zygotes: HashMap<(PathBuf, Vec<String>), Zygote>,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,
 }
@@ -121,11 +123,20 @@ struct Backend {
 impl Backend {
     fn run(&mut self, job: &Job, ran: &dyn Fn(usize)) -> Outcome {
         let host = Arc::clone(&self.host);
-        let Some(runtime) = &host.runtimes.find(job.language, job.runtime.as_deref()) else {
+        let Some(found) = host.runtimes.find(job.language, job.runtime.as_deref()) else {
             return unavailable(job, String::new(), &missing(&host.runtimes, job));
+        };
+        let name = found.name.clone();
+        let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
+            Ok(runtime) => runtime,
+            Err(error) => return unavailable(job, name, &format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
             return unavailable(job, runtime.name.clone(), NO_DISK);
+        }
+        let is_whole = matches!(job.program, Program::Stdio { .. });
+        if is_whole && !runtime.toolchain().extension.is_empty() && !self.level.has_namespaces() {
+            return unavailable(job, runtime.name.clone(), NO_NAME);
         }
         if let Err(error) = self.limit_group(runtime, &job.limits) {
             return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
@@ -276,15 +287,19 @@ impl Backend {
         };
         if harnessed && self.forks_warm(runtime, limits) {
             let zygote = self.take_zygote(runtime)?;
-            self.zygotes.insert(runtime.path.clone(), zygote);
+            self.zygotes.insert(kind(runtime), zygote);
         }
         Ok(())
     }
 
     fn take_zygote(&mut self, runtime: &Runtime) -> Result<Zygote, ZygoteError> {
-        match self.zygotes.remove(&runtime.path) {
+        match self.zygotes.remove(&kind(runtime)) {
             Some(zygote) if !zygote.is_worn() => Ok(zygote),
-            Some(_) | None => Zygote::start(runtime, self.level, self.slot, &self.ground),
+            Some(_) | None => {
+                // Requests may name any packages, so only one interpreter with packages stays warm.
+                self.zygotes.retain(|(_, packages), _| packages.is_empty());
+                Zygote::start(runtime, self.level, self.slot, &self.ground)
+            }
         }
     }
 
@@ -313,7 +328,7 @@ impl Backend {
         let why = watch(&leaf.pidfd, &mut pipes.input, &mut pipes.outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
-            self.zygotes.insert(runtime.path.clone(), zygote);
+            self.zygotes.insert(kind(runtime), zygote);
         }
         Ok(pipes.exited(why, exit))
     }
@@ -328,7 +343,7 @@ impl Backend {
         deadline: Instant,
     ) -> Result<(End, Written), ZygoteError> {
         let mut tree = runtime.tree()?;
-        let file = ProgramFile::put(self.level, &mut tree, source)?;
+        let file = ProgramFile::put(self.level, &mut tree, source, runtime.toolchain().extension)?;
         let (stdin, stdin_in) = sys::pipe()?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
@@ -416,6 +431,9 @@ impl Backend {
 const NO_DISK: &str = "failed to give the submission a place to write: isolation level C has no disk; leave `limits.disk_mb` out, \
     or verify where level A or B is available";
 
+const NO_NAME: &str = "failed to name the submission's file as its language needs it: isolation level C has no files of its own; \
+    use the mode `call` or `expression`, or verify where level A or B is available";
+
 const STUCK: &str = "failed to end a killed process in time: the host is out of order";
 
 const CANCELLED: &str = "failed to run it to its end: it was cancelled";
@@ -474,10 +492,22 @@ fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
     head.into_bytes()
 }
 
+/// What a zygote is for.
+fn kind(runtime: &Runtime) -> (PathBuf, Vec<String>) {
+    (runtime.path.clone(), runtime.installed.names().to_vec())
+}
+
 fn missing(runtimes: &Finder, job: &Job) -> String {
     let found: BTreeSet<String> = runtimes.survey_of(job.language).into_iter().map(|runtime| runtime.name).collect();
     let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
     let found = if found.is_empty() { "none".to_owned() } else { Vec::from_iter(found).join(", ") };
+    if let Some((major, minor)) = toolchain::of(job.language).minimum {
+        let name = toolchain::of(job.language).name;
+        return format!(
+            "failed to find the runtime `{wanted}`: {} needs {name} {major}.{minor} or later, found {found}; install it",
+            job.language
+        );
+    }
     format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")
 }
 

@@ -28,7 +28,14 @@ const FAMILY: &str = "import subprocess, sys, time\nsubprocess.Popen([sys.execut
 fn job(program: Program, inputs: &[&str], disk_mb: u32) -> Job {
     let case = |input: &&str| Case { input: (*input).to_owned(), timeout: NEVER };
     let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 64, disk_mb };
-    Job { language: Language::Python, runtime: None, program, cases: inputs.iter().map(case).collect(), limits }
+    Job {
+        language: Language::Python,
+        runtime: None,
+        packages: vec![],
+        program,
+        cases: inputs.iter().map(case).collect(),
+        limits,
+    }
 }
 
 fn endless() -> Vec<(&'static str, Job)> {

@@ -24,6 +24,7 @@ fn job(first: u32) -> Job {
     Job {
         language: Language::Python,
         runtime: None,
+        packages: vec![],
         program: Program::Call { source: "def f(x): return x+1".to_owned(), entrypoint: "f".to_owned() },
         cases: (first..first + CASES).map(case).collect(),
         limits: Limits {

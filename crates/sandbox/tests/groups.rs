@@ -33,7 +33,7 @@ fn job(source: &str) -> Job {
     let program = Program::Stdio { source: source.to_owned() };
     let limits = Limits { memory_mb: 64, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 32, disk_mb: 0 };
     let cases = vec![Case { input: String::new(), timeout: PATIENCE }];
-    Job { language: Language::Bash, runtime: None, program, cases, limits }
+    Job { language: Language::Bash, runtime: None, packages: vec![], program, cases, limits }
 }
 
 #[test]

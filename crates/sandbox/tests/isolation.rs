@@ -27,6 +27,7 @@ fn job(language: Language, program: Program, input: &str, disk_mb: u32) -> Job {
     Job {
         language,
         runtime: None,
+        packages: vec![],
         program,
         cases: vec![Case { input: input.to_owned(), timeout: Duration::from_secs(10) }],
         limits: Limits {

@@ -83,7 +83,7 @@ fn job(mode: &str) -> Job {
     };
     let cases = vec![Case { input: if mode == "stdio" { "" } else { "[0]" }.to_owned(), timeout: NEVER }];
     let limits = Limits { memory_mb: 256, total_timeout: NEVER, output_bytes: 1 << 16, processes: 32, disk_mb };
-    Job { language: Language::Python, runtime: None, program, cases, limits }
+    Job { language: Language::Python, runtime: None, packages: vec![], program, cases, limits }
 }
 
 /// The tests count what this process has started, so they take turns.

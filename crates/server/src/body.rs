@@ -13,6 +13,7 @@ use flate2::read::MultiGzDecoder;
 use futures_util::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use proofmark_receipt::Json;
+use proofmark_receipt::document::{self, Format};
 use proofmark_receipt::json::{Limits, MAX_DEPTH};
 
 use crate::problem::Problem;
@@ -26,12 +27,15 @@ const MAX_BODY_TIME: Duration = Duration::from_secs(20);
 /// How many bytes are unpacked at a time.
 const UNPACKED_AT_ONCE: usize = 64 << 10;
 
-/// Refuses a body that is not declared to be JSON. A page of another origin may send a form, a text, or bytes without a type
-/// unasked, and never JSON.
-pub(crate) fn is_json(headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
+/// The media types of YAML: that of RFC 9512, and the one from before it.
+const YAML: [&str; 2] = ["application/yaml", "application/x-yaml"];
+
+/// What a body is declared to be; another type is refused. A page of another origin may send a form, a text, or bytes without a
+/// type unasked, and never one of these.
+pub(crate) fn format(headers: &HeaderMap, body: &Body) -> Result<Format, Problem> {
     // A request without a body has nothing to declare: `DELETE`, `GET` and a `redeem` without terms.
     if body.is_end_stream() {
-        return Ok(());
+        return Ok(Format::Json);
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or_default());
     let declared = match (types.next(), types.next()) {
@@ -39,12 +43,31 @@ pub(crate) fn is_json(headers: &HeaderMap, body: &Body) -> Result<(), Problem> {
         (Some(media_type), None) => media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
         (_, _) => String::new(),
     };
-    match declared == JSON || (declared.starts_with("application/") && declared.ends_with("+json")) {
-        true => Ok(()),
-        false => {
-            let message = "the body is not declared to be JSON";
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
-                .help(format!("send it with one `Content-Type: {JSON}`")))
+    if declared == JSON || (declared.starts_with("application/") && declared.ends_with("+json")) {
+        return Ok(Format::Json);
+    }
+    if YAML.contains(&declared.as_str()) {
+        return Ok(Format::Yaml);
+    }
+    Err(not_json("the body is declared to be neither JSON nor YAML"))
+}
+
+/// Refuses a body of another type than JSON.
+pub(crate) fn not_json(message: &str) -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+        .help(format!("send it with one `Content-Type: {JSON}`"))
+}
+
+/// The bytes of a body as JSON. Handlers read nothing else, so that YAML means what the same JSON does.
+pub(crate) fn to_json(format: Format, bytes: Vec<u8>, memory: &mut Share) -> Result<Vec<u8>, Problem> {
+    match format {
+        Format::Json => Ok(bytes),
+        Format::Yaml => {
+            let document = document::parse(&bytes, Format::Yaml);
+            let json = document.map_err(|error| Problem::unreadable("read the body", &error))?.to_text().into_bytes();
+            // An alias stands for more than its own bytes.
+            memory.grow(json.len())?;
+            Ok(json)
         }
     }
 }
@@ -74,14 +97,23 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, memory: &
     }
 }
 
-pub(crate) fn json(bytes: &[u8]) -> Result<Json, Problem> {
-    Json::parse_with(bytes, Limits { max_bytes: MAX_BODY, max_depth: MAX_DEPTH })
+/// The JSON of a body, which is at most so long.
+pub(crate) fn json(bytes: &[u8], most: usize) -> Result<Json, Problem> {
+    Json::parse_with(bytes, Limits { max_bytes: most, max_depth: MAX_DEPTH })
         .map_err(|error| Problem::bad(error.code(), format!("read the body: {error}")).maybe_help(error.help()))
 }
 
 /// The same answer, with which `held` is dropped: once it is written, or its client is gone.
 pub(crate) fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
     response.map(|body| Body::new(Holding { body, _held: held }))
+}
+
+/// The same answer, of which a stream ends when `end` is ready. An answer that is complete goes out as it is.
+pub(crate) fn until(response: Response, end: impl Future<Output = ()> + Send + 'static) -> Response {
+    match response.body().size_hint().exact() {
+        Some(_) => response,
+        None => response.map(|body| Body::new(Until { body, end: Box::pin(end) })),
+    }
 }
 
 async fn gather(body: Body, most: usize, memory: &mut Share) -> Result<Vec<u8>, Problem> {
@@ -132,6 +164,37 @@ impl<T: Unpin> HttpBody for Holding<T> {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Pin::new(&mut self.get_mut().body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A body that ends when something else happens.
+struct Until {
+    body: Body,
+    end: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl HttpBody for Until {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.end.as_mut().poll(cx) {
+            // Polled after this only if the caller breaks the contract of streams; `end` is one that can be polled again.
+            Poll::Ready(()) => {
+                self.body = Body::empty();
+                self.end = Box::pin(std::future::ready(()));
+                Poll::Ready(None)
+            }
+            Poll::Pending => Pin::new(&mut self.body).poll_frame(cx),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
@@ -203,18 +266,26 @@ mod tests {
 
     #[test]
     fn what_a_page_may_send_unasked_is_no_json() {
-        let is_json = |headers: &HeaderMap| is_json(headers, &Body::from("{}")).is_ok();
+        let is_json = |headers: &HeaderMap| format(headers, &Body::from("{}")).is_ok();
+        for said in ["application/yaml", "application/x-yaml; charset=utf-8"] {
+            assert!(matches!(format(&of_type(said), &Body::from("a: 1")), Ok(Format::Yaml)), "{said}");
+        }
         for said in ["application/json", "Application/JSON; charset=utf-8", "application/vrf+json"] {
             assert!(is_json(&of_type(said)), "{said}");
         }
-        for said in
-            ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "", "text/json"]
-        {
+        for said in [
+            "text/plain",
+            "text/yaml",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=a",
+            "",
+            "text/json",
+        ] {
             assert!(!is_json(&of_type(said)), "{said}");
         }
         let mut twice = of_type(JSON);
         twice.append(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain"));
         assert!(!is_json(&twice) && !is_json(&HeaderMap::new()));
-        assert!(super::is_json(&HeaderMap::new(), &Body::empty()).is_ok());
+        assert!(format(&HeaderMap::new(), &Body::empty()).is_ok());
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn verify_receipt(context: &RequestContext<'_>) -> Result<Reply, Prob
 
 /// `GET /health`.
 pub(crate) async fn health(State(state): State<Arc<AppState>>) -> Result<Reply, Problem> {
-    let languages: Vec<String> = state.services.languages().iter().map(ToString::to_string).collect();
+    let languages: Vec<String> = state.services.verifications.languages().iter().map(ToString::to_string).collect();
     Reply::json(&ReferenceHealth {
         status: "ok",
         version: concat!("proofmark/", env!("CARGO_PKG_VERSION")),

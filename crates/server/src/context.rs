@@ -7,14 +7,16 @@ use std::sync::atomic::AtomicBool;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode_str;
-use proofmark_receipt::document::shown;
+use proofmark_receipt::document::{Format, shown};
 use proofmark_receipt::{Json, ReceiptId, Sha256Digest};
 use proofmark_verifier::{Decider, MAX_PAGE, Replayable, TenantStore};
 
 use crate::body;
 use crate::keys::Caller;
+use crate::live_keys::KeyInUse;
 use crate::problem::Problem;
 use crate::services::Services;
+use crate::share::Share;
 
 /// The longest idempotency key, in bytes.
 const MAX_KEY: usize = 200;
@@ -22,9 +24,13 @@ const MAX_KEY: usize = 200;
 /// A request that was admitted, without its body.
 pub(crate) struct Head {
     pub(crate) caller: Caller,
+    /// The key that the caller sent, where the server has keys.
+    pub(crate) key: Option<KeyInUse>,
     /// The variables of the path.
     pub(crate) variables: HashMap<String, String>,
     pub(crate) parts: Parts,
+    /// What the body is declared to be.
+    pub(crate) format: Format,
 }
 
 /// A request whose body was read.
@@ -40,6 +46,24 @@ pub(crate) struct RequestContext<'a> {
     idempotency: Option<(String, Sha256Digest)>,
 }
 
+/// The body of a request: as it was sent, by which a repetition is recognised, and as JSON.
+pub(crate) struct Content {
+    digest: Sha256Digest,
+    json: Vec<u8>,
+}
+
+impl Content {
+    /// Reads what the client sent for this head.
+    pub(crate) fn read(head: &Head, sent: Vec<u8>, memory: &mut Share) -> Result<Self, Problem> {
+        // Without the host: the absolute form of a target is the same request.
+        let uri = &head.parts.uri;
+        let place = uri.path_and_query().map_or(uri.path(), |place| place.as_str());
+        // A URI contains no NUL, so no other path and body have the same bytes together.
+        let digest = Sha256Digest::of(&[place.as_bytes(), b"\0", sent.as_slice()].concat());
+        Ok(Self { digest, json: body::to_json(head.format, sent, memory)? })
+    }
+}
+
 impl Head {
     /// The receipt or the job that the path names.
     pub(crate) fn id(&self) -> Option<ReceiptId> {
@@ -51,15 +75,12 @@ impl<'a> RequestContext<'a> {
     pub(crate) fn new(
         services: &'a Services,
         head: Head,
-        body: Vec<u8>,
+        content: Content,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
-        let Head { caller, variables, parts } = head;
-        // Without the host: the absolute form of a target is the same request.
-        let place = parts.uri.path_and_query().map_or(parts.uri.path(), |place| place.as_str());
-        let idempotency = idempotency_key(&parts.headers)?
-            // A URI contains no NUL, so no other path and body have the same bytes together.
-            .map(|key| (key, Sha256Digest::of(&[place.as_bytes(), b"\0", body.as_slice()].concat())));
+        let Head { caller, variables, parts, .. } = head;
+        let Content { digest, json: body } = content;
+        let idempotency = idempotency_key(&parts.headers)?.map(|key| (key, digest));
         let query = pairs(parts.uri.query().unwrap_or_default())?;
         refuse_repeated(&query)?;
         Ok(Self { services, decider: &services.decider, caller, stop, variables, query, body, idempotency })
@@ -80,7 +101,7 @@ impl<'a> RequestContext<'a> {
     }
 
     pub(crate) fn json(&self) -> Result<Json, Problem> {
-        body::json(&self.body)
+        body::json(&self.body, body::MAX_BODY)
     }
 
     pub(crate) fn replayable(&self) -> Option<Replayable<'_>> {
@@ -126,11 +147,15 @@ pub(crate) fn invalid_parameter(name: &str, what: &str) -> Problem {
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let is_key = |key: &str| (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    match headers.get("idempotency-key").map(|value| value.to_str()) {
-        None => Ok(None),
-        Some(Ok(key)) if is_key(key) => Ok(Some(key.to_owned())),
-        Some(_) => Err(Problem::bad("invalid_idempotency_key", "invalid idempotency key")
+    let mut values = headers.get_all("idempotency-key").iter().map(|value| value.to_str());
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(Ok(key)), None) if is_key(key) => Ok(Some(key.to_owned())),
+        (Some(_), None) => Err(Problem::bad("invalid_idempotency_key", "invalid idempotency key")
             .help(format!("write 1 to {MAX_KEY} visible ASCII characters"))),
+        // Which of two keys a repetition is recognised by would be a guess.
+        (Some(_), Some(_)) => Err(Problem::bad("invalid_idempotency_key", "the idempotency key is repeated")
+            .help("send one `Idempotency-Key`")),
     }
 }
 

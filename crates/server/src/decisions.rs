@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::context::{RequestContext, invalid_parameter};
 use crate::keys::Role;
-use crate::metrics;
+use crate::observe::decided;
 use crate::opaque::{
     DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, Receipt, ReviewVerdictName, Time, Uuid,
 };
@@ -134,7 +134,7 @@ pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Reply, Problem> {
         stop: &context.stop,
     };
     let receipt = context.decider.decide(&asked)?;
-    metrics::count_decision(receipt.disposition().mode());
+    decided(&receipt, &context.caller);
     Ok(Json::from(receipt.document().clone()).into())
 }
 

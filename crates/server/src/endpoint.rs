@@ -7,11 +7,13 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
+use tracing::Span;
 use utoipa::ToSchema;
 
 use crate::body;
-use crate::context::{Head, RequestContext};
+use crate::context::{Content, Head, RequestContext};
 use crate::keys::Role;
+use crate::live_keys::KeyInUse;
 use crate::observe::AdmittedCaller;
 use crate::operation::{Answer, Operation, SchemaOf};
 use crate::problem::Problem;
@@ -93,14 +95,28 @@ where
         {
             Ok((head, body, share)) => {
                 // For the log of `observe`: the handler consumes the head.
-                let caller = AdmittedCaller(head.caller.clone());
-                let mut response: Response = answer(state, head, body).await.into_response();
+                let (caller, key) = (AdmittedCaller(head.caller.clone()), head.key.clone());
+                let answered = tokio::select! {
+                    // What is ready is sent, also where the key was revoked at the same moment.
+                    biased;
+                    answered = answer(state, head, body) => answered.map(IntoResponse::into_response),
+                    () = revoked(key.clone()) => Err(Problem::revoked()),
+                };
+                let mut response: Response = answered.into_response();
                 response.extensions_mut().insert(caller);
-                body::holding(response, share)
+                body::holding(body::until(response, revoked(key)), share)
             }
             Err(problem) => problem.into_response(),
         };
     Endpoint { method, path, access: Access::Key(role), handler: on(method.filter(), handler), operation: None }
+}
+
+/// Becomes ready when the key is revoked; never without one.
+async fn revoked(key: Option<KeyInUse>) {
+    match key {
+        Some(key) => key.revoked().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The work stops when no client waits for it any more.
@@ -116,11 +132,13 @@ async fn in_thread(
     let place = state.limits.places.take(&head.caller.tenant).await?;
     // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
     let stop = state.stops.flag();
-    let (services, flag) = (Arc::clone(&state.services), stop.shared());
+    let (services, flag, span) = (Arc::clone(&state.services), stop.shared(), Span::current());
     let work = move || {
         // Given back when the work is done, whether or not its client still waits.
-        let _held = (place, memory);
-        answer(&RequestContext::new(&services, head, bytes, flag)?)
+        let (_place, mut memory) = (place, memory);
+        let content = Content::read(&head, bytes, &mut memory)?;
+        // What is logged there has the id of the request.
+        span.in_scope(|| answer(&RequestContext::new(&services, head, content, flag)?))
     };
     match tokio::time::timeout(MAX_ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(answer)) => answer,

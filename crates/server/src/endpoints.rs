@@ -3,7 +3,7 @@
 use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
-use crate::health::Status;
+use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
@@ -32,6 +32,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 fn service() -> Vec<Endpoint> {
     vec![
+        open("/", health::index).operation("index", "service", "List where everything is").ok::<Index>("The paths"),
         open("/health/live", health::live)
             .operation("live", "service", "Whether the server lives")
             .ok::<Status>("It does"),
@@ -40,6 +41,9 @@ fn service() -> Vec<Endpoint> {
             .ok::<Status>("It does"),
         open("/readyz", health::ready)
             .operation("readyz", "service", "Whether the store can be written, tried at most every three seconds")
+            .description(
+                "Also says whether code can be verified, and which files of the server could not be read again.",
+            )
             .ok::<Status>("It can")
             .named(500, "Internal")
             .named(503, "Unavailable"),
@@ -67,26 +71,31 @@ fn decision_endpoints() -> Vec<Endpoint> {
     vec![
         blocking(Post, "/v4/runtime/boundaries/preflight", AGENT, runtime::preflight)
             .operation("preflight", "runtime", "Decide on an action of the runtime SDK")
+            .description("What the unmodified SDK `verifiedx` asks before each action, in its own form.")
             .parameters(&["IdempotencyKey"])
             .body::<WireRequest>()
             .ok::<WireDecision>("The decision, signed and stored")
             .unprocessable(),
         blocking(Post, "/v4/runtime/boundaries/executions/report", AGENT, runtime::report)
             .operation("report", "runtime", "Report an execution")
+            .description("A report is compared with its decision. One without a decision, or of another action, is a finding.")
             .parameters(&["IdempotencyKey"])
             .body::<ExecutionReport>()
             .ok::<Reported>("It is stored; the findings about it are listed")
             .unprocessable(),
         blocking(Post, "/v4/runtime/taint/probe", AGENT, runtime::taint)
             .operation("probe", "runtime", "Label a text by fixed rules")
+            .description("The same text always gets the same labels.")
             .body::<Excerpt>()
             .ok::<Probed>("The labels, and the rule that gave each first"),
         blocking(Post, "/v1/events/batch", AGENT, runtime::events)
             .operation("events", "runtime", "Count events; they are not stored")
+            .description("The SDK sends them; decisions rest on what it sends with an action.")
             .body::<EventBatch>()
             .ok::<EventsAccepted>("How many there were"),
         blocking(Post, "/v1/decisions", AGENT, decisions::decide)
             .operation("decide", "decisions", "Decide on a request in the plain form or the runtime's")
+            .description("Only an outcome that allows is a permission. It spends the receipts and approvals that count once.")
             .parameters(&["IdempotencyKey"])
             .body::<DecisionRequest>()
             .ok::<DecisionReceipt>("The receipt, signed and stored")
@@ -110,6 +119,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .ok::<DecisionPage>("A page"),
         blocking(Post, "/v1/reviews/{id}", REVIEWER, decisions::review)
             .operation("review", "reviews", "Approve or deny")
+            .description("An approval counts for this action, environment and agent, once. One that would not count is refused, with the reason.")
             .body::<ReviewRequest>()
             .ok::<Reviewed>("The review, and the approval signed for it")
             .not_found()
@@ -126,11 +136,15 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .ok::<ReceiptPage>("A page"),
         blocking(Post, "/v1/receipts", AGENT, receipts::receive)
             .operation("keepReceipts", "receipts", "Store receipts issued elsewhere, those that verify")
+            .description("One receipt, or up to 1,000 as `receipts`. Whether the signer was trusted is stored with it.")
             .body::<ReceiptsToStore>()
             .ok::<ReceivedAnswer>("Whether it, or each of many, is stored")
             .unprocessable(),
         blocking(Post, "/v1/receipts/verify", ANY_ROLE, receipts::verify)
             .operation("verifyReceipt", "receipts", "Check a receipt of either kind; nothing is stored")
+            .description(
+                "Send a receipt by itself, or as `receipt` with the signers to trust in place of those trusted here.",
+            )
             .body::<PresentedReceipt>()
             .ok::<Checked>("The result"),
         blocking(Get, "/v1/receipts/{id}", ANY_ROLE, receipts::show)
@@ -222,10 +236,12 @@ fn verification_endpoints() -> Vec<Endpoint> {
             .parameters(&["BegunBy"])
             .body::<Attempt>()
             .ok::<Acceptance>("The new state, and every rule")
+            .not_found()
             .conflict()
             .unprocessable(),
         waiting(Post, "/v1/acp/evaluations", AGENT, acp::evaluate)
             .operation("evaluate", "commerce", "Evaluate a job of the Agent Commerce Protocol")
+            .description("The tests in the requirements are run against the deliverable.")
             .parameters(&["IdempotencyKey", "Prefer", "Chain"])
             .body::<AcpJob>()
             .named(200, "Evaluation")
@@ -258,6 +274,7 @@ fn reference_endpoints() -> Vec<Endpoint> {
             .unprocessable(),
         waiting(Post, "/verify/schema", AGENT, clawbizarre::verify_schema)
             .operation("referenceVerifySchema", "reference", "Check an output against a schema and constraints")
+            .description("As /v1/verifications with `verification` of tier 1.")
             .parameters(&["IdempotencyKey", "Prefer", "Chain"])
             .body::<SchemaRequest>()
             .named(200, "Receipt")
@@ -271,6 +288,7 @@ fn reference_endpoints() -> Vec<Endpoint> {
             .not_found(),
         blocking(Post, "/receipt/verify", ANY_ROLE, clawbizarre::verify_receipt)
             .operation("referenceReceiptVerify", "reference", "Check a receipt, as the reference server does")
+            .description("As /v1/receipts/verify, with another answer.")
             .body::<PresentedReceipt>()
             .ok::<clawbizarre::Validity>("Whether it is valid"),
         open("/health", clawbizarre::health)

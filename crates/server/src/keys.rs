@@ -1,7 +1,7 @@
 //! API keys: who may call, in which role and for which tenant. Only their hashes are stored.
 
 use proofmark_receipt::document::{self, Cause, DocumentError, Field};
-use proofmark_receipt::{Json, ParseSignerError, Sha256Digest, SignerId, object};
+use proofmark_receipt::{Json, Object, ParseSignerError, Sha256Digest, SignerId, object};
 use proofmark_verifier::{Sender, Tenant, TenantError};
 
 /// The longest id of a key, in bytes.
@@ -55,8 +55,6 @@ pub enum KeysError {
     Tenant { at: String, error: TenantError },
     #[error("read the API key `{0}`: invalid id")]
     Id(String),
-    #[error("read the API keys: `keys` is empty")]
-    Empty,
     #[error("make an API key ({0})")]
     Randomness(std::io::Error),
 }
@@ -67,7 +65,6 @@ impl KeysError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Id(_) => Some(format!("an id has 1 to {MAX_ID} bytes without control characters")),
-            Self::Empty => Some("make a key with `proofmark api-key`".to_owned()),
             Self::Document(error) => error.help(),
             Self::Tenant { error, .. } => error.help(),
             Self::Randomness(_) => None,
@@ -108,7 +105,7 @@ impl ApiKeys {
         for field in fields.need("keys", "list the keys")?.items()? {
             let fields = field.fields()?;
             fields.only(&["id", "sha256", "role", "tenant", "roles", "signer"])?;
-            let hash = fields.need("sha256", "give the hash `proofmark api-key` printed")?;
+            let hash = fields.need("sha256", "make an entry with `proofmark api-key add`")?;
             let digest = hash.text()?.parse().map_err(|_| hash.wrong_type("`sha256:` and 64 hex digits"))?;
             let tenant = fields.need("tenant", "name the org and project")?;
             let caller = Caller {
@@ -122,13 +119,43 @@ impl ApiKeys {
             };
             keys.push((digest, caller));
         }
-        if keys.is_empty() { Err(KeysError::Empty) } else { Ok(Self { keys }) }
+        Ok(Self { keys })
     }
 
-    /// Whose key this is. Hashes are compared, so the time it takes reveals nothing about a key.
-    pub(crate) fn caller(&self, key: &str) -> Option<&Caller> {
-        let digest = Sha256Digest::of(key.as_bytes());
-        self.keys.iter().find(|(known, _)| *known == digest).map(|(_, caller)| caller)
+    /// Whose key has this hash. Hashes are compared, so the time it takes reveals nothing about a key.
+    pub(crate) fn caller(&self, digest: &Sha256Digest) -> Option<&Caller> {
+        self.keys.iter().find(|(known, _)| known == digest).map(|(_, caller)| caller)
+    }
+
+    /// Whether there are none: then every caller is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The entries without their hashes, in the order of the file: `{id, role, tenant, roles, signer}`.
+    #[must_use]
+    pub fn list(&self) -> Vec<Object> {
+        self.keys.iter().map(|(_, caller)| caller.to_json()).collect()
+    }
+
+    /// Whether this caller has a key, for the same role.
+    pub(crate) fn has(&self, caller: &Caller) -> bool {
+        self.keys.iter().any(|(_, known)| known == caller)
+    }
+
+    /// The ids of keys, or of their roles, that the others do not have.
+    pub(crate) fn ids_not_in(&self, others: &Self) -> Vec<String> {
+        let new = self.keys.iter().filter(|(digest, caller)| others.caller(digest) != Some(caller));
+        new.map(|(_, caller)| document::shown(&caller.id)).collect()
+    }
+
+    /// Tells two files of keys apart, whatever their spelling.
+    pub(crate) fn fingerprint(&self) -> Sha256Digest {
+        let line = |(digest, caller): &(Sha256Digest, Caller)| {
+            format!("{digest} {}\n", Json::from(caller.to_json()).to_text())
+        };
+        Sha256Digest::of(self.keys.iter().map(line).collect::<String>().as_bytes())
     }
 }
 
@@ -141,6 +168,17 @@ impl Caller {
             tenant: Tenant::LOCAL,
             roles: Vec::new(),
             signer: None,
+        }
+    }
+
+    fn to_json(&self) -> Object {
+        let roles = self.roles.iter().map(|role| Json::from(role.as_str())).collect::<Vec<_>>();
+        object! {
+            "id": self.id.as_str(),
+            "role": self.role.as_str(),
+            "tenant": self.tenant.as_str(),
+            "roles"?: (!roles.is_empty()).then_some(roles),
+            "signer"?: self.signer.map(|signer| signer.to_string()),
         }
     }
 

@@ -21,9 +21,11 @@ use crate::body;
 use crate::connections::{Connection, Connections};
 use crate::endpoints::endpoints;
 use crate::keys::ApiKeys;
+use crate::live_keys::LiveKeys;
 use crate::metrics;
 use crate::openapi::{DescriptionError, describe};
 use crate::rate::Rate;
+use crate::reload::{self, Files, Watched};
 use crate::router::router;
 use crate::services::Services;
 use crate::state::{AppState, Callers};
@@ -56,6 +58,8 @@ pub struct Settings {
     pub keys: Option<ApiKeys>,
     /// How many requests a second one caller may send.
     pub rate: NonZeroU32,
+    /// What is read again while the server runs. A file of API keys counts only where there are `keys`.
+    pub files: Files,
 }
 
 /// Why nothing is served, completing "failed to …".
@@ -80,7 +84,7 @@ impl ServeError {
     }
 }
 
-/// Serves until SIGINT or SIGTERM, then finishes what was begun. `listening` is called with the address once it is bound.
+/// Serves until SIGINT or SIGTERM, then finishes what was begun. SIGHUP reads the files of the settings again. `listening` is called with the address once it is bound.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot begin.
@@ -109,25 +113,26 @@ pub fn serve_until(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let address = settings.listen;
-    // The checks of `origin` cannot replace this: a program on another host can send any `Host`.
-    if settings.keys.is_none() && !address.ip().is_loopback() {
-        return Err(ServeError::Open(address));
-    }
+    check_address(address, settings.keys.as_ref())?;
     let failed = |error| ServeError::Listen { address, error };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let endpoints = endpoints();
     // Before the socket is bound, so that a faulty description is an error of the start.
     let description = Json::from(describe(&endpoints)?).to_text();
-    let callers = Callers { keys: settings.keys, rate: Rate::new(settings.rate) };
-    let state = AppState::new(settings.services, callers, description).with_metrics(metrics::start());
-    let state = Arc::new(state);
+    let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
+    // Before the state is made: what it counts before there is a recorder is lost.
+    let figures = metrics::start();
+    let state = Arc::new(AppState::new(settings.services, callers, description).with_metrics(figures));
+    let files = watched(settings.files, &state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         // The address of the socket, not of the settings: with port 0 the system chooses the port.
         listening(listener.local_addr().map_err(failed)?);
         let sweep = tokio::spawn(sweep(Arc::clone(&state)));
         let upkeep = tokio::spawn(upkeep(Arc::clone(&state)));
+        let reload = tokio::spawn(reload::watch(files, Arc::clone(&state.stale), true));
         accept(listener, &router(endpoints, Arc::clone(&state)), &state, stop).await;
+        reload.abort();
         upkeep.abort();
         sweep.abort();
         Ok(())
@@ -135,6 +140,26 @@ pub fn serve_until(
     // A thread that does not end must not hold up the process: what it does is not stored.
     runtime.shutdown_timeout(MAX_LAST_ANSWERS);
     served
+}
+
+/// Whether a server with these keys may listen on this address.
+///
+/// # Errors
+/// [`ServeError::Open`] when every host could call it.
+pub fn check_address(address: SocketAddr, keys: Option<&ApiKeys>) -> Result<(), ServeError> {
+    // The checks of `origin` cannot replace this: a program on another host can send any `Host`.
+    match keys.is_none() && !address.ip().is_loopback() {
+        true => Err(ServeError::Open(address)),
+        false => Ok(()),
+    }
+}
+
+fn watched(mut files: Files, state: &Arc<AppState>) -> Vec<Watched> {
+    let keys = files.api_keys.take().map(|source| {
+        let state = Arc::clone(state);
+        reload::api_keys(source, move |keys| state.replace_keys(keys))
+    });
+    reload::policies(files, &state.services).into_iter().chain(keys).collect()
 }
 
 async fn accept(listener: TcpListener, router: &Router, state: &AppState, stop: impl Future<Output = ()>) {

@@ -5,6 +5,11 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
 use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Layer, fmt};
+
+use crate::otlp::{self, LogLayer, OtlpEndpoint};
 
 /// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
 const MAX_LINES: usize = 4_096;
@@ -18,6 +23,16 @@ pub enum LogFormat {
     Text,
     /// For programs: one JSON object a line.
     Json,
+}
+
+/// What is logged, and where to.
+#[derive(Clone, Debug)]
+pub struct LogSettings {
+    pub format: LogFormat,
+    /// Whether the log has what is asked every few seconds, too.
+    pub detailed: bool,
+    /// The collector that the log and all requests are exported to.
+    pub export: Option<OtlpEndpoint>,
 }
 
 /// The log of this process. When it is dropped, the lines that wait are written.
@@ -36,27 +51,34 @@ enum Message {
 ///
 /// # Errors
 /// When the system gives no thread.
-pub fn start_log(format: LogFormat) -> io::Result<Log> {
+pub fn start_log(settings: LogSettings) -> io::Result<Log> {
+    let LogSettings { format, detailed, export } = settings;
     let (lines, waiting) = mpsc::sync_channel(MAX_LINES);
     std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&waiting))?;
     let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(Level::INFO)
+    let level = if detailed { Level::DEBUG } else { Level::INFO };
+    // Libraries log what clients send, and only what goes wrong in them matters here.
+    let ours = Targets::new().with_default(Level::WARN).with_target("proofmark", level);
+    let lines_of = fmt::layer()
         .with_target(false)
         .with_ansi(false)
         // It would report a closed standard error on standard error, and panic.
         .log_internal_errors(false)
         .with_writer(move || Line(writer.clone()));
-    let started = match format {
-        LogFormat::Text => tracing::subscriber::set_global_default(subscriber.finish()),
-        LogFormat::Json => tracing::subscriber::set_global_default(subscriber.json().flatten_event(true).finish()),
+    let lines_of = match format {
+        LogFormat::Text => lines_of.boxed(),
+        LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
-    drop(started);
+    export.map(otlp::start).transpose()?;
+    let exported = otlp::is_on().then_some(LogLayer);
+    let subscriber = tracing_subscriber::registry().with(ours).with(lines_of).with(exported);
+    drop(tracing::subscriber::set_global_default(subscriber));
     Ok(Log { lines })
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
+        otlp::flush();
         let (written, all_written) = mpsc::sync_channel(1);
         // A full queue means that nobody reads: waiting would not help.
         if self.lines.try_send(Message::Flush(written)).is_ok() {

@@ -37,6 +37,9 @@ use crate::stop::Stops;
 /// The tools with their schemas, as clients are told.
 const TOOLS: &str = include_str!("mcp/tools.json");
 
+/// The tool that verifies, by the name that the VRF specification gives it.
+const VERIFY: &str = "cb_verify_work";
+const ACCEPT: &str = "accept_step";
 /// The tool that needs a policy.
 const DECIDE: &str = "decide_action";
 
@@ -127,12 +130,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let tenant = caller(&context)?.tenant;
-        let found = resource::read(&self.services, tenant, request.uri).await?;
+        let busy = |problem: Problem| ErrorData::internal_error(problem.text().into_owned(), None);
+        let place = self.limits.places.take(&tenant).await.map_err(busy)?;
+        let found = resource::read(&self.services, (tenant, place), request.uri).await?;
         let bytes = found.contents.iter().map(|one| match one {
             ResourceContents::TextResourceContents { text, .. } => text.len(),
             _ => 0,
         });
-        hold(&context, bytes.sum()).map_err(|problem| ErrorData::internal_error(problem.text().into_owned(), None))?;
+        hold(&context, bytes.sum()).map_err(busy)?;
         Ok(found.into())
     }
 }
@@ -172,6 +177,13 @@ fn beside<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Opt
 
 /// Counts an answer of so many bytes until it is written, or refuses it. On standard streams one is written after the other.
 fn hold(context: &RequestContext<RoleServer>, bytes: usize) -> Result<(), Problem> {
+    hold_instead(context, 0, bytes)
+}
+
+/// Counts an answer of so many bytes, of which some were counted before it was known how many there are.
+fn hold_instead(context: &RequestContext<RoleServer>, before: usize, bytes: usize) -> Result<(), Problem> {
     let Some(held) = beside::<Held>(context) else { return Ok(()) };
-    held.lock().unwrap_or_else(PoisonError::into_inner).grow(bytes.saturating_mul(COPIES))
+    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+    held.shrink(before.saturating_sub(bytes).saturating_mul(COPIES));
+    held.grow(bytes.saturating_sub(before).saturating_mul(COPIES))
 }

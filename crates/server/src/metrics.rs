@@ -32,8 +32,3 @@ pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply
     let text = state.metrics.as_ref().map(PrometheusHandle::render).unwrap_or_default();
     Ok(Reply::text(TEXT, text))
 }
-
-/// Counts a decision by its mode.
-pub(crate) fn count_decision(mode: &'static str) {
-    metrics::counter!("proofmark_decisions_total", "mode" => mode).increment(1);
-}

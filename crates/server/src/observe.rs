@@ -2,15 +2,20 @@
 //!
 //! The line has neither headers nor bodies, and of the path only the route: keys, receipts and names stay out of logs.
 
-use std::time::Instant;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::Json;
 use tracing::{Instrument, debug, error, info, info_span};
 
 use crate::keys::Caller;
+use crate::otlp::{self, RequestSpan, Trace};
 use crate::problem::Problem;
 
 /// The header that carries the id of a request, from a proxy or to the client.
@@ -31,10 +36,16 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = METHODS.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("OTHER");
     let id = request_id(request.headers());
-    let span = info_span!("request", id = %id);
-    let started = Instant::now();
+    // An id that nobody exports would only make the lines longer.
+    let trace = otlp::is_on().then(|| Trace::of(request.headers())).flatten();
+    let span = match &trace {
+        Some(trace) => info_span!("request", id = %id, trace_id = %trace.trace_id(), span_id = %trace.span_id()),
+        None => info_span!("request", id = %id),
+    };
+    let (began, started) = (SystemTime::now(), Instant::now());
     let mut response = next.run(request).instrument(span.clone()).await;
-    let seconds = started.elapsed().as_secs_f64();
+    let took = started.elapsed();
+    let seconds = took.as_secs_f64();
     // Only here are both the problem and the id of the request known.
     let problem = response.extensions_mut().remove::<Problem>();
     if let Some(problem) = &problem {
@@ -44,11 +55,42 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     let status = response.status().as_u16();
-    span.in_scope(|| log(&Answered { method, route: &route, seconds, response: &response, problem: problem.as_ref() }));
+    let answered = Answered { method, route: &route, seconds, response: &response, problem: problem.as_ref() };
+    span.in_scope(|| log(&answered));
+    if let Some(trace) = trace
+        && answered.is_of_interest()
+    {
+        let (tenant, caller) = answered.sender();
+        let code = problem.as_ref().map(Problem::code);
+        otlp::export(&RequestSpan {
+            trace: &trace,
+            began,
+            took,
+            id: &id,
+            method,
+            route: &route,
+            status,
+            tenant,
+            caller,
+            code,
+        });
+    }
     metrics::histogram!("proofmark_request_seconds", "path" => route.clone()).record(seconds);
     metrics::counter!("proofmark_requests_total", "path" => route, "method" => method, "status" => status.to_string())
         .increment(1);
     response
+}
+
+/// Counts a decision by its mode, and logs what was decided about which action, by which policy.
+pub(crate) fn decided(receipt: &DecisionReceipt, caller: &Caller) {
+    let mode = receipt.disposition().mode();
+    metrics::counter!("proofmark_decisions_total", "mode" => mode).increment(1);
+    let binding = receipt.document().get("binding").and_then(Json::as_object);
+    let bound = |name: &str| binding.and_then(|binding| binding.get(name)?.as_str());
+    let (action, policy) = (bound("action_hash"), bound("policy_hash"));
+    let (decision, outcome) = (receipt.decision_id().to_string(), receipt.disposition().outcome().as_str());
+    let (tenant, caller) = (caller.tenant.as_str(), caller.id.as_str());
+    info!(decision, outcome, mode, action, policy, tenant, caller, "decided");
 }
 
 struct Answered<'a> {
@@ -59,17 +101,29 @@ struct Answered<'a> {
     problem: Option<&'a Problem>,
 }
 
+impl<'a> Answered<'a> {
+    /// Whether it failed, or is not one that supervisors send all the time.
+    fn is_of_interest(&self) -> bool {
+        self.response.status().is_server_error() || !PROBES.contains(&self.route)
+    }
+
+    /// The tenant and the id of the caller, where one was admitted.
+    fn sender(&self) -> (Option<&'a str>, Option<&'a str>) {
+        let caller = self.response.extensions().get::<AdmittedCaller>().map(|AdmittedCaller(caller)| caller);
+        caller.map(|caller| (caller.tenant.as_str(), caller.id.as_str())).unzip()
+    }
+}
+
 fn log(answered: &Answered<'_>) {
     let Answered { method, route, seconds, response, problem } = answered;
     let status = response.status();
     let milliseconds = (seconds * 10_000.0).round() / 10.0;
-    let caller = response.extensions().get::<AdmittedCaller>().map(|AdmittedCaller(caller)| caller);
-    let (tenant, caller) = caller.map(|caller| (caller.tenant.as_str(), caller.id.as_str())).unzip();
+    let (tenant, caller) = answered.sender();
     let (code, cause) = (problem.map(Problem::code), problem.and_then(Problem::log_cause));
     let status_code = status.as_u16();
     if status.is_server_error() {
         error!(method, route, status = status_code, milliseconds, tenant, caller, code, cause, "failed");
-    } else if PROBES.contains(route) {
+    } else if !answered.is_of_interest() {
         debug!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
     } else {
         info!(method, route, status = status_code, milliseconds, tenant, caller, code, "answered");
@@ -84,10 +138,19 @@ fn request_id(headers: &HeaderMap) -> String {
     given.map_or_else(new_id, str::to_owned)
 }
 
-/// Sixteen hex digits. The id only has to differ from those of other requests, so a number replaces missing randomness.
+/// Sixteen hex digits. The id only has to differ from those of other requests, so a count replaces missing randomness.
 fn new_id() -> String {
-    let random = getrandom::u64().unwrap_or_else(|_| Instant::now().elapsed().as_nanos() as u64);
-    format!("{random:016x}")
+    let id = getrandom::u64().unwrap_or_else(|_| counted_id());
+    format!("{id:016x}")
+}
+
+/// A number that this process gives out once, and that another one is not likely to.
+fn counted_id() -> u64 {
+    static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| {
+        let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        AtomicU64::new(began.as_nanos() as u64)
+    });
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -105,5 +168,6 @@ mod tests {
             assert_eq!(id_for(given).len(), 16, "{given}");
         }
         assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+        assert_ne!(counted_id(), counted_id());
     }
 }

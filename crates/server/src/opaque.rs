@@ -23,5 +23,5 @@ schemas! {
     Acceptance AcpJob AnyReceipt Anything Attempt ChainHead Checked DecisionReceipt DecisionRequest Description EventBatch
     Excerpt ExecutionReport FindingCode Hashes JobStateName Jwks MaybeObject Mode Next Outcome PresentedReceipt Receipt
     ReceiptsToStore Request ReviewRequest ReviewVerdictName SchemaRequest SignatureStatus StatusName StepState StoredTrust
-    TaintLabel TaintRules Terms Time Trust Uuid VerdictName WireDecision WireRequest
+    TaintLabel TaintRules Terms Time Trust Uuid VerdictName VerificationStatus WireDecision WireRequest
 }

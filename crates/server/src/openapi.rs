@@ -22,6 +22,9 @@ const PARTS: [&str; 3] = [
     include_str!("openapi/requests.json"),
 ];
 
+/// A body that works for each operation that has one, by the operation's id.
+const EXAMPLES: &str = include_str!("openapi/examples.json");
+
 /// What every endpoint that looks at keys may answer, before or after its handler.
 const ADMISSION: [(&str, &str); 9] = [
     ("400", "BadRequest"),
@@ -40,6 +43,8 @@ const ADMISSION: [(&str, &str); 9] = [
 pub enum DescriptionError {
     #[error("read part {0} of the description: {1}")]
     Json(usize, JsonError),
+    #[error("read the examples of the description: {0}")]
+    Examples(JsonError),
     /// A part, or a member that is described in several places, is not an object.
     #[error("put the description together: `{0}` is not an object")]
     NotAnObject(String),
@@ -72,11 +77,13 @@ pub(crate) fn describe(endpoints: &[Endpoint]) -> Result<Object, DescriptionErro
 }
 
 fn paths(endpoints: &[Endpoint]) -> Result<Object, DescriptionError> {
+    let examples = Json::parse(EXAMPLES.as_bytes()).map_err(DescriptionError::Examples)?;
     let mut paths = Object::new();
     for endpoint in endpoints {
         let Some(operation) = &endpoint.operation else { continue };
         let open = endpoint.access == Access::Open;
-        let mut described = operation.to_json(endpoint.path, open);
+        let example = examples.as_object().and_then(|examples| examples.get(operation.id));
+        let mut described = operation.to_json(endpoint.path, open, example);
         if !open && let Some(Json::Object(responses)) = described.get_mut("responses") {
             add_admission(responses);
         }
@@ -185,6 +192,7 @@ mod tests {
             .map(|endpoint| endpoint.path)
             .collect();
         let expected = [
+            "/",
             "/health/live",
             "/healthz",
             "/readyz",
@@ -228,6 +236,25 @@ mod tests {
                 assert!(at(operation, &["responses", "200"]).is_some(), "{method} {path}");
             }
         }
+    }
+
+    #[test]
+    fn every_operation_with_a_body_is_explained_and_has_an_example() {
+        let (document, mut bodies) = (whole(), BTreeSet::new());
+        for path in names(&document, &["paths"]) {
+            for method in names(&document, &["paths", &path]) {
+                let operation = at(&document, &["paths", &path, &method]).unwrap();
+                let Some(body) = at(operation, &["requestBody"]) else { continue };
+                assert!(at(body, &["content", JSON, "example"]).is_some(), "{path} has no example");
+                for member in ["summary", "description"] {
+                    let text = at(operation, &[member]).and_then(Json::as_str).unwrap_or_default();
+                    assert!(!text.is_empty(), "{path} has no {member}");
+                }
+                bodies.insert(at(operation, &["operationId"]).and_then(Json::as_str).unwrap().to_owned());
+            }
+        }
+        let examples = Json::parse(EXAMPLES.as_bytes()).unwrap();
+        assert_eq!(names(&examples, &[]), bodies, "an example of no operation");
     }
 
     #[test]

@@ -58,13 +58,17 @@ impl SchemaOf {
 }
 
 impl Operation {
-    /// The operation as OpenAPI has it, at this path.
-    pub(crate) fn to_json(&self, path: &str, open: bool) -> Object {
+    /// The operation as OpenAPI has it, at this path, with this example of a body.
+    pub(crate) fn to_json(&self, path: &str, open: bool, example: Option<&Json>) -> Object {
         let responses = self.responses.iter().fold(Object::new(), |mut responses, (status, answer)| {
             responses.insert(status.to_string(), answer.to_json());
             responses
         });
-        let body = self.body.map(|(schema, required)| object! { "required": required, "content": json(schema) });
+        let body = self.body.map(|(schema, required)| {
+            let mut content = Object::new();
+            content.insert(JSON, object! { "schema": schema.reference(), "example"?: example.cloned() });
+            object! { "required": required, "content": content }
+        });
         object! {
             "summary": self.summary,
             "operationId": self.id,

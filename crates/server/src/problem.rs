@@ -103,6 +103,17 @@ impl Problem {
         Self { cause: Some(cause.to_string()), ..self }
     }
 
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no known API key")
+            .help("send one as `Authorization: Bearer …`, once")
+    }
+
+    /// The key was revoked while the request was worked on.
+    pub(crate) fn revoked() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the API key was revoked")
+            .help("ask the operator of the server for a new one")
+    }
+
     pub(crate) fn unknown_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "unknown path").help("see /openapi.json")
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::context::RequestContext;
-use crate::metrics;
+use crate::observe::decided;
 use crate::opaque::{FindingCode, TaintLabel, TaintRules};
 use crate::problem::Problem;
 use crate::reply::{Document, Reply};
@@ -58,7 +58,7 @@ pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> 
         stop: &context.stop,
     };
     let receipt = context.decider.decide(&asked)?;
-    metrics::count_decision(receipt.disposition().mode());
+    decided(&receipt, &context.caller);
     Ok(Json::from(wire(&receipt)).into())
 }
 

@@ -1,41 +1,66 @@
 //! What HTTP and MCP share: decisions, verifications and acceptances, on one store.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
+use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Language, Purpose, StoreError, Tenant,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, Tenant,
     Verifications, accept, check_document,
 };
+use tracing::{error, info};
 
 use crate::attempt_body::AttemptBody;
 use crate::keys::Caller;
+use crate::observe::decided;
 use crate::receipt_body::ReceiptBody;
+
+/// Tests the isolation of this host, which takes seconds, and logs the result.
+#[must_use]
+pub fn probe_host() -> Host {
+    let begun = Instant::now();
+    let host = Host::probe(None);
+    let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match host.level() {
+        Ok(level) => info!(isolation = level.to_string(), milliseconds, "the self-test of the sandbox passed"),
+        Err(cause) => error!(
+            cause,
+            milliseconds, "the self-test of the sandbox failed: verifications that run code end as `error`"
+        ),
+    }
+    host
+}
 
 /// A decider, and verifications on the same store. Every method may wait for a disk.
 pub struct Services {
     pub(crate) decider: Decider,
     pub(crate) verifications: Verifications,
-    languages: Vec<Language>,
-    workflow_policy: Option<proofmark_contract::WorkflowPolicy>,
+    workflow_policy: RwLock<Option<Arc<WorkflowPolicy>>>,
 }
 
 impl Services {
-    /// Services that verify work in these languages.
+    /// Services that accept steps of any workflow.
     #[must_use]
-    pub fn new(decider: Decider, verifications: Verifications, languages: Vec<Language>) -> Services {
-        Services { decider, verifications, languages, workflow_policy: None }
+    pub fn new(decider: Decider, verifications: Verifications) -> Services {
+        Services { decider, verifications, workflow_policy: RwLock::default() }
     }
 
     /// Accepts steps only of workflows that follow this policy.
     #[must_use]
-    pub fn with_workflow_policy(self, policy: Option<proofmark_contract::WorkflowPolicy>) -> Services {
-        Services { workflow_policy: policy, ..self }
+    pub fn with_workflow_policy(self, policy: Option<WorkflowPolicy>) -> Services {
+        Services { workflow_policy: RwLock::new(policy.map(Arc::new)), ..self }
     }
 
-    /// The languages there are runtimes for.
-    pub(crate) fn languages(&self) -> &[Language] {
-        &self.languages
+    /// Accepts steps only of workflows that follow this policy from here on; the policy before. An attempt that has begun is
+    /// judged by the policy it began with.
+    pub(crate) fn set_workflow_policy(&self, policy: WorkflowPolicy) -> Option<Arc<WorkflowPolicy>> {
+        self.workflow_policy.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(policy))
+    }
+
+    fn workflow_policy(&self) -> Option<Arc<WorkflowPolicy>> {
+        self.workflow_policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether there is a policy to decide by.
@@ -51,9 +76,10 @@ impl Services {
         body: &AttemptBody,
         stop: &AtomicBool,
     ) -> Result<Acceptance, AcceptError> {
+        let policy = self.workflow_policy();
         let attempt = Attempt {
             workflow: &body.workflow,
-            policy: self.workflow_policy.as_ref(),
+            policy: policy.as_deref(),
             step: &body.step,
             sender: caller.sender(),
             run: body.run.as_deref(),
@@ -76,12 +102,15 @@ impl Services {
     /// Decides on an action, unless `stop` is set meanwhile, and returns the text of the receipt.
     pub(crate) fn decide(
         &self,
-        tenant: &Tenant,
+        caller: &Caller,
         request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
+        let tenant = &caller.tenant;
         // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
-        Ok(self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?.to_text())
+        let receipt = self.decider.decide(&Asked { request, tenant, candidate: None, replayable: None, stop })?;
+        decided(&receipt, caller);
+        Ok(receipt.to_text())
     }
 
     /// Checks a receipt of either kind.

@@ -103,6 +103,14 @@ impl Shares {
 }
 
 impl Share {
+    /// Gives so much of it back.
+    pub(crate) fn shrink(&mut self, less: usize) {
+        let less = less.min(self.amount);
+        // A share of its own, which gives back when it is dropped.
+        drop(Share { of: Arc::clone(&self.of), tenant: self.tenant.clone(), amount: less });
+        self.amount -= less;
+    }
+
     /// Takes so much more, or nothing and [`Problem::busy`].
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), Problem> {
         let mut taken = self.of.taken();
@@ -207,6 +215,8 @@ mod tests {
     fn a_tenant_has_a_quarter_at_most_and_gives_it_back() {
         let shares = Shares::of(8);
         let mut first = shares.take(&named("a"), 1).unwrap();
+        first.grow(1).unwrap();
+        first.shrink(1);
         first.grow(1).unwrap();
         assert!(first.grow(1).is_err());
         assert!(shares.take(&named("a"), 1).is_err());

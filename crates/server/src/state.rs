@@ -9,15 +9,18 @@ use axum::extract::{RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::runtime::Handle;
 
 use crate::body;
 use crate::context::Head;
 use crate::keys::{ApiKeys, Caller, Role};
+use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
 use crate::origin;
 use crate::problem::Problem;
 use crate::rate::Rate;
 use crate::readiness::Readiness;
+use crate::reload::Stale;
 use crate::services::Services;
 use crate::share::{Limits, Share};
 use crate::stop::Stops;
@@ -29,6 +32,7 @@ pub(crate) struct AppState {
     pub(crate) limits: Arc<Limits>,
     pub(crate) stops: Arc<Stops>,
     pub(crate) readiness: Readiness,
+    pub(crate) stale: Arc<Stale>,
     /// The text of `/openapi.json`.
     pub(crate) description: String,
     callers: Callers,
@@ -37,7 +41,7 @@ pub(crate) struct AppState {
 /// Who may send requests, and how often.
 pub(crate) struct Callers {
     /// None: every program of this host may.
-    pub(crate) keys: Option<ApiKeys>,
+    pub(crate) keys: Option<LiveKeys>,
     pub(crate) rate: Rate,
 }
 
@@ -54,6 +58,7 @@ impl AppState {
             limits,
             stops,
             readiness: Readiness::default(),
+            stale: Arc::default(),
             description,
             callers,
         }
@@ -62,6 +67,15 @@ impl AppState {
     /// The same, which answers `/metrics` with these figures.
     pub(crate) fn with_metrics(self, metrics: Option<PrometheusHandle>) -> Self {
         Self { metrics, ..self }
+    }
+
+    /// Accepts these API keys from here on, ends the sessions of callers who have none any more, and returns those before.
+    pub(crate) fn replace_keys(&self, keys: ApiKeys) -> Arc<ApiKeys> {
+        let Some(live) = &self.callers.keys else { return Arc::new(keys) };
+        let before = live.replace(keys.clone());
+        // On a thread for blocking work (`reload`), which may wait.
+        Handle::current().block_on(self.sessions.keep(|caller| keys.has(caller)));
+        before
     }
 
     /// Admits a request whose caller has the role and has not called too often, and takes its share of all requests.
@@ -75,38 +89,35 @@ impl AppState {
         let variables = variables.map_err(|_| Problem::unknown_path())?;
         let variables = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let (parts, body) = request.into_parts();
-        let caller = self.authorize(&parts, role)?;
+        let (caller, key) = self.authorize(&parts, role)?;
         // Only known callers get here, so strangers cannot fill the table of rates. Neither a tenant nor an id
         // contains a NUL, so the name is unambiguous.
         self.callers
             .rate
             .take(&format!("{}\0{}", caller.tenant, caller.id), Instant::now())
             .map_err(Problem::too_often)?;
-        body::is_json(&parts.headers, &body)?;
+        let format = body::format(&parts.headers, &body)?;
         // Last, so that a refused request takes no share.
         let share = self.limits.requests.take(&caller.tenant, 1)?;
-        Ok((Head { caller, variables, parts }, body, share))
+        Ok((Head { caller, key, variables, parts, format }, body, share))
     }
 
-    fn authorize(&self, parts: &Parts, role: Option<Role>) -> Result<Caller, Problem> {
+    fn authorize(&self, parts: &Parts, role: Option<Role>) -> Result<(Caller, Option<KeyInUse>), Problem> {
         let Parts { uri, headers, .. } = parts;
         let Some(keys) = &self.callers.keys else {
             origin::is_of_this_host(uri, headers)?;
             // This caller is an `admin`, so the role need not be checked.
-            return Ok(Caller::local());
+            return Ok((Caller::local(), None));
         };
         // `Origin` does not matter with keys: a browser adds none on its own, so a page without a key is refused below.
         origin::is_addressed(uri, headers)?;
-        let caller = bearer(headers).and_then(|key| keys.caller(key)).ok_or_else(|| {
-            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "the request carries no known API key")
-                .help("send one as `Authorization: Bearer …`, once")
-        })?;
+        let key = bearer(headers).and_then(|key| keys.admit(key)).ok_or_else(Problem::unauthorized)?;
         match role {
-            Some(role) if !caller.role.may(role) => {
+            Some(role) if !key.caller().role.may(role) => {
                 let message = format!("this endpoint needs a key with the role `{}`", role.as_str());
                 Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", message))
             }
-            Some(_) | None => Ok(caller.clone()),
+            Some(_) | None => Ok((key.caller().clone(), Some(key))),
         }
     }
 }

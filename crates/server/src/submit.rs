@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
-use proofmark_verifier::{Following, Format, JobState, JobView, Request, Submitted, Tenant, Work};
+use proofmark_verifier::{Following, Format, JobState, JobView, MAX_REQUEST_BYTES, Request, Submitted, Tenant, Work};
 use tokio::sync::watch;
 
 use crate::body;
@@ -157,7 +157,7 @@ fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDr
     let (request, text) = match submission.request {
         Source::Text(text) => (Request::read(text.as_bytes(), Format::Json, None), text),
         Source::Foreign(text, convert) => {
-            let document = convert(body::json(text.as_bytes())?)?;
+            let document = convert(body::json(text.as_bytes(), MAX_REQUEST_BYTES)?)?;
             // The converted request is stored: `recheck` and a process that takes the job over read no other form.
             (Request::from_json(&document), document.to_text())
         }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::body;
-use crate::context::{Head, RequestContext};
+use crate::context::{Content, Head, RequestContext};
 use crate::opaque::{JobStateName, Receipt as ReceiptSchema, Time, Uuid};
 use crate::problem::Problem;
 use crate::reply::{Document, Reply};
@@ -98,8 +98,14 @@ pub(crate) async fn submission(
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
     let as_job = prefers_job(&head.parts.headers);
+    let read = move || {
+        let content = Content::read(&head, bytes, &mut share);
+        content.map(|content| (head, content, share))
+    };
+    // Reading 16 MiB of YAML takes a while.
+    let (head, content, _share) = tokio::task::spawn_blocking(read).await.map_err(|_| Problem::internal())??;
     // The flag is never set: a verification is cancelled as a job.
-    let context = RequestContext::new(&state.services, head, bytes, Arc::default())?;
+    let context = RequestContext::new(&state.services, head, content, Arc::default())?;
     context.only(&["chain"])?;
     let text = String::from_utf8(context.body().to_vec())
         .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8").help("send JSON"))?;

@@ -50,6 +50,14 @@ impl Store {
         Self::connect(absolute(path)?)
     }
 
+    /// Whether the file at `path` is a store that this version can open. Writes, locks and upgrades nothing.
+    ///
+    /// # Errors
+    /// As [`Store::open_existing`].
+    pub fn inspect(path: &Path) -> Result<(), StoreError> {
+        file::inspect(&absolute(path)?)
+    }
+
     /// Writes and reads a row without meaning: whether the disk has room and the database works.
     ///
     /// # Errors

@@ -10,8 +10,8 @@
 //! report's decision, or the review's subject.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
 use proofmark_receipt::{Sha256Digest, SignerId, SigningKey};
@@ -27,7 +27,7 @@ const MAX_RACES: u32 = 100;
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
-    policy: Option<ActionPolicy>,
+    policy: RwLock<Option<Arc<ActionPolicy>>>,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<Store>,
     pub(crate) trusted: Vec<SignerId>,
@@ -63,6 +63,7 @@ impl Decider {
     #[must_use]
     pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
         trusted.push(key.signer());
+        let policy = RwLock::new(policy.map(Arc::new));
         Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default() }
     }
 
@@ -97,8 +98,14 @@ impl Decider {
 
     /// The policy it decides by.
     #[must_use]
-    pub fn policy(&self) -> Option<&ActionPolicy> {
-        self.policy.as_ref()
+    pub fn policy(&self) -> Option<Arc<ActionPolicy>> {
+        // A policy is replaced as a whole, so a thread that panicked left a whole one.
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Decides by this policy from here on. A decision or a review that has begun is made by the policy it began with.
+    pub fn set_policy(&self, policy: ActionPolicy) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policy));
     }
 
     /// An issuer with the same key and store.
@@ -135,12 +142,13 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
-        let policy = self.policy.as_ref().ok_or(DecideError::NoPolicy)?;
+        // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let fingerprint = policy.fingerprint(asked.request).to_string();
         let action = format!("action\0{}\0{fingerprint}", asked.tenant);
         let _same_action = self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
-            match self.decide_once(policy, asked, folders) {
+            match self.decide_once(&policy, asked, folders) {
                 // Another process decided on the action, or spent what this decision spends: decide again.
                 Err(DecideError::Store(
                     StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_),

@@ -16,9 +16,9 @@
 //! two receipts. The row says who may end a stored job; a process that finds out that it may not hands the job over: it
 //! forgets the job, and those who follow it follow the row.
 //!
-//! **Threads.** Workers with a sandbox each, some for jobs that run something and two for those that do not; one thread that
-//! issues receipts ([`issuing`]); one that renews leases, takes jobs over and polls those that other processes have
-//! ([`leases`]).
+//! **Threads.** One tests the isolation of the host and ends ([`probed`]). Workers: some for jobs that run something, with a
+//! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts ([`issuing`]); one renews
+//! leases, takes jobs over and polls those that other processes have ([`leases`]).
 //!
 //! **Locks** are taken in this order, and never the other way round:
 //!
@@ -26,12 +26,13 @@
 //!    The thread that issues holds the rows of a whole group; no other thread holds two.
 //! 2. `Scheduler::keys`: held while a job with an idempotency key enters, so that two requests with one key make one job, and
 //!    for a moment while a job leaves.
-//! 3. `Scheduler::jobs`, `ended` and `remote`, and the queue's state: each held for a moment, and never two of them.
+//! 3. `Scheduler::jobs`, `ended`, `remote` and `host`, and the queue's state: each held for a moment, and never two of them.
 //! 4. `Job::progress`: held while listeners are called. A listener therefore neither waits nor calls anything here.
 
 mod issuing;
 mod job;
 mod leases;
+mod probed;
 mod queue;
 mod scheduler;
 
@@ -40,7 +41,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{io, iter};
 
-use proofmark_checks::{Request, RequestError};
+use proofmark_checks::{Language, Request, RequestError};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Receipt, ReceiptId, Sha256Digest, SigningKey};
 use proofmark_sandbox::Host;
@@ -187,6 +188,15 @@ pub struct JobView {
     pub receipt: Option<Arc<Receipt>>,
 }
 
+/// Whether the isolation of the host was tested; until then, verifications that run code wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelfTest {
+    Running,
+    Passed,
+    /// Verifications that run code end as `error`.
+    Failed,
+}
+
 /// Subscription; dropping it unsubscribes.
 #[derive(Debug)]
 #[must_use = "dropping this ends the subscription"]
@@ -207,14 +217,20 @@ pub enum Cancelled {
 
 impl Verifications {
     /// Starts this many workers for jobs that run something, and two for those that do not. Receipts are signed with `key` and
-    /// stored in `store`. Jobs in it whose process died are taken over.
+    /// stored in `store`. Jobs in it whose process died are taken over. `probe` finds the host in a thread of its own; jobs
+    /// that run something wait for it.
     ///
     /// # Errors
     /// When the operating system has no thread or no randomness.
-    pub fn start(host: Host, key: SigningKey, store: Arc<Store>, workers: usize) -> io::Result<Self> {
+    pub fn start(
+        probe: impl FnOnce() -> Host + Send + 'static,
+        key: SigningKey,
+        store: Arc<Store>,
+        workers: usize,
+    ) -> io::Result<Self> {
         let owner = clock::receipt_id().map_err(io::Error::other)?.to_string();
         let issuer = Issuer::with(Arc::new(key), Arc::clone(&store));
-        let scheduler = Arc::new(Scheduler::new(host, issuer, store, owner));
+        let scheduler = Arc::new(Scheduler::new(issuer, store, owner));
         // Workers wait when receipts are issued more slowly than work is judged. They alone keep senders, so the thread
         // that issues ends after the last of them.
         let (send, judged) = mpsc::sync_channel(MAX_GROUP);
@@ -235,7 +251,21 @@ impl Verifications {
             leases: spawn("leases", Box::new(Scheduler::run_leases))?,
         };
         *lock(&this.threads) = Some(threads);
+        // Not joined: it may take long, and the process need not wait for it to end.
+        drop(spawn("self-test", Box::new(move |scheduler| scheduler.host.probe(probe)))?);
         Ok(this)
+    }
+
+    /// Whether the isolation of the host was tested.
+    #[must_use]
+    pub fn self_test(&self) -> SelfTest {
+        self.scheduler.host.self_test()
+    }
+
+    /// The languages that there are runtimes for; empty until the host was asked for them.
+    #[must_use]
+    pub fn languages(&self) -> &[Language] {
+        self.scheduler.host.languages()
     }
 
     /// Puts work into the queue.
@@ -322,6 +352,7 @@ impl Verifications {
     pub fn stop(&self, patience: Duration) {
         let threads = lock(&self.threads).take();
         let waiting = self.scheduler.queue.close();
+        self.scheduler.host.abandon();
         waiting.iter().for_each(|job| self.scheduler.release(job));
         self.scheduler.queue.wait_idle(patience);
         // Sandboxes look at this flag, so the workers that are joined below return soon.

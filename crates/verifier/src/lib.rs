@@ -32,7 +32,9 @@ mod sync;
 mod trust;
 mod worth;
 
-pub use proofmark_checks::{Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes};
+pub use proofmark_checks::{
+    Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes, same_error,
+};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
@@ -53,7 +55,7 @@ pub use evaluation::{Evaluation, evaluation};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
-    MAX_WAITING_OF_ONE, REMEMBERED_MS, SubmitError, Submitted, Verifications, Work,
+    MAX_WAITING_OF_ONE, REMEMBERED_MS, SelfTest, SubmitError, Submitted, Verifications, Work,
 };
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};

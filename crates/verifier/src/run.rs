@@ -25,6 +25,9 @@ pub enum RunError {
     /// It was cancelled while its answers were judged.
     #[error("judge the answers: the verification was cancelled")]
     Stopped,
+    /// Nothing is known about the host.
+    #[error("run the submission: the self-test of the sandbox panicked")]
+    Untested,
     /// The system gave no randomness for the receipt's id.
     #[error("draw a receipt id ({0})")]
     Randomness(#[from] getrandom::Error),
@@ -36,6 +39,7 @@ impl RunError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Request(error) => error.help(),
+            Self::Untested => Some("run `proofmark doctor`, and restart the server".to_owned()),
             Self::Stopped | Self::Randomness(_) => None,
         }
     }
@@ -187,7 +191,7 @@ impl<'a> Batch<'a> {
             let Some(request) = shared.requests.get(index) else { return };
             let id = clock::receipt_id().map_err(RunError::from);
             let watch = Watch { cancelled, ran: &|ended| ran(index, ended) };
-            let draft = id.and_then(|id| verify(&mut worker, self.caps, request, id, &watch));
+            let draft = id.and_then(|id| verify(Some(&mut worker), self.caps, request, id, &watch));
             if cancelled.load(Ordering::Relaxed) {
                 // The result of a cancelled run means nothing: no receipt may say it.
                 return;
@@ -213,9 +217,10 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Plans, runs and judges one request, whose receipt will have this id. The result of a cancelled run means nothing.
+/// Plans, runs and judges one request, whose receipt will have this id. The result of a cancelled run means nothing. A
+/// request that runs nothing needs no worker.
 pub(crate) fn verify(
-    worker: &mut Worker,
+    worker: Option<&mut Worker>,
     caps: &Caps,
     request: &Request,
     id: ReceiptId,
@@ -225,8 +230,14 @@ pub(crate) fn verify(
     let Plan { submission, expected } = request.plan(caps)?;
     // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
     // checks of the submission.
-    let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
-    let outcome = submission.as_ref().map(|job| worker.run_watched(job, watch));
+    let (expected, outcome) = match worker {
+        Some(worker) => {
+            let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
+            (expected, submission.as_ref().map(|job| worker.run_watched(job, watch)))
+        }
+        None if submission.is_none() && expected.is_none() => (None, None),
+        None => return Err(RunError::Untested),
+    };
     let stop = || watch.cancelled.load(Ordering::Relaxed);
     let judgment = request.judge_until(outcome.as_ref(), expected.as_ref(), &stop).map_err(|_| RunError::Stopped)?;
     let mut metadata = Object::new();

@@ -58,7 +58,7 @@ impl Place {
 }
 
 fn start(store: &Arc<Store>, workers: usize) -> Verifications {
-    Verifications::start(Host::probe(None), key(), Arc::clone(store), workers).unwrap()
+    Verifications::start(|| Host::probe(None), key(), Arc::clone(store), workers).unwrap()
 }
 
 fn key() -> SigningKey {

@@ -64,7 +64,7 @@ fn what_counts_as_equal_is_written_the_same_on_both_sides() {
         shown(&record("3", "10"), &record(r#"{"f":"3.5"}"#, r#"{"f":"10.0"}"#)),
         "at .price\n  {\n    'name': 'a name that takes most of a line of its own',\n-   'price': 3,\n+   'price': 3.5,\n    'quantity': 10,\n  }\n"
     );
-    let near = Comparison { tolerance: Some(0.5), ..by(Language::Python) };
+    let near = Comparison { tolerance: Some(Tolerance::Absolute(0.5)), ..by(Language::Python) };
     let (expected, answer) = (read(r#"[{"f":"1.0"},2,"a"]"#), read(r#"[{"f":"1.4"},2,"b"]"#));
     let text = of_values(&expected, &answer, near).unwrap().text.unwrap();
     assert_eq!(text, "at [2]\n- [1.0, 2, 'a']\n+ [1.0, 2, 'b']");
@@ -209,7 +209,7 @@ proptest! {
     fn only_unequal_values_differ_and_no_text_is_too_long(expected in value(), answer in value(), near in any::<bool>()) {
         for language in [Language::Python, Language::JavaScript] {
             for rules in [language.rules(), language.rules().as_json()] {
-                let by = Comparison { rules, tolerance: near.then_some(0.5), notation: language.notation() };
+                let by = Comparison { rules, tolerance: near.then_some(Tolerance::Absolute(0.5)), notation: language.notation() };
                 for (one, other) in [(&expected, &answer), (&expected, &expected)] {
                     let difference = of_values(one, other, by);
                     prop_assert_eq!(difference.is_none(), equal(other, one, rules, by.tolerance));

@@ -1,13 +1,17 @@
 //! The status of one check, given the answer of the submission.
 
-use super::cause::{Allowed, unanswered};
+use proofmark_receipt::Status;
+
+use super::cause::{Allowed, told, unanswered};
 use super::check::Check;
 use super::expected::Wanted;
-use super::{End, Test, Value, text};
+use super::{End, Test, Value, hint, text};
 use crate::compare::{equal, not_json};
-use crate::difference::{self, Comparison};
+use crate::difference::{self, Comparison, Difference};
 use crate::language::Language;
 use crate::render::render;
+use crate::suite::Raises;
+use crate::value::ValueError;
 
 /// Judges how the submission ended against the right answer.
 pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &End, allowed: Allowed) -> Check {
@@ -30,7 +34,11 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
                 }
             }
         }
-        (Wanted::Value(_) | Wanted::Json(_), End::Text(_)) => {
+        (Wanted::Raises(raises), End::Value(wire)) => raised_nothing(language, raises, wire),
+        (Wanted::Raises(raises), End::Raised { kind, text, types, .. }) if !types.is_empty() => {
+            judge_exception(raises, text, types, told(kind, text))
+        }
+        (Wanted::Value(_) | Wanted::Json(_) | Wanted::Raises(_), End::Text(_)) => {
             Check::broken("the sandbox gave text instead of a value; run the request again")
         }
         (Wanted::Text(..), End::Value(_)) => {
@@ -60,7 +68,10 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
     let by =
         Comparison { rules: language.rules().as_json(), tolerance: test.tolerance, notation: language.json_notation() };
     match not_json(value) {
-        None => compared(wanted, value, by),
+        None => match (compared(wanted, value, by), hint::json_in_text(language, test, value)) {
+            (check, Some(hint)) if check.status == Status::Fail => Check { message: Some(hint), ..check },
+            (check, _) => check,
+        },
         Some(name) => {
             let message =
                 format!("the answer holds a {name}, which JSON has not; answer with arrays, objects and plain values");
@@ -71,6 +82,34 @@ fn judge_json(language: Language, test: &Test, wanted: &Value, value: &Value) ->
         }
     }
 }
+
+/// Judges a call that returned where it should have raised an exception.
+fn raised_nothing(language: Language, raises: &Raises, wire: &[u8]) -> Check {
+    let wrong = |actual| Check::wrong(actual, Difference::default(), Some(format!("it did not raise {}", raises.kind)));
+    match Value::decode(wire) {
+        Ok(value) => wrong(render(&value, language.notation())),
+        // Not an error: whatever was returned, nothing was raised.
+        Err(ValueError::Unsupported(name)) => wrong(format!("a value of the type `{name}`")),
+        Err(error) => Check::unanswered(error.to_string()),
+    }
+}
+
+/// Judges an exception by the names of its type and of the types that one is derived from.
+fn judge_exception(raises: &Raises, text: &str, types: &[String], actual: String) -> Check {
+    // Ruby's names hold those of the modules around them.
+    let is_kind = |name: &String| name.rsplit("::").next() == Some(raises.kind.as_str());
+    let wrong = |actual, message: String| Check::wrong(actual, Difference::default(), Some(message));
+    // The exceptions that led to it do not count.
+    let own = text.split(CAUSED_BY).next().unwrap_or_default();
+    match &raises.contains {
+        _ if !types.iter().any(is_kind) => wrong(actual, format!("it is not a {}", raises.kind)),
+        Some(part) if !own.contains(part) => wrong(actual, "its text does not contain what is expected".to_owned()),
+        Some(_) | None => Check::right(actual),
+    }
+}
+
+/// What stands before each exception that led to another, in the text of that one.
+const CAUSED_BY: &str = "\ncaused by ";
 
 fn compared(wanted: &Value, value: &Value, by: Comparison) -> Check {
     let shown = render(value, by.notation);

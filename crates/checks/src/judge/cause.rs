@@ -5,28 +5,33 @@ use std::time::Duration;
 use proofmark_receipt::document::shown;
 
 use crate::job::{CaseOutcome, End, Limits, Outcome};
+use crate::language::Language;
 
 /// What a case was allowed.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Allowed {
     limits: Limits,
     timeout: Duration,
+    /// Whether the suite can name packages.
+    packages: bool,
 }
 
 impl Allowed {
     pub(super) fn of(outcome: &Outcome, case: &CaseOutcome) -> Allowed {
-        Allowed { limits: outcome.limits, timeout: case.timeout }
+        Allowed { limits: outcome.limits, timeout: case.timeout, packages: false }
+    }
+
+    /// The same for a suite in the language.
+    pub(super) fn by_language(self, language: Language) -> Allowed {
+        Allowed { packages: language.has_packages(), ..self }
     }
 }
 
 /// Why there is no answer.
 pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
-    let Allowed { limits, timeout } = allowed;
+    let Allowed { limits, timeout, .. } = allowed;
     match end {
-        End::Raised { kind, text, .. } => {
-            let said = if text.is_empty() { kind.clone() } else { format!("{kind}: {text}") };
-            with_advice(said, limits)
-        }
+        End::Raised { kind, text, .. } => with_advice(told(kind, text), allowed),
         End::Timeout => format!("timeout: no answer within {} ms (`limits.timeout_ms`)", timeout.as_millis()),
         End::TotalTimeout => {
             let total = limits.total_timeout.as_millis();
@@ -41,6 +46,11 @@ pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
         End::NoAnswer(why) => why.clone(),
         End::Value(_) | End::Text(_) | End::Ran { .. } | End::Unavailable(_) => "no answer".to_owned(),
     }
+}
+
+/// An exception as messages show it.
+pub(super) fn told(kind: &str, text: &str) -> String {
+    if text.is_empty() { kind.to_owned() } else { format!("{kind}: {text}") }
 }
 
 /// Whether two checks that ended like this, with the same message, have the same cause. A limit is each check's own.
@@ -73,10 +83,11 @@ const NO_PACKAGE: [&str; 4] =
     ["No module named '", "Cannot find package '", "Cannot find module '", "cannot load such file -- "];
 
 /// The message with what the sandbox has to do with it.
-fn with_advice(said: String, limits: Limits) -> String {
+fn with_advice(said: String, Allowed { limits, packages, .. }: Allowed) -> String {
     let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
     let advice = if let Some(name) = missing_package(&said) {
-        format!("the package `{}` is not installed here; name it in `packages`", shown(name))
+        let remedy = if packages { "; name it in `packages`" } else { "" };
+        format!("the package `{}` is not installed here{remedy}", shown(name))
     } else if has(&NO_NETWORK) {
         "the sandbox has no network".to_owned()
     } else if has(&NO_SYSTEM_CALL) {
@@ -129,6 +140,7 @@ mod tests {
     #[test]
     fn what_the_sandbox_has_to_do_with_it_is_said() {
         let limits = Limits { processes: 64, ..Limits::default() };
+        let allowed = Allowed { limits, packages: true, ..Allowed::default() };
         let table = [
             ("ModuleNotFoundError: No module named 'numpy.linalg'", "package `numpy`"),
             ("Error: Cannot find module 'left-pad'\nRequire stack:", "package `left-pad`"),
@@ -140,11 +152,13 @@ mod tests {
             ("RuntimeError: can't start new thread", "64 processes"),
         ];
         for (said, advice) in table {
-            let message = with_advice(said.to_owned(), limits);
+            let message = with_advice(said.to_owned(), allowed);
             assert!(message.starts_with(said) && message.contains(advice), "{message}");
         }
         for said in ["ValueError: no", "Error: Cannot find module './dep'", "LoadError: cannot load such file -- ./x"] {
-            assert_eq!(with_advice(said.to_owned(), limits), said);
+            assert_eq!(with_advice(said.to_owned(), allowed), said);
         }
+        let message = with_advice("No module named 'a'".to_owned(), Allowed { packages: false, ..allowed });
+        assert!(message.ends_with("the package `a` is not installed here"), "{message}");
     }
 }

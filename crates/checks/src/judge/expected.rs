@@ -4,7 +4,7 @@ use super::check::Check;
 use super::{End, Expected, Test, Value};
 use crate::language::Language;
 use crate::render::render;
-use crate::suite::TextRule;
+use crate::suite::{Raises, TextRule};
 
 /// The right answer of a check.
 pub(super) enum Wanted<'a> {
@@ -14,6 +14,8 @@ pub(super) enum Wanted<'a> {
     Json(Value),
     /// Standard output.
     Text(&'a str, TextRule),
+    /// An exception.
+    Raises(&'a Raises),
 }
 
 impl Wanted<'_> {
@@ -23,24 +25,29 @@ impl Wanted<'_> {
             Wanted::Value(value) => render(value, language.notation()),
             Wanted::Json(value) => render(value, language.json_notation()),
             Wanted::Text(text, _) => (*text).to_owned(),
+            Wanted::Raises(Raises { kind, contains: None }) => format!("raises {kind}"),
+            Wanted::Raises(Raises { kind, contains: Some(text) }) => {
+                format!("raises {kind} with {} in its text", render(&Value::Text(text.clone()), language.notation()))
+            }
         }
     }
 }
 
 /// The right answer of `test`, or the verifier's error where it cannot be known.
-pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Check> {
+pub(super) fn wanted<'a>(language: Language, test: &'a Test, end: Option<&End>) -> Result<Wanted<'a>, Box<Check>> {
     match (&test.expected, end) {
         (Expected::Json(json), _) => Ok(Wanted::Json(Value::from_json(json, language.rules().integers))),
         (Expected::Text(text, rule), _) => Ok(Wanted::Text(text, *rule)),
         (Expected::Value(value), _) => Ok(Wanted::Value(value.clone())),
+        (Expected::Raises(raises), _) => Ok(Wanted::Raises(raises)),
         (Expected::Expression(_), Some(End::Value(wire))) => match Value::decode(wire) {
             Ok(value) => Ok(Wanted::Value(value)),
-            Err(error) => Err(unusable(&error.to_string())),
+            Err(error) => Err(Box::new(unusable(&error.to_string()))),
         },
         // Never the submission's fault: the process that evaluated it has not loaded the submission.
-        (Expected::Expression(_), Some(end)) => Err(failed(end)),
+        (Expected::Expression(_), Some(end)) => Err(Box::new(failed(end))),
         (Expected::Expression(_), None) => {
-            Err(Check::broken("the expected value was not evaluated; run the request again"))
+            Err(Box::new(Check::broken("the expected value was not evaluated; run the request again")))
         }
     }
 }
@@ -65,6 +72,6 @@ fn failed(end: &End) -> Check {
 fn unusable(why: &str) -> Check {
     const HIDDEN: &str = "the expected value cannot be used";
     // The reason may hold the expression.
-    let message = format!("{HIDDEN}: {why}; correct the expression in `expected_output`");
+    let message = format!("{HIDDEN}: {why}; correct the expression; a string in it has its own quotes, as in `'text'`");
     Check { hidden: Some(HIDDEN), ..Check::broken(&message) }
 }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::json::Json;
-use proofmark_receipt::{Detail, Status};
+use proofmark_receipt::{Detail, Object, Status};
 
 use super::NO_ANSWER;
 use super::cause::is_shared;
 use crate::job::{CaseOutcome, End, Tail};
+use crate::language::Language;
 use crate::render::render;
 use crate::suite::{Mode, Suite, Test};
 use crate::value::Value;
@@ -30,18 +31,33 @@ pub(super) fn explained(suite: &Suite, test: &Test, case: Option<&CaseOutcome>, 
 /// A call as its language writes it, an expression, or standard input.
 fn input(suite: &Suite, test: &Test) -> String {
     match &suite.mode {
-        Mode::Call { entrypoint } => call(suite, entrypoint, &test.input).unwrap_or_else(|| test.input.clone()),
+        Mode::Call { entrypoint } => call(suite, entrypoint, test).unwrap_or_else(|| test.input.clone()),
         Mode::Expression | Mode::Stdio => test.input.clone(),
     }
 }
 
 /// `None` where the arguments are not an array.
-fn call(suite: &Suite, entrypoint: &str, arguments: &str) -> Option<String> {
-    let arguments = Json::parse(arguments.as_bytes()).ok()?;
-    let argument =
-        |json: &Json| render(&Value::from_json(json, suite.language.rules().integers), suite.language.notation());
-    let arguments: Vec<String> = arguments.as_array()?.iter().map(argument).collect();
-    Some(format!("{entrypoint}({})", arguments.join(", ")))
+fn call(suite: &Suite, entrypoint: &str, test: &Test) -> Option<String> {
+    let arguments = arguments(suite.language, &Json::parse(test.input.as_bytes()).ok()?, &test.kwargs)?;
+    let callee = match (&test.construct, entrypoint.split_once('.')) {
+        (Some(construct), Some((class, method))) => {
+            let construct = Json::parse(construct.as_bytes()).ok()?;
+            let given = construct.as_object()?;
+            let object = self::arguments(suite.language, given.get("args")?, given.get("kwargs")?.as_object()?)?;
+            let [before, after] = suite.language.functions()?.construct;
+            format!("{before}{class}{after}({object}).{method}")
+        }
+        _ => entrypoint.to_owned(),
+    };
+    Some(format!("{callee}({arguments})"))
+}
+
+/// The arguments between the brackets of a call.
+fn arguments(language: Language, positional: &Json, named: &Object) -> Option<String> {
+    let shown = |json: &Json| render(&Value::from_json(json, language.rules().integers), language.notation());
+    let between = language.functions()?.keyword.unwrap_or("=");
+    let named = named.iter().map(|(name, json)| format!("{name}{between}{}", shown(json)));
+    Some(positional.as_array()?.iter().map(shown).chain(named).collect::<Vec<_>>().join(", "))
 }
 
 fn location(suite: &Suite, end: &End) -> Option<String> {

@@ -17,6 +17,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     json: &JSON,
     file: "submission.sh",
     functions: None,
+    packages: false,
     commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
 };
 

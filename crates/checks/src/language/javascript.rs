@@ -15,32 +15,39 @@ const TAP_REPORTER: &str = "--test-reporter=tap";
 pub(super) static DIALECT: Dialect = Dialect {
     word: "javascript",
     aliases: &["js", "node"],
-    rules: Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false },
+    rules: RULES,
     notation: &NOTATION,
     json: &JAVASCRIPT_JSON,
     file: "submission.js",
-    functions: Some(Functions {
-        names: Names { special: &['_', '$'], ends: &[], keywords: KEYWORDS },
-        literals: Literals {
-            constants: &[
-                ("null", Value::Null),
-                ("undefined", Value::Undefined),
-                ("true", Value::Bool(true)),
-                ("false", Value::Bool(false)),
-            ],
-            // Safe integers have these at least.
-            max_digits: 15,
-            tuples: false,
-            dicts: false,
-            not_in_strings: &[],
-        },
-        operators: OPERATORS,
-    }),
+    functions: Some(FUNCTIONS),
+    packages: false,
     commands: Commands { programs: &[("node", &[])], reporting },
 };
 
+pub(super) const RULES: Rules = Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false };
+
+pub(super) const FUNCTIONS: Functions = Functions {
+    names: Names { special: &['_', '$'], ends: &[], keywords: KEYWORDS },
+    literals: Literals {
+        constants: &[
+            ("null", Value::Null),
+            ("undefined", Value::Undefined),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+        ],
+        // Safe integers have these at least.
+        max_digits: 15,
+        tuples: false,
+        dicts: false,
+        not_in_strings: &[],
+    },
+    operators: OPERATORS,
+    keyword: None,
+    construct: ["new ", ""],
+};
+
 /// As literals are written, with `Map {…}` and `Set {…}`.
-static NOTATION: Notation = Notation {
+pub(super) static NOTATION: Notation = Notation {
     null: "null",
     undefined: "undefined",
     truths: ["false", "true"],

@@ -33,7 +33,10 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &[],
         },
         operators: OPERATORS,
+        keyword: Some("="),
+        construct: ["", ""],
     }),
+    packages: true,
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
 };
 

@@ -27,7 +27,10 @@ pub(super) static DIALECT: Dialect = Dialect {
             not_in_strings: &['#'],
         },
         operators: OPERATORS,
+        keyword: Some(": "),
+        construct: ["", ".new"],
     }),
+    packages: false,
     commands: Commands { programs: &[], reporting },
 };
 

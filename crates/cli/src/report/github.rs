@@ -33,7 +33,7 @@ fn annotation(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()
     let properties: Vec<String> =
         properties.iter().map(|(name, value)| format!("{name}={}", property(value))).collect();
     let mut text = case.text();
-    for (name, value) in &case.details {
+    for (name, value) in case.shown_details() {
         text.push_str(&format!("\n{name}: {value}"));
     }
     writeln!(out, "::{level} {}::{}", properties.join(","), message(&text))

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use proofmark_verifier::same_error;
+
 use super::{Case, Group, Status};
 use crate::paint::{Paint, printable, printable_lines};
 
@@ -121,18 +123,12 @@ impl Human {
         writeln!(out, "      and {} more with the same cause: {names}{more}", others.len())
     }
 
-    /// Writes all that is known of a case. A difference replaces the two values that differ.
+    /// Writes all that is known of a case.
     pub(crate) fn explain(&self, out: &mut impl Write, case: &Case) -> io::Result<()> {
         if let Some(message) = &case.message {
             self.text(out, "message", message)?;
         }
-        let differs = case.detail("difference").is_some();
-        for (name, value) in &case.details {
-            match *name {
-                "expected" | "actual" if differs => {}
-                name => self.text(out, name, value)?,
-            }
-        }
+        case.shown_details().try_for_each(|(name, value)| self.text(out, name, value))?;
         match &case.help {
             Some(help) => self.text(out, "help", help),
             None => Ok(()),
@@ -145,8 +141,8 @@ impl Human {
             return writeln!(out, "      {name:<10} {}", self.paint.dim("(empty)"));
         }
         let difference = name == "difference";
-        if !text.trim_end_matches('\n').contains('\n') && !difference {
-            return writeln!(out, "      {name:<10} {}", printable(text.trim_end_matches('\n')));
+        if !text.contains('\n') && !difference {
+            return writeln!(out, "      {name:<10} {}", printable(text));
         }
         writeln!(out, "      {name}")?;
         for line in printable_lines(text).take(self.extent.lines) {
@@ -225,7 +221,11 @@ fn fold<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Same<'a>> {
     let mut folded: Vec<Same<'a>> = Vec::new();
     let mut known = HashMap::new();
     for case in cases {
-        let at = cause(case).map(|cause| *known.entry(cause).or_insert(folded.len()));
+        let named = case.message.as_deref().and_then(same_error);
+        let at = match named.and_then(|name| folded.iter().position(|same| same.first.name == name)) {
+            Some(at) => Some(at),
+            None => cause(case).map(|cause| *known.entry(cause).or_insert(folded.len())),
+        };
         match at.and_then(|at| folded.get_mut(at)) {
             Some(same) => same.cases.push(case),
             None => folded.push(Same { first: case, cases: vec![case] }),
@@ -247,11 +247,12 @@ mod tests {
     #[test]
     fn only_cases_without_an_answer_and_with_one_message_are_folded() {
         let error = |name: &str| Case { message: Some("no f".to_owned()), ..Case::new(name, Status::Error) };
+        let same = |name: &str| Case { message: Some("same error as `a`".to_owned()), ..error(name) };
         let wrong =
             |name: &str| Case { details: vec![("actual", "3".to_owned())], status: Status::Fail, ..error(name) };
-        let cases = [error("a"), wrong("b"), error("c"), wrong("d"), Case::new("e", Status::Fail)];
+        let cases = [error("a"), wrong("b"), error("c"), wrong("d"), Case::new("e", Status::Fail), same("f")];
         let folded: Vec<Vec<&str>> =
             fold(cases.iter()).iter().map(|same| same.cases.iter().map(|case| case.name.as_str()).collect()).collect();
-        assert_eq!(folded, [vec!["a", "c"], vec!["b"], vec!["d"], vec!["e"]]);
+        assert_eq!(folded, [vec!["a", "c", "f"], vec!["b"], vec!["d"], vec!["e"]]);
     }
 }

@@ -52,7 +52,7 @@ fn details(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()> {
         writeln!(out, "at {}{line}", html(&printable(&location.file)))?;
     }
     lines(out, &case.text())?;
-    for (name, value) in &case.details {
+    for (name, value) in case.shown_details() {
         match value.contains('\n') {
             true => {
                 writeln!(out, "{name}:")?;

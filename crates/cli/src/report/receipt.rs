@@ -106,7 +106,8 @@ fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {
         ("stdout", &detail.stdout),
         ("stderr", &detail.stderr),
     ];
-    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
+    let texts =
+        texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?.trim_end_matches('\n').to_owned())));
     Case {
         time: detail.elapsed_ms.map(Duration::from_millis),
         location: if status.is_pass() { None } else { found.or_else(|| places.fallback()) },

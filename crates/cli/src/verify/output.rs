@@ -13,7 +13,7 @@ use crate::error;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::Paint;
-use crate::report::{Case, Format, Group, Human, Reporter, Style, of_receipt};
+use crate::report::{Case, Format, Group, Human, Location, Reporter, Style, of_receipt};
 
 /// On a terminal, passes of a larger batch are only counted: they would scroll the failures away.
 const MAX_PASSES_SHOWN: u64 = 20;
@@ -128,6 +128,8 @@ impl Output {
 fn failed(label: &str, error: &anyhow::Error) -> Group {
     let mut line = out::error_object(error);
     line.insert("source", label);
-    let group = Group::of_cases(label, vec![Case::error(label, error)]);
+    let case = Case::error(label, error);
+    let location = case.location.clone().or_else(|| Location::named(label));
+    let group = Group::of_cases(label, vec![Case { location, ..case }]);
     Group { json: vec![Json::from(line).to_text()], ..group }
 }

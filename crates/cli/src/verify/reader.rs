@@ -63,9 +63,9 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(requests: &[PathBuf], submission: Option<&PathBuf>) -> anyhow::Result<Reader> {
+    pub(crate) fn new(requests: Vec<PathBuf>, submission: Option<&PathBuf>) -> anyhow::Result<Reader> {
         let submission = submission.map(|path| anyhow::Ok((path.clone(), input::submission(path)?))).transpose()?;
-        let sources = Box::new(requests.to_vec().into_iter().flat_map(|argument| input::sources(&argument)));
+        let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
         let files = RefCell::default();
         Ok(Reader { submission, first: None, sources, filter: None, filtered: 0, ended: false, files })
     }

@@ -220,21 +220,104 @@ fn a_call_with_the_id_of_another_is_refused_on_standard_streams() {
     assert!(session.answer().contains("result"));
 }
 
+/// Runs `proofmark mcp config` in this folder.
+fn config(folder: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command.args(["mcp", "config"]).args(more).current_dir(folder).env_remove("PROOFMARK_HOME").output().unwrap()
+}
+
+fn object(text: &[u8]) -> Object {
+    Json::parse(text).unwrap().as_object().unwrap().clone()
+}
+
+fn member(whole: &Object, name: &str) -> Object {
+    whole.get(name).unwrap().as_object().unwrap().clone()
+}
+
+fn text(whole: &Object, name: &str) -> String {
+    whole.get(name).unwrap().as_str().unwrap().to_owned()
+}
+
 #[test]
 fn configurations_name_the_program_that_prints_them() {
-    let config = |more: &[&str]| {
-        let done = Command::new(BINARY).args(["mcp", "config"]).args(more).output().unwrap();
+    let folder = TempDir::new().unwrap();
+    std::fs::copy(POLICY, folder.path().join("p.yaml")).unwrap();
+    let printed = |more: &[&str]| {
+        let done = config(folder.path(), more);
         assert!(done.status.success(), "{}", said(&done));
-        Json::parse(&done.stdout).unwrap().as_object().unwrap().clone()
+        assert!(said(&done).lines().count() > 3, "people edit it");
+        object(&done.stdout)
     };
-    let server = |whole: &Object, name: &str| {
-        whole.get(name).unwrap().as_object().unwrap().get("proofmark").unwrap().as_object().unwrap().clone()
-    };
-    let claude = server(&config(&[]), "mcpServers");
+    let server = |whole: &Object, name: &str| member(&member(whole, name), "proofmark");
+    let claude = server(&printed(&[]), "mcpServers");
     let binary = std::fs::canonicalize(BINARY).unwrap();
-    assert_eq!(claude.get("command").unwrap().as_str(), binary.to_str());
-    let code = server(&config(&["--host", "vscode", "--", "--policy", "p.yaml"]), "servers");
-    assert_eq!(code.get("args").unwrap().to_text(), r#"["mcp","--policy","p.yaml"]"#);
-    let cursor = server(&config(&["--host", "cursor", "--http", "http://h/mcp"]), "mcpServers");
-    assert_eq!(cursor.get("url").unwrap().as_str(), Some("http://h/mcp"));
+    assert_eq!(Some(text(&claude, "command").as_str()), binary.to_str());
+    assert!(!claude.contains("env"));
+    let policy = std::path::absolute(folder.path().join("p.yaml")).unwrap();
+    for options in [&["--action-policy", "p.yaml"][..], &["--policy=p.yaml", "--jobs", "1", "--trust", "p.yaml"]] {
+        let code = server(&printed(&[&["--host", "vscode", "--"], options].concat()), "servers");
+        let arguments = code.get("args").unwrap().to_text();
+        assert!(arguments.contains(policy.to_str().unwrap()) && !arguments.contains("\"p.yaml"), "{arguments}");
+    }
+    let home = Command::new(BINARY).args(["mcp", "config"]).current_dir(&folder).env("PROOFMARK_HOME", "here").output();
+    let home = member(&server(&object(&home.unwrap().stdout), "mcpServers"), "env");
+    assert_eq!(text(&home, "PROOFMARK_HOME"), folder.path().join("here").to_str().unwrap());
+    let http = ["--http", "http://h/mcp", "--api-key-from", "KEY"];
+    let cursor = server(&printed(&[&["--host", "cursor"], &http[..]].concat()), "mcpServers");
+    assert_eq!(text(&cursor, "url"), "http://h/mcp");
+    assert_eq!(text(&member(&cursor, "headers"), "Authorization"), "Bearer ${env:KEY}");
+    let claude = server(&printed(&http), "mcpServers");
+    assert_eq!(text(&member(&claude, "headers"), "Authorization"), "Bearer ${KEY}");
+}
+
+#[test]
+fn a_configuration_that_would_not_work_is_not_printed() {
+    let folder = TempDir::new().unwrap();
+    for (more, expected) in [
+        (&["--", "--polcy", "x"][..], "--policy"),
+        (&["--", "--action-policy", "absent.yaml"], "absent.yaml"),
+        (&["--", "config"], "config"),
+        (&["--", "--jobs", "0"], "0"),
+        (&["--http", "localhost:8700"], "not a URL"),
+        (&["--http", "http://h/mcp", "--api-key-from", "pmk_1 2"], "and not the key"),
+        (&["--api-key-from", "KEY"], "--http"),
+    ] {
+        let done = config(folder.path(), more);
+        assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{more:?}: {}", said(&done));
+        assert!(said(&done).contains(expected), "{more:?}: {}", said(&done));
+    }
+}
+
+#[test]
+fn a_server_is_added_to_the_file_of_a_host_which_keeps_its_own() {
+    let folder = TempDir::new().unwrap();
+    let (file, backup) = (folder.path().join(".mcp.json"), folder.path().join(".mcp.json.bak"));
+    let add = |more: &[&str]| config(folder.path(), &[&["--into", ".mcp.json"], more].concat());
+    assert!(add(&[]).status.success());
+    assert!(file.exists() && !backup.exists());
+    let before =
+        r#"{"other": 1.50, "mcpServers": {"theirs": {"command": "x", "args": []}, "proofmark": {"command": "old"}}}"#;
+    std::fs::write(&file, before).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, private).unwrap();
+    assert!(add(&[]).status.success());
+    assert_eq!(std::fs::read_to_string(&backup).unwrap(), before);
+    for path in [&file, &backup] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "the other servers may have secrets");
+    }
+    let after = object(&std::fs::read(&file).unwrap());
+    assert_eq!(after.get("other").unwrap().to_text(), "1.50");
+    let servers = member(&after, "mcpServers");
+    assert_eq!(text(&member(&servers, "theirs"), "command"), "x");
+    assert_ne!(text(&member(&servers, "proofmark"), "command"), "old");
+    // Once more changes nothing, nor the backup.
+    assert!(add(&[]).status.success());
+    assert_eq!(std::fs::read_to_string(&backup).unwrap(), before);
+    for odd in ["// mine\n{}", "[]", r#"{"mcpServers": []}"#, r#"{"a": 1, "a": 2}"#, "{"] {
+        std::fs::write(&file, odd).unwrap();
+        let refused = add(&[]);
+        assert!(refused.status.code() == Some(2) && said(&refused).contains("by hand"), "{odd}: {}", said(&refused));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), odd);
+    }
 }

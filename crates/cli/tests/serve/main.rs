@@ -7,8 +7,10 @@ mod bodies;
 #[expect(dead_code, reason = "two packages of tests use it, each in part")]
 #[path = "../../../server/tests/support/client.rs"]
 mod client;
+mod collector;
 mod durability;
 mod example;
+mod reload;
 mod secrets;
 mod server;
 mod shares;

@@ -6,10 +6,15 @@
 {
   const fs = require('fs')
   const vm = require('vm')
+  const builtin = require
+
+  const { isBuiltin, stripTypeScriptTypes } = require('module')
 
   const TEXT_LIMIT = 2000
   const CAUSES = 3
   const CAUSE_LIMIT = 200
+  const TYPES_LIMIT = 16
+  const TYPE_LIMIT = 64
   const DEPTH_LIMIT = 120
   const hex = text => Buffer.from(String(text).slice(0, TEXT_LIMIT)).toString('hex')
   const bytes = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('hex')
@@ -76,15 +81,6 @@
     while (rest.length > 0) rest = rest.subarray(fs.writeSync(4, rest))
   }
 
-  function failure (error) {
-    try {
-      const kind = error instanceof Error ? error.name : typeof error
-      return `E${hex(kind)} ${hex(said(error))} ${lastLine(error)}`
-    } catch {
-      return `E${hex('Error')} ${hex('an error that cannot be shown')} 0`
-    }
-  }
-
   // What an error says, with a line for each error that led to it.
   function said (error) {
     const own = one => one instanceof Error ? String(one.message) : String(one)
@@ -105,35 +101,152 @@
     return frame ? Number(frame[1]) : 0
   }
 
-  async function answer (run) {
+  // `prepare` returns what is to be called; only what that throws is an exception of the call.
+  async function answer (prepare) {
+    let called = false
     try {
-      write('V' + encode(await run(), 0))
+      const run = await prepare()
+      called = true
+      const value = await run()
+      called = false
+      write('V' + encode(value, 0))
     } catch (error) {
-      write(failure(error))
+      write('E' + failure(error, called).join(' '))
     }
   }
 
-  function load (source) {
+  function failure (error, called) {
+    try {
+      const kind = error instanceof Error ? error.name : typeof error
+      return [hex(kind), hex(said(error)), lastLine(error), ...(called ? types(error).map(hex) : [])]
+    } catch {
+      return [hex('Error'), hex('an error that cannot be shown'), 0]
+    }
+  }
+
+  // The names of what was thrown and of the classes it is derived from.
+  function types (error) {
+    const names = [error instanceof Error ? error.name : typeof error]
+    let at = error
+    for (let left = TYPES_LIMIT - 1; left > 0 && at !== null && typeof at === 'object'; left--) {
+      names.push(at.constructor && at.constructor.name)
+      at = Object.getPrototypeOf(at)
+    }
+    return names.filter(name => typeof name === 'string').map(name => name.slice(0, TYPE_LIMIT))
+  }
+
+  // What the submission defines: `find` looks up a name, `evaluate` compiles an expression that sees all of them.
+  async function load (source) {
+    const text = process.argv.includes('typescript') ? stripTypeScriptTypes(source) : source
+    try {
+      return runScript(new vm.Script(text, { filename: 'submission.js', importModuleDynamically: imported }))
+    } catch (error) {
+      const module = error instanceof SyntaxError ? asModule(text, error) : undefined
+      if (module === undefined) throw error
+      return runModule(text, module)
+    }
+  }
+
+  function runScript (script) {
     const module = { exports: {} }
     Object.assign(globalThis, { module, exports: module.exports, require })
-    vm.runInThisContext(source, { filename: 'submission.js' })
+    script.runInThisContext()
+    const find = name => vm.runInThisContext(`typeof ${name} === 'undefined' ? undefined : ${name}`) ??
+      module.exports[name] ?? (typeof module.exports === 'function' ? module.exports : undefined)
+    return { find, names: () => module.exports, evaluate }
+  }
+
+  // The text as an ES module, where it is one. What is wrong with a text that is neither is said of the one it looks like.
+  function asModule (text, error) {
+    try {
+      return moduleOf(text)
+    } catch (wrong) {
+      if (/import|export|await/.test(error.message)) throw wrong
+    }
+  }
+
+  const moduleOf = text => new vm.SourceTextModule(text, {
+    identifier: 'submission.js',
+    importModuleDynamically: imported,
+    initializeImportMeta: meta => { meta.url = 'file:///submission.js' }
+  })
+
+  async function runModule (text, module) {
+    // What node defines for scripts alone.
+    for (const name of ['require', 'module', 'exports', '__filename', '__dirname']) delete globalThis[name]
+    // A module shows what it exports and nothing else: this sees all its names. The text was compiled without it first, so
+    // that it changes no message.
+    const inside = moduleOf(`${text}\nexport const proofmarkInside = text => eval(text)`)
+    await inside.link(linked)
+    await inside.evaluate()
+    const names = inside.namespace
+    const look = names.proofmarkInside
+    const standard = names.default
+    const find = name => look(`typeof ${name} === 'undefined' ? undefined : ${name}`) ?? names[name] ??
+      (typeof standard === 'function' ? standard : standard?.[name])
+    const evaluateInside = text => {
+      evaluate(text)
+      return () => look(`(${text}\n)`)
+    }
+    return { find, names: () => typeof standard === 'object' ? standard : {}, evaluate: evaluateInside }
+  }
+
+  const builtins = new Map()
+
+  // What an `import` of a submission gets: one of node's own modules.
+  function linked (specifier) {
+    if (!isBuiltin(specifier)) throw new Error(`cannot import '${specifier}': only node's own modules can be imported`)
+    if (!builtins.has(specifier)) {
+      const found = builtin(specifier)
+      const names = Object.keys(found).filter(name => name !== 'default')
+      builtins.set(specifier, new vm.SyntheticModule(['default', ...names], function () {
+        this.setExport('default', found)
+        for (const name of names) this.setExport(name, found[name])
+      }, { identifier: specifier }))
+    }
+    return builtins.get(specifier)
+  }
+
+  async function imported (specifier) {
+    const module = linked(specifier)
+    if (module.status === 'unlinked') await module.link(linked)
+    await module.evaluate()
     return module
   }
 
-  function call ([source, name, given]) {
-    const module = load(source)
-    const found = vm.runInThisContext(`typeof ${name} === 'undefined' ? undefined : ${name}`)
-    const target = found ?? module.exports[name] ?? (typeof module.exports === 'function' ? module.exports : undefined)
-    if (typeof target !== 'function') throw new ReferenceError(`the submission defines no function \`${name}\``)
-    return target(...JSON.parse(given))
+  async function call ([source, name, given]) {
+    const scope = await load(source)
+    const [first, method] = name.split('.')
+    const found = scope.find(first)
+    const parsed = JSON.parse(given)
+    const { args, construct } = Array.isArray(parsed) ? { args: parsed } : parsed
+    if (method !== undefined) return methodOf(found, name, construct, args)
+    if (typeof found !== 'function') throw new ReferenceError(`the submission defines no function \`${name}\``)
+    return isClass(found) ? () => Reflect.construct(found, args) : () => found(...args)
   }
 
-  function expression ([source, text]) {
-    Object.assign(globalThis, load(source).exports)
-    return evaluate(text)
+  const isClass = value => /^class\b/.test(Function.prototype.toString.call(value))
+
+  function methodOf (owner, name, construct, args) {
+    const [first, method] = name.split('.')
+    if (owner === undefined || owner === null) throw new ReferenceError(`the submission defines no \`${first}\``)
+    const own = typeof owner[method] === 'function' && owner[method] !== Function.prototype[method]
+    const needsObject = typeof owner === 'function' && !own && typeof owner.prototype?.[method] === 'function'
+    const object = construct || needsObject ? Reflect.construct(owner, construct?.args ?? []) : owner
+    if (typeof object[method] !== 'function') throw new TypeError(`\`${first}\` has no method \`${method}\``)
+    return () => object[method](...args)
   }
 
-  const evaluate = text => vm.runInThisContext(`(${text}\n)`, { filename: 'input.js' })
+  async function expression ([source, text]) {
+    const scope = await load(source)
+    Object.assign(globalThis, scope.names())
+    return scope.evaluate(text)
+  }
+
+  function evaluate (text) {
+    const script = new vm.Script(`(${text}\n)`, { filename: 'input.js' })
+    return () => script.runInThisContext()
+  }
 
   async function main () {
     const data = readAll(3)

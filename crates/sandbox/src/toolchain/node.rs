@@ -2,23 +2,32 @@
 
 use super::Toolchain;
 
-const QUIET: &str = "--no-warnings";
+pub(super) const QUIET: &str = "--no-warnings";
+
+/// Lets the harness load ES modules under a name of its own. Submissions run without a flag as well.
+pub(super) const MODULES: &str = "--experimental-vm-modules";
+
+pub(super) const HARNESS: &str = include_str!("node.js");
 
 /// Else node looks for what a file without a name is called.
-const PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
+pub(super) const PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
 
-pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+pub(super) static TOOLCHAIN: Toolchain = NODE;
+
+pub(super) const NODE: Toolchain = Toolchain {
     name: "node",
     version_parts: 1,
     prefixes: &["nodejs", "node", "javascript"],
     executables: &["node", "nodejs"],
     versions: &[],
+    minimum: None,
     package: "nodejs",
     probe: &["-p", "process.versions.node+'\\n'+process.execPath"],
     needs: &["/usr/share/nodejs"],
-    harness: Some(&[QUIET, "-e", include_str!("node.js")]),
+    harness: Some(&[QUIET, MODULES, "-e", HARNESS]),
     forks: false,
     whole: &[QUIET, PATH_AS_GIVEN],
+    extension: "",
     // Denied is not absent: node gives up over a configuration it may not read.
     variables: &["UV_THREADPOOL_SIZE=1", "OPENSSL_CONF=/dev/null"],
     project_variables: &[],

@@ -16,6 +16,8 @@ CAPSET = {"x86_64": 126, "aarch64": 91}[os.uname().machine]
 TEXT_LIMIT = 2000
 CAUSES = 3
 CAUSE_LIMIT = 200
+TYPES_LIMIT = 16
+TYPE_LIMIT = 64
 SCOPE = "submission"
 FILE = "<submission>"
 STREAMS = (sys.stdout, sys.stderr)
@@ -86,24 +88,37 @@ def sequence(before, items, after, out, depth):
     out.append(after)
 
 
-def answer(function):
+# `prepare` returns what is to be called; only what that raises is an exception
+# of the call.
+def answer(prepare):
+    called = False
     try:
+        run = prepare()
+        called = True
+        value = run()
+        called = False
         out = ["V"]
-        encode(function(), out, 0)
+        encode(value, out, 0)
         return "".join(out).encode() + b"\n"
     except BaseException as error:
-        return failure(error)
+        return failure(error, called)
 
 
-def failure(error):
-    line = 0
+def failure(error, called):
+    line, names = 0, []
     try:
         kind = type(error).__name__
         text = error.args[0] if isinstance(error, Unsupported) else said(error)
-        line = int(last_line(error))
+        line = max(int(last_line(error)), 0)
+        if called:
+            names = [base.__name__[:TYPE_LIMIT] for base in type.mro(type(error))[:TYPES_LIMIT]]
+        return exception(kind, text, line, names)
     except BaseException:
-        kind, text = "Exception", "an exception that cannot be shown"
-    return ("E%s %s %d\n" % (hexed(kind), hexed(text), max(line, 0))).encode()
+        return exception("Exception", "an exception that cannot be shown", line, [])
+
+
+def exception(kind, text, line, names):
+    return b"E" + " ".join([hexed(kind), hexed(text), str(line), *map(hexed, names)]).encode() + b"\n"
 
 
 # What an exception says, with a line for each exception that led to it.
@@ -156,9 +171,36 @@ def load(source):
 def call(pieces):
     source, name, given = pieces
     scope = load(source)
-    if name not in scope:
-        raise NameError("the submission defines no `%s`" % name)
-    return settled(scope[name](*json.loads(given)))
+    given = json.loads(given)
+    if type(given) is list:
+        given = {"args": given, "kwargs": {}}
+    target = find(scope, name, given.get("construct"))
+    return lambda: settled(target(*given["args"], **given["kwargs"]))
+
+
+def find(scope, name, construct):
+    first, _, method = name.partition(".")
+    if first not in scope:
+        raise NameError("the submission defines no `%s`" % first)
+    owner = scope[first]
+    if not method:
+        return owner
+    if construct or needs_object(owner, method):
+        owner = owner(*construct["args"], **construct["kwargs"]) if construct else owner()
+    if not hasattr(owner, method):
+        raise AttributeError("`%s` has no `%s`" % (first, method))
+    return getattr(owner, method)
+
+
+# Whether a name of a class is that of a method of its objects.
+def needs_object(owner, method):
+    if not isinstance(owner, type):
+        return False
+    for base in type.mro(owner):
+        if method in base.__dict__:
+            found = base.__dict__[method]
+            return hasattr(type(found), "__get__") and not isinstance(found, (staticmethod, classmethod))
+    return False
 
 
 def settled(value):
@@ -170,11 +212,12 @@ def settled(value):
 
 def expression(pieces):
     source, text = pieces
-    return settled(evaluate(text, load(source)))
+    return prepared(text, load(source), settled)
 
 
-def evaluate(text, scope):
-    return eval(compile(text.strip(), "<input>", "eval"), scope)
+def prepared(text, scope, settle=lambda value: value):
+    code = compile(text.strip(), "<input>", "eval")
+    return lambda: settle(eval(code, scope))
 
 
 def read_all(fd):
@@ -195,7 +238,7 @@ def work(job, result):
         pieces.append(rest[at:at + length].decode())
         at += length
     if mode == "pristine":
-        frames = (answer(lambda: evaluate(text, {"__name__": SCOPE})) for text in pieces)
+        frames = (answer(lambda: prepared(text, {"__name__": SCOPE})) for text in pieces)
     else:
         run = {"call": call, "expression": expression}[mode]
         frames = (answer(lambda: run(pieces)),)
@@ -285,7 +328,9 @@ def zygote():
         control.send(b"S%d" % status)
 
 
-if sys.argv[1:] == ["once"]:
+role, *folders = sys.argv[1:]
+sys.path += folders
+if role == "once":
     work(3, 4)
 else:
     zygote()

@@ -6,7 +6,7 @@ const PROBE: &str = "import os,sys,sysconfig
 p=sysconfig.get_paths()
 v=sysconfig.get_config_var
 print('%d.%d.%d'%sys.version_info[:3])
-print(os.path.realpath(sys.executable))
+print(sys.executable)
 print(p['stdlib'])
 print(p['platstdlib'])
 print(os.path.join(v('LIBDIR') or '',v('INSTSONAME') or 'none'))";
@@ -21,12 +21,14 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     prefixes: &["cpython", "python"],
     executables: &["python3", "python"],
     versions: &[(3, 8..=20)],
+    minimum: None,
     package: "python3",
     probe: &["-I", "-S", "-c", PROBE],
     needs: &[],
     harness: Some(&["-I", "-S", "-B", "-c", include_str!("python.py")]),
     forks: true,
     whole: &["-I", "-S", "-B"],
+    extension: "",
     variables: &["PYTHONHASHSEED=0"],
     project_variables: &["PYTHONDONTWRITEBYTECODE=1"],
     threads: 0,
@@ -39,5 +41,10 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         folders: &["site-packages", "dist-packages"],
         extension: "py",
         install: "python3 -m pip install",
+        find: include_str!("packages.py"),
+        // Without `-I`, which would ignore the variable above.
+        whole: &["-s", "-S", "-B"],
+        // Their pools of threads, one for each core of the host, would not fit the limits.
+        variables: &["OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"],
     }),
 };

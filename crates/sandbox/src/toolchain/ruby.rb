@@ -8,10 +8,13 @@ lambda do
   text_limit = 2000
   causes = 3
   cause_limit = 200
+  types_limit = 16
+  type_limit = 64
   depth_limit = 120
   is_a = Module.instance_method(:===)
   class_of = Kernel.instance_method(:class)
   name_of = Module.instance_method(:name)
+  ancestors_of = Module.instance_method(:ancestors)
   method_of = Kernel.instance_method(:method)
   integer_text = Integer.instance_method(:to_s)
   float_text = Float.instance_method(:to_s)
@@ -19,6 +22,7 @@ lambda do
   each_item = Array.instance_method(:each)
   each_pair = Hash.instance_method(:each_pair)
   each_member = Set.instance_method(:each)
+  compile = RubyVM::InstructionSequence.method(:compile)
   exit_now = Process.method(:exit!)
   flush = IO.instance_method(:flush)
   streams = [STDOUT, STDERR]
@@ -95,8 +99,10 @@ lambda do
     place ? place.lineno : 0
   end
 
-  failure = lambda do |error|
-    "E#{hex.(type_name.(error))} #{hex.(said.(error))} #{Integer(last_line.(error)).abs}"
+  failure = lambda do |error, called|
+    types = called ? ancestors_of.bind_call(class_of.bind_call(error)).first(types_limit) : []
+    names = types.map { |type| name_of.bind_call(type) }.compact.map { |name| hex.(name[0, type_limit]) }
+    ["E#{hex.(type_name.(error))}", hex.(said.(error)), Integer(last_line.(error)).abs, *names].join(' ')
   rescue Exception
     "E#{hex.('Exception')} #{hex.('an exception that cannot be shown')} 0"
   end
@@ -108,12 +114,18 @@ lambda do
     nil
   end
 
-  answer = lambda do |run|
+  # `prepare` returns what is to be called; only what that raises is an exception of the call.
+  answer = lambda do |prepare|
+    called = false
     line =
       begin
-        String.new('V') << encode.(run.call, 0)
+        run = prepare.call
+        called = true
+        value = run.call
+        called = false
+        String.new('V') << encode.(value, 0)
       rescue Exception => error
-        failure.(error)
+        failure.(error, called)
       end
     line << "\n"
     line.force_encoding(Encoding::BINARY)
@@ -123,10 +135,14 @@ lambda do
   evaluate = ->(text, scope) { eval("#{text}\n", scope, 'input.rb') }
   load_source = ->(source) { eval(source, TOPLEVEL_BINDING, 'submission.rb') }
 
-  call = lambda do |source, name, given|
-    require 'json'
-    arguments = JSON.parse(given, max_nesting: false)
-    load_source.(source)
+  # A class or another constant, or a local variable of the submission's main program.
+  named = lambda do |name|
+    if name.match?(/\A[A-Z]/) then Object.const_get(name) if Object.const_defined?(name)
+    elsif TOPLEVEL_BINDING.local_variables.include?(name.to_sym) then TOPLEVEL_BINDING.local_variable_get(name)
+    end
+  end
+
+  function = lambda do |name|
     main = TOPLEVEL_BINDING.receiver
     target =
       begin
@@ -135,14 +151,41 @@ lambda do
         nil
       end
     target = nil if target && [Kernel, BasicObject].include?(target.owner)
-    target ||= TOPLEVEL_BINDING.local_variables.include?(name.to_sym) ? TOPLEVEL_BINDING.local_variable_get(name) : nil
+    target ||= named.(name)
     raise NameError, "the submission defines no method `#{name}`" unless target
-    target.call(*arguments)
+    is_a.bind_call(Class, target) ? target.method(:new) : target
+  end
+
+  method_in = lambda do |owner_name, name, construct|
+    owner = named.(owner_name)
+    raise NameError, "the submission defines no `#{owner_name}`" if owner.nil?
+    is_class = is_a.bind_call(Class, owner)
+    construct ||= { args: [], kwargs: {} } if is_class && !owner.singleton_methods.include?(name.to_sym)
+    owner = owner.new(*construct[:args], **construct[:kwargs]) if construct
+    raise NoMethodError, "`#{owner_name}` has no method `#{name}`" unless owner.respond_to?(name)
+    owner.public_method(name)
+  end
+
+  # Arguments by name have symbols as their keys, and those inside other arguments strings.
+  by_name = ->(given) { { args: given['args'], kwargs: given['kwargs'].to_h { |key, value| [key.to_sym, value] } } }
+
+  call = lambda do |source, name, given|
+    require 'json'
+    given = JSON.parse(given, max_nesting: false)
+    given = { 'args' => given, 'kwargs' => {} } if given.is_a?(Array)
+    construct = given['construct']&.then(&by_name)
+    given = by_name.(given)
+    load_source.(source)
+    first, method = name.split('.')
+    target = method ? method_in.(first, method, construct) : function.(name)
+    -> { target.call(*given[:args], **given[:kwargs]) }
   end
 
   expression = lambda do |source, text|
     load_source.(source)
-    evaluate.(text, TOPLEVEL_BINDING)
+    # An expression that cannot be read raises nothing.
+    compile.call(text)
+    -> { evaluate.(text, TOPLEVEL_BINDING) }
   end
 
   head, rest = IO.for_fd(3, 'rb').read.split("\n".b, 2)
@@ -153,7 +196,7 @@ lambda do
     rest.byteslice(at - Integer(length), Integer(length)).force_encoding(Encoding::UTF_8)
   end
   case mode
-  when 'pristine' then pieces.each { |text| answer.(-> { evaluate.(text, TOPLEVEL_BINDING.dup) }) }
+  when 'pristine' then pieces.each { |text| answer.(-> { -> { evaluate.(text, TOPLEVEL_BINDING.dup) } }) }
   when 'call' then answer.(-> { call.(*pieces) })
   else answer.(-> { expression.(*pieces) })
   end

@@ -7,6 +7,9 @@ use crate::sys::Exit;
 use crate::toolchain::Toolchain;
 use crate::watch::Why;
 
+/// How many names of types an exception has at most; the harnesses write no more.
+const MAX_TYPES: usize = 16;
+
 /// How a leaf ended that was to answer one case, and what it wrote.
 pub(super) fn one_answer(mut leaf: Exited, toolchain: &Toolchain) -> (End, Written) {
     let written = std::mem::take(&mut leaf.written);
@@ -52,14 +55,16 @@ pub(super) fn read_frame(line: &[u8], toolchain: &Toolchain) -> End {
     .unwrap_or_else(|| End::NoAnswer("the submission wrote into the channel of its answer".to_owned()))
 }
 
-/// The type and the text of an exception in hex, and the line of the submission, 0 for none.
+/// The type and the text of an exception in hex, and the line of the submission, 0 for none; and where the call itself raised
+/// it the names of its types, in hex.
 fn exception(written: &[u8], toolchain: &Toolchain) -> Option<End> {
     let mut parts = written.split(|byte| *byte == b' ');
     let (kind, text) = (hex_text(parts.next()?)?, hex_text(parts.next()?)?);
     let line = parse_line(parts.next()?)?;
+    let types = parts.by_ref().take(MAX_TYPES).map(hex_text).collect::<Option<_>>()?;
     match parts.next() {
         None if toolchain.memory_exception == Some(&kind) => Some(End::MemoryLimit),
-        None => Some(End::Raised { kind, text, line }),
+        None => Some(End::Raised { kind, text, line, types }),
         Some(_) => None,
     }
 }
@@ -84,7 +89,12 @@ fn hex_text(hex: &[u8]) -> Option<String> {
 pub(super) fn nonzero(code: i32, stderr: &[u8]) -> End {
     let stderr = String::from_utf8_lossy(stderr);
     match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => End::Raised { kind: format!("exit status {code}"), text: line.trim().to_owned(), line: None },
+        Some(line) => End::Raised {
+            kind: format!("exit status {code}"),
+            text: line.trim().to_owned(),
+            line: None,
+            types: Vec::new(),
+        },
         None => End::Exit(code),
     }
 }

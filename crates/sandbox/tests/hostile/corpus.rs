@@ -30,7 +30,10 @@ pub fn read_all(folder: &Path, fill: &dyn Fn(&str) -> String) -> Vec<Hostile> {
             let name = format!("{language}/{}", entry.path().file_stem().unwrap().to_string_lossy());
             // What a program does not declare, the prelude of its language does.
             let header = [header(&text), header(&prelude)].concat();
-            all.push(hostile(name, language, header, fill(&format!("{prelude}\n{text}"))));
+            // An ES module cannot begin with a script, so it has what it needs of the prelude itself.
+            let module = entry.path().extension().is_some_and(|extension| extension == "mjs");
+            let source = if module { text } else { format!("{prelude}\n{text}") };
+            all.push(hostile(name, language, header, fill(&source)));
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -54,7 +57,7 @@ fn hostile(name: String, language: Language, header: Vec<(String, String)>, sour
         processes: number("processes", 16),
         disk_mb: number("disk", 0),
     };
-    Hostile { name, job: Job { language, runtime: None, program, cases, limits }, header }
+    Hostile { name, job: Job { language, runtime: None, packages: vec![], program, cases, limits }, header }
 }
 
 fn header(text: &str) -> Vec<(String, String)> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proofmark_receipt::document::{self, DocumentError, Field};
+use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Receipt};
 use proofmark_verifier::{AcceptError, DecideError, StoreError, Tenant};
 use rmcp::model::{
@@ -13,7 +14,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-use super::{DECIDE, Handler, hold, resource};
+use super::{ACCEPT, DECIDE, Handler, VERIFY, hold, hold_instead, resource};
 use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
 use crate::problem::Problem;
@@ -27,6 +28,19 @@ struct Answer {
     /// The document, byte for byte.
     text: String,
     stored: Option<Resource>,
+    /// The id of the document, where it was stored.
+    id: Option<String>,
+}
+
+impl Answer {
+    fn of(text: String) -> Self {
+        Self { text, stored: None, id: None }
+    }
+
+    /// An answer with which a receipt was stored.
+    fn stored(text: String, receipt: &Receipt) -> Self {
+        Self { text, stored: Some(link(receipt)), id: Some(receipt.receipt_id().to_string()) }
+    }
 }
 
 /// Why a tool has no answer, completing "failed to …", and what to do.
@@ -70,14 +84,37 @@ pub(super) async fn call(
     }
     let answered = match &*name {
         // The queue's workers run it, so it needs no thread while it waits.
-        "cb_verify_work" => verify(handler, caller.tenant, &arguments, &context).await,
-        _ => in_thread(handler, caller, name.to_string(), arguments, &context).await,
+        VERIFY => verify(handler, caller.tenant, &arguments, &context).await,
+        _ => match hold(&context, ahead(&name)) {
+            Ok(()) => in_thread(handler, caller, name.to_string(), arguments, &context).await,
+            Err(problem) => Err(busy(problem)),
+        },
     };
-    let answered = answered.and_then(|answer| match hold(&context, answer.text.len()) {
+    let answered = answered.and_then(|answer| match hold_instead(&context, ahead(&name), answer.text.len()) {
         Ok(()) => Ok(answer),
-        Err(problem) => Err(busy(problem)),
+        Err(problem) => Err(unsent(problem, answer.id.as_deref())),
     });
     Ok(result(answered).into())
+}
+
+/// How much of the answer's memory is taken before the work. What these tools store may spend receipts, or an attempt: it must
+/// not be done for a client that then gets no answer. A verification takes long and spends nothing, so its answer is counted
+/// when it is there.
+fn ahead(name: &str) -> usize {
+    match name {
+        DECIDE | ACCEPT => MAX_BYTES,
+        _ => 0,
+    }
+}
+
+/// There is an answer, and no memory to send it.
+fn unsent(problem: Problem, id: Option<&str>) -> Failure {
+    match id {
+        Some(id) => {
+            Failure(format!("send the result: it is stored as `{id}`; ask for it with `get_receipt` after a second"))
+        }
+        None => busy(problem),
+    }
 }
 
 /// Works in a thread of its own, which stops when no client waits for it any more.
@@ -110,7 +147,7 @@ fn result(answered: Result<Answer, Failure>) -> CallToolResult {
     // Numbers pass through doubles here. What is signed is the text, which goes along unchanged.
     let structured = |text: &str| serde_json::from_str(text).ok();
     match answered {
-        Ok(Answer { text, stored }) => {
+        Ok(Answer { text, stored, .. }) => {
             let mut result = CallToolResult::success(Vec::new());
             result.structured_content = structured(&text);
             result.content.push(ContentBlock::text(text));
@@ -135,7 +172,7 @@ async fn verify(
     let _place = handler.limits.verifying.take(&tenant, 1).map_err(busy)?;
     let failed = |problem: Problem| {
         if let Some(cause) = problem.log_cause() {
-            tracing::error!(code = problem.code(), cause, tool = "cb_verify_work", "failed");
+            tracing::error!(code = problem.code(), cause, tool = VERIFY, "failed");
         }
         Failure(format!("verify the work: {}", problem.text()))
     };
@@ -155,7 +192,7 @@ async fn verify(
         // Every step is reported before the answer.
         receipt = async { tokio::join!(reports, pending.receipt()).1 } => receipt.map_err(failed)?,
     };
-    Ok(Answer { text: receipt.to_text(), stored: Some(link(&receipt)) })
+    Ok(Answer::stored(receipt.to_text(), &receipt))
 }
 
 /// Reports every step to the client, until there are no more.
@@ -191,19 +228,24 @@ fn answer(
 ) -> Result<Answer, Failure> {
     let tenant = &caller.tenant;
     match name {
-        "accept_step" => {
+        ACCEPT => {
             let accepted = services.accept(caller, None, &AttemptBody::read(arguments)?, stop)?;
-            Ok(Answer { text: accepted.to_json().to_text(), stored: accepted.receipt.as_ref().map(link) })
+            let text = accepted.to_json().to_text();
+            // `None` only for a dry run, which nobody can ask for here.
+            Ok(match &accepted.receipt {
+                Some(receipt) => Answer::stored(text, receipt),
+                None => Answer::of(text),
+            })
         }
         DECIDE => {
             let request = proofmark_boundary::Request::read(arguments);
             let request =
                 request.map_err(|error| Failure::new(format_args!("read the request: {error}"), error.help()))?;
-            Ok(Answer { text: services.decide(tenant, &request, stop)?, stored: None })
+            Ok(Answer::of(services.decide(caller, &request, stop)?))
         }
         "verify_receipt" => {
             let body = ReceiptBody::read(arguments)?;
-            Ok(Answer { text: services.check(&body).to_json("receipt").to_text(), stored: None })
+            Ok(Answer::of(services.check(&body).to_json("receipt").to_text()))
         }
         _ => {
             let id = id(arguments)
@@ -211,7 +253,7 @@ fn answer(
             let receipt = services.receipt(tenant, &id)?.map(|receipt| receipt.to_text());
             let found = receipt.map_or_else(|| services.decision(tenant, &id), |text| Ok(Some(text)))?;
             let none = || Failure(format!("find `{}`: no receipt with that id is stored here", document::shown(&id)));
-            Ok(Answer { text: found.ok_or_else(none)?, stored: None })
+            Ok(Answer::of(found.ok_or_else(none)?))
         }
     }
 }

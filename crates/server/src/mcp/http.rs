@@ -11,6 +11,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Method, header};
 use axum::response::Response;
 use proofmark_receipt::Json;
+use proofmark_receipt::document::Format;
 
 use super::Held;
 use super::message::{MAX_MESSAGE, Message};
@@ -23,7 +24,10 @@ use crate::state::AppState;
 
 /// Answers a message, or a client that follows its session.
 pub(crate) async fn mcp(state: Arc<AppState>, head: Head, body: Body) -> Result<Response, Problem> {
-    let Head { caller, mut parts, .. } = head;
+    let Head { caller, mut parts, format, .. } = head;
+    if matches!(format, Format::Yaml) {
+        return Err(body::not_json("messages of the protocol are JSON"));
+    }
     // Before the body is read: a session of another key costs no memory.
     state.sessions.check_owner(&parts.headers, &caller)?;
     let mut memory = state.limits.bytes.take(&caller.tenant, 0)?;

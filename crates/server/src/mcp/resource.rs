@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, ResourceContents, ResourceTemplate};
 
 use crate::services::Services;
+use crate::share::Place;
 
 const RECEIPT: &str = "receipt://";
 const DECISION: &str = "decision://";
@@ -34,12 +35,14 @@ pub(super) fn receipt_uri(id: &str) -> String {
 /// The document behind a URI.
 pub(super) async fn read(
     services: &Arc<Services>,
-    tenant: Tenant,
+    (tenant, place): (Tenant, Place),
     uri: String,
 ) -> Result<ReadResourceResult, ErrorData> {
     let inside = Arc::clone(services);
     let asked = uri.clone();
     let found = tokio::task::spawn_blocking(move || {
+        // Given back when the document is read, whether or not its client still waits.
+        let _held = place;
         if let Some(id) = asked.strip_prefix(RECEIPT) {
             return Ok(inside.receipt(&tenant, id)?.map(|receipt| (receipt.to_text(), RECEIPT_TYPE)));
         }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use proofmark_receipt::Json;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
@@ -76,8 +77,25 @@ impl Sessions {
         self.calls.begin(session, message)
     }
 
+    /// Ends the sessions of callers who are not to keep them, with the calls that are open in them.
+    pub(crate) async fn keep(&self, keeps: impl Fn(&Caller) -> bool) {
+        let ended: Vec<String> = {
+            let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+            owners.extract_if(|_, owner| !keeps(owner)).map(|(id, _)| id).collect()
+        };
+        for id in ended {
+            // One that cannot be closed has ended already.
+            drop(self.sessions.close_session(&id.into()).await);
+        }
+    }
+
     pub(super) async fn handle(&self, request: Request, caller: Caller) -> Response {
-        let response = self.service.handle(request).await;
+        let ends = request.method() == Method::DELETE;
+        let mut response = self.service.handle(request).await;
+        // The library says 202. The protocol names no status, and its own Python client takes anything but these for a failure.
+        if ends && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         // Before the answer leaves: until then no client knows the id of a new session.
         self.remember_owner(response.headers(), caller).await;
         response.map(Body::new)

@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use super::Handler;
 use super::message::{self, MAX_MESSAGE, Message};
 use super::open_calls::{INVALID_REQUEST, OpenCalls};
+use crate::reload::{self, Files};
 use crate::services::Services;
 use crate::share::Limits;
 use crate::stop::Stops;
@@ -47,14 +48,16 @@ impl StdioError {
     }
 }
 
-/// Serves the client at the standard streams until it closes them. Nothing else may write to standard output.
+/// Serves the client at the standard streams until it closes them, and reads the policies among `files` again when they change. Nothing else may write to standard output.
 ///
 /// # Errors
 /// [`StdioError`] when it cannot begin.
-pub fn serve_stdio(services: Services) -> Result<(), StdioError> {
+pub fn serve_stdio(services: Services, files: Files) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let services = Arc::new(services);
     let served = runtime.block_on(async {
+        // A host that goes away may send SIGHUP, which ends this process as it does any other.
+        tokio::spawn(reload::watch(reload::policies(files, &services), Arc::default(), false));
         let handler = Handler::new(&services, &Limits::new(), &Stops::new());
         let lines = Lines::new(BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         match rmcp::serve_server(handler, lines).await {

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use proofmark_receipt::Json;
 use proofmark_testing::python_with;
 use tempfile::TempDir;
 
-use crate::client::{listed, text};
+use crate::client::{MAIL, listed, text, verified};
 use crate::server::{Server, keys, new_key};
 
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
@@ -72,4 +73,49 @@ fn the_page_of_the_description_asks_nobody_else() {
     assert!(begin.contains("/openapi.json") && begin.contains(r#""validatorUrl": "none""#), "{begin}");
     let (status, html) = page("/docs/");
     assert!(status == 200 && !html.contains("//"), "{html}");
+}
+
+#[test]
+fn every_example_works() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let (_, document) = server.get("/openapi.json", "");
+    let at = |json: &Json, path: &[&str]| {
+        path.iter().try_fold(json.clone(), |json, name| json.as_object()?.get(name).cloned())
+    };
+    // What the examples of paths stand for: a receipt to redeem, and a decision that waits for a review.
+    let receipt = text(&verified(&server, ""), "receipt_id");
+    let decision = text(&server.post("/v1/decisions", "", MAIL).1, "decision_id");
+    let paths = at(&document, &["paths"]).unwrap();
+    let mut posted = 0;
+    for (path, methods) in paths.as_object().unwrap().iter() {
+        let Some(example) = at(methods, &["post", "requestBody", "content", "application/json", "example"]) else {
+            continue;
+        };
+        let step = |name: &str| text(&at(&document, &["components", "parameters", name]).unwrap(), "example");
+        let id = if path.starts_with("/v1/reviews") { &decision } else { &receipt };
+        let place = path.replace("{id}", id).replace("{run}", &step("Run")).replace("{step}", &step("Step"));
+        let (status, answer) = server.post(&place, "", &example.to_text());
+        assert!(matches!(status, 200 | 202), "{place}: {status} {}", answer.to_text());
+        posted += 1;
+        if let Some(verdict) = at(&answer, &["verdict"]).filter(|_| path.contains("verif")) {
+            assert_eq!(verdict.as_str(), Some("pass"), "{place}: {}", answer.to_text());
+        }
+        if let Some(valid) = at(&answer, &["answer"]) {
+            assert_eq!(valid.as_str(), Some("valid"), "{place}: {}", answer.to_text());
+        }
+    }
+    assert_eq!(posted, 15);
+}
+
+#[test]
+fn the_root_and_the_page_say_whose_they_are() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let (status, index) = server.get("/", "");
+    assert_eq!((status, text(&index, "name").as_str()), (200, "proofmark"));
+    for path in ["docs", "openapi", "ready"] {
+        assert_eq!(server.send(&format!("GET {} HTTP/1.1", text(&index, path)), "").0, 200, "{path}");
+    }
+    assert!(server.send("GET /docs/ HTTP/1.1", "").1.contains("<title>Proofmark API</title>"));
 }

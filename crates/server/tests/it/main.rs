@@ -12,6 +12,7 @@ mod mcp;
 mod pages;
 mod policies;
 mod receipts;
+mod reload;
 mod requests;
 mod reviews;
 mod sdk;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::server::{Server, keys, new_key};
 
-const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+pub(crate) const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// A call that takes some seconds.
 const SLOW: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cb_verify_work","arguments":{"output":{"content":"import time\ndef f(x):\n    time.sleep(3)\n    return x"},"verification":{"kind":"test_suite","language":"python","entrypoint":"f","limits":{"timeout_ms":30000},"tests":[{"name":"a","input":[1],"expected_output":1}]}}}}"#;
@@ -62,6 +62,23 @@ fn a_call_whose_client_left_holds_its_id_only_while_it_is_worked_on() {
 }
 
 #[test]
+fn ending_a_session_is_answered_as_clients_expect() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let (_, greeted) = post(&server.address, "host: localhost", GREETING);
+    let session = greeted.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();
+    // The Python client takes 200 and 204 for success, and warns of anything else.
+    let ended = server.try_send(&format!("DELETE /mcp HTTP/1.1\r\n{session}"), b"").unwrap();
+    assert_eq!(ended, (204, String::new()));
+    let (status, _) = post(
+        &server.address,
+        &format!("host: localhost\r\n{session}"),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+    );
+    assert_eq!(status, 404, "it has ended");
+}
+
+#[test]
 fn pages_and_other_hosts_are_refused_without_keys() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path());
@@ -110,7 +127,7 @@ pub(crate) fn called(address: &str, tool: &str, arguments: &str) -> String {
     post(address, &format!("{head}\r\n{session}"), &call).1
 }
 
-fn post(address: &str, head: &str, body: &str) -> (u16, String) {
+pub(crate) fn post(address: &str, head: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\nconnection: close";
     write!(stream, "POST /mcp HTTP/1.1\r\n{head}\r\n{accept}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();

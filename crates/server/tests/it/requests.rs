@@ -3,7 +3,7 @@
 use proofmark_receipt::{Json, Timestamp};
 use tempfile::TempDir;
 
-use crate::client::{DECISIONS, NOTE, code, listed, text};
+use crate::client::{DECISIONS, NOTE, code, json, listed, text};
 use crate::server::Server;
 
 const PREFLIGHT: &str = "/v4/runtime/boundaries/preflight";
@@ -84,9 +84,55 @@ fn what_is_not_there_is_a_problem_too() {
         let (status, body) = server.send(&format!("{DECISIONS}\r\nidempotency-key: {key}"), NOTE);
         assert_eq!(status, 400, "{key}: {body}");
     }
+    let (status, twice) = server.send(&format!("{DECISIONS}\r\nidempotency-key: a\r\nidempotency-key: a"), NOTE);
+    assert_eq!((status, code(&json(&twice)).as_str()), (400, "invalid_idempotency_key"));
     assert_eq!(server.get("/healthz", "").0, 200);
     assert_eq!(server.get("/readyz", "").0, 200);
     assert_eq!(listed(&server.get("/.well-known/jwks.json", "").1, "keys").len(), 1);
+}
+
+#[test]
+fn yaml_means_what_the_same_json_does() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let yaml = |path: &str, body: &str| {
+        let (status, answer) = server.send(&format!("POST {path} HTTP/1.1\r\ncontent-type: application/yaml"), body);
+        (status, json(&answer))
+    };
+    let member = |json: &Json, path: [&str; 2]| {
+        let outer = json.as_object().unwrap().get(path[0]).unwrap().clone();
+        text(&outer, path[1])
+    };
+    let note = "action:\n  tool: add_note # a comment\n  class: record_mutation\n  args: {text: done}\n";
+    let (status, decided) = yaml("/v1/decisions", note);
+    assert_eq!((status, text(&decided, "outcome").as_str()), (200, "allow"));
+    let same = server.post("/v1/decisions", "", NOTE).1;
+    assert_eq!(member(&decided, ["binding", "action_hash"]), member(&same, ["binding", "action_hash"]));
+    let request = "task_id: t\noutput: {content: x}\nverification:\n  kind: schema_check\n  checks:\n  - {name: a, constraint: length <= 1.50}\n";
+    let request = request.replace("1.50", "3");
+    for path in ["/v1/verifications", "/verify"] {
+        let (status, receipt) = yaml(path, &request);
+        assert_eq!((status, text(&receipt, "verdict").as_str()), (200, "pass"), "{path}: {receipt:?}");
+        // It is stored as JSON, from which it can be run again.
+        let id = text(&receipt, "receipt_id");
+        assert_eq!(server.post(&format!("/v1/receipts/{id}/recheck"), "", "").0, 200, "{path}");
+    }
+    for bad in ["action: [", "a: 1\na: 2", "action: !!str x", "&a [*a]", "action: yes"] {
+        let (status, problem) = yaml("/v1/decisions", bad);
+        assert_eq!(status, 400, "{bad}: {problem:?}");
+    }
+    assert_eq!(yaml("/mcp", "jsonrpc: '2.0'").0, 415);
+}
+
+#[test]
+fn every_verification_may_be_as_long_as_requests_are() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let long = "x".repeat(6 << 20);
+    let request =
+        format!(r#"{{"output": {{"content": "{long}"}}, "constraints": [{{"name": "a", "expr": "length > 3"}}]}}"#);
+    let (status, receipt) = server.post("/verify/schema", "", &request);
+    assert_eq!(status, 200, "{:.300}", receipt.to_text());
 }
 
 #[test]

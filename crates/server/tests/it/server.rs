@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{self, Format};
-use proofmark_server::{ApiKeys, ReviewerEntry, Role, Services, Settings, serve_until};
-use proofmark_verifier::{Decider, Host, Keyring, Store, Verifications};
+use proofmark_server::{ApiKeys, Files, ReviewerEntry, Role, Services, Settings, serve_until};
+use proofmark_verifier::{Decider, Host, Keyring, SelfTest, Store, Verifications};
 use tokio::sync::oneshot;
 
 use crate::client::{Client, POLICY};
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) workflow_policy: Option<&'static str>,
     pub(crate) jobs: usize,
     pub(crate) rate: u32,
+    /// Where the files of keys and of the action policy are, which are read again when they change.
+    pub(crate) files: Files,
 }
 
 /// A server that is stopped when it is dropped, and then has closed its store.
@@ -45,7 +48,7 @@ impl Server {
     }
 
     pub(crate) fn with(home: &Path, options: Options) -> Self {
-        let settings = settings(home, &options);
+        let settings = settings(home, options);
         let (stop, stopped) = oneshot::channel();
         let (bound, address) = mpsc::channel();
         let serve = move || {
@@ -60,7 +63,7 @@ impl Server {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { keys: None, workflow_policy: None, jobs: 2, rate: 1_000 }
+        Self { keys: None, workflow_policy: None, jobs: 2, rate: 1_000, files: Files::default() }
     }
 }
 
@@ -81,7 +84,7 @@ impl Drop for Server {
 }
 
 /// What `proofmark serve --action-policy` makes of this home: its key, its store and the languages of this host.
-pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
+pub(crate) fn settings(home: &Path, options: Options) -> Settings {
     let policy = std::fs::read(POLICY).unwrap();
     let policy = document::parse(&policy, Format::Yaml).unwrap();
     let policy = proofmark_boundary::ActionPolicy::read(&policy).unwrap();
@@ -91,21 +94,24 @@ pub(crate) fn settings(home: &Path, options: &Options) -> Settings {
         false => keyring.create("default", None).unwrap(),
     };
     let store = Arc::new(Store::open(&home.join("proofmark.db")).unwrap());
-    let host = Host::probe(None);
-    let mut languages: Vec<_> = host.runtimes().iter().map(|runtime| runtime.language).collect();
-    languages.dedup();
-    let verifications = Verifications::start(host, key.clone(), Arc::clone(&store), options.jobs).unwrap();
+    let verifications =
+        Verifications::start(|| Host::probe(None), key.clone(), Arc::clone(&store), options.jobs).unwrap();
+    // Else a slow self-test would turn the first receipts that tests ask for into jobs.
+    while verifications.self_test() == SelfTest::Running {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let keys = options.keys.as_ref().map(|keys| ApiKeys::read(&Json::parse(keys.as_bytes()).unwrap()).unwrap());
     let workflow_policy = options.workflow_policy.map(|text| {
         let policy = document::parse(text.as_bytes(), Format::Yaml).unwrap();
         proofmark_contract::WorkflowPolicy::read(&policy).unwrap()
     });
-    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications, languages);
+    let services = Services::new(Decider::new(Some(policy), key, store, Vec::new()), verifications);
     Settings {
         listen: "127.0.0.1:0".parse().unwrap(),
         services: services.with_workflow_policy(workflow_policy),
         keys,
         rate: NonZeroU32::new(options.rate).unwrap(),
+        files: options.files,
     }
 }
 

@@ -210,6 +210,10 @@ impl Job {
 
     /// This many checks have run.
     pub(super) fn ran(&self, done: usize) {
+        // The sandbox counts on while it ends the checks that a cancelled job did not come to.
+        if self.is_cancelled() {
+            return;
+        }
         let mut progress = lock(&self.progress);
         progress.done = done.min(progress.total);
         self.notify(&mut progress);

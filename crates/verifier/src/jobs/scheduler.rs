@@ -13,13 +13,14 @@ use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::{Answer, JobState as StoredState, NewJob, Store, StoreError, Tenant, Write};
 
 use super::job::{Content, Done, Job, Lane, Listener, RemoteFollower, Row};
+use super::probed::ProbedHost;
 use super::queue::Queue;
 use super::{Cancelled, JobState, JobView, SubmitError};
 use crate::issue::Issuer;
 use crate::run;
 use crate::sync::lock;
 
-/// How many jobs that ended and are not in the store are remembered, so that clients can ask how they ended.
+/// How many jobs that ended without a receipt are remembered, so that clients can ask how they ended.
 const MAX_ENDED: usize = 1024;
 
 /// The idempotency keys of what is in memory, by tenant and key.
@@ -27,7 +28,7 @@ pub(super) type Keys = HashMap<(Tenant, String), (Sha256Digest, ReceiptId)>;
 
 /// The jobs of this process. [`super`] explains their states and the order of the locks.
 pub(super) struct Scheduler {
-    host: Host,
+    pub(super) host: ProbedHost,
     pub(super) caps: Caps,
     pub(super) issuer: Issuer,
     pub(super) store: Arc<Store>,
@@ -64,9 +65,9 @@ impl Signal {
 }
 
 impl Scheduler {
-    pub(super) fn new(host: Host, issuer: Issuer, store: Arc<Store>, owner: String) -> Self {
+    pub(super) fn new(issuer: Issuer, store: Arc<Store>, owner: String) -> Self {
         Self {
-            host,
+            host: ProbedHost::default(),
             caps: Caps::default(),
             issuer,
             store,
@@ -80,12 +81,25 @@ impl Scheduler {
         }
     }
 
-    /// Runs jobs of a lane until the queue is closed.
+    /// Runs jobs of a lane until the queue is closed. Jobs that run something stay in the queue until the host was tested.
     pub(super) fn work(&self, lane: Lane, judged: &SyncSender<Done>) {
-        let mut worker = self.host.worker();
+        let host = match lane {
+            Lane::Runs => self.host.wait(),
+            Lane::Quick => Some(None),
+        };
+        let Some(host) = host else { return };
+        let mut worker = host.as_ref().map(Host::worker);
         while let Some(job) = self.queue.next(lane) {
             match self.content(&job) {
-                Some(content) => self.run(&mut worker, &job, content, judged),
+                Some(content) => {
+                    let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker.as_mut(), &job, &content.request)));
+                    let outcome = run.unwrap_or_else(|_| {
+                        // The sandbox of the old one may be in the middle of a case.
+                        worker = host.as_ref().map(Host::worker);
+                        Err("judge the submission: the verifier panicked; report it with the request".to_owned())
+                    });
+                    self.hand_in(Done { job: Arc::clone(&job), content, outcome }, judged);
+                }
                 // Its row is still ours, so the leases' thread runs it again, or finds out why it cannot run.
                 None => self.release(&job),
             }
@@ -94,16 +108,11 @@ impl Scheduler {
         }
     }
 
-    fn run(&self, worker: &mut Worker, job: &Arc<Job>, content: Arc<Content>, judged: &SyncSender<Done>) {
-        let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker, job, &content.request)));
-        let outcome = run.unwrap_or_else(|_| {
-            // The sandbox of the old one may be in the middle of a case.
-            *worker = self.host.worker();
-            Err("judge the submission: the verifier panicked; report it with the request".to_owned())
-        });
+    fn hand_in(&self, done: Done, judged: &SyncSender<Done>) {
+        let job = Arc::clone(&done.job);
         // The receiver is gone only if the thread that issues has panicked.
-        if !job.is_cancelled() && judged.send(Done { job: Arc::clone(job), content, outcome }).is_err() {
-            self.release(job);
+        if !job.is_cancelled() && judged.send(done).is_err() {
+            self.release(&job);
         }
     }
 
@@ -116,7 +125,7 @@ impl Scheduler {
         })
     }
 
-    fn verify(&self, worker: &mut Worker, job: &Job, request: &Request) -> Result<Draft, String> {
+    fn verify(&self, worker: Option<&mut Worker>, job: &Job, request: &Request) -> Result<Draft, String> {
         let watch = Watch { cancelled: &job.cancelled, ran: &|done| job.ran(done) };
         let draft = run::verify(worker, &self.caps, request, job.id, &watch);
         let mut draft = draft.map_err(|error| error.to_string())?;
@@ -261,8 +270,8 @@ impl Scheduler {
     pub(super) fn end(&self, job: &Job, row: &mut Row, state: JobState, receipt: Option<Arc<Receipt>>) {
         row.over = true;
         let view = job.end(state, receipt);
-        // What is stored is found by its row, and what is done by its receipt.
-        if !job.is_stored() && view.state != JobState::Done {
+        // What is done is found by its receipt. A row has the end of a job, but not how many of its checks had run.
+        if view.state != JobState::Done {
             let mut ended = lock(&self.ended);
             ended.push_back((job.work.tenant.clone(), view));
             if ended.len() > MAX_ENDED {

@@ -1,0 +1,25 @@
+//! TypeScript whose types Node.js takes out before it runs.
+
+use proofmark_receipt::document::{DocumentError, Field};
+
+use super::javascript::{FUNCTIONS, NOTATION, RULES};
+use super::{Commands, Dialect};
+use crate::render::JAVASCRIPT_JSON;
+use crate::reporting::{Report, Reporting, unknown};
+
+pub(super) static DIALECT: Dialect = Dialect {
+    word: "typescript",
+    aliases: &["ts"],
+    rules: RULES,
+    notation: &NOTATION,
+    json: &JAVASCRIPT_JSON,
+    file: "submission.ts",
+    functions: Some(FUNCTIONS),
+    packages: false,
+    // `node` is the command of JavaScript, which runs files of both.
+    commands: Commands { programs: &[], reporting },
+};
+
+fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
+    Ok(unknown(arguments, asked))
+}

@@ -1,0 +1,297 @@
+//! `proofmark mcp config`.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{self, Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, Parser, ValueEnum};
+use proofmark_receipt::{Json, Object, SignerId, object};
+use proofmark_server::replace_file;
+
+use crate::config::Config;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::input;
+use crate::out;
+use crate::paint::printable;
+use crate::serve::ServiceOptions;
+
+/// The name of this server in a configuration.
+const NAME: &str = "proofmark";
+/// The longest configuration of a host, in bytes.
+const MAX_CONFIGURATION: u64 = 4 << 20;
+/// The mode of a new configuration, which has no secrets.
+const MODE: u32 = 0o644;
+/// Options whose value is a file.
+const FILES: [&str; 5] = ["--action-policy", "--policy", "--workflow-policy", "--store", "--passphrase-file"];
+/// Options whose value may be a file.
+const MAYBE_FILES: [&str; 2] = ["--trust", "--key"];
+
+/// Print the configuration of an MCP host, or add it to the host's file
+///
+/// The options of `proofmark mcp`, after --, are checked as it would, and files are written as absolute paths, because a host
+/// starts programs in another folder. PROOFMARK_HOME is written if it is set.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark mcp config --host claude --into .mcp.json
+  proofmark mcp config --host vscode -- --action-policy examples/decide/policy.yaml
+  proofmark mcp config --host cursor --http http://127.0.0.1:8700/mcp --api-key-from PROOFMARK_API_KEY")]
+pub(super) struct HostConfig {
+    /// The host: `claude` is Claude Code with its .mcp.json
+    #[arg(long, value_enum, default_value_t = HostName::Claude)]
+    host: HostName,
+    /// Add it to this file of the host, which is created if needed; what was there before is kept as FILE.bak
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Connect to the server at this URL instead of starting a program
+    #[arg(long, value_name = "URL", conflicts_with = "arguments")]
+    http: Option<String>,
+    /// With --http: let the host send the API key that it has in this environment variable
+    #[arg(long, value_name = "VARIABLE", requires = "http")]
+    api_key_from: Option<String>,
+    /// Options of `proofmark mcp`, after --
+    #[arg(last = true, value_name = "OPTION")]
+    arguments: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum HostName {
+    Claude,
+    ClaudeDesktop,
+    Cursor,
+    Vscode,
+    Windsurf,
+}
+
+/// The arguments of `proofmark mcp`, read as it reads them.
+#[derive(Parser)]
+#[command(name = "proofmark mcp", no_binary_name = true)]
+struct Started {
+    #[command(flatten)]
+    service: ServiceOptions,
+}
+
+impl HostConfig {
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let server = match &self.http {
+            None => self.program(config)?,
+            Some(url) => self.address(url)?,
+        };
+        match &self.into {
+            None => writeln!(out::stdout(), "{}", pretty(&self.configuration(server)))?,
+            Some(path) => self.add(server, path)?,
+        }
+        Ok(Exit::Yes)
+    }
+
+    /// The member that has the servers.
+    fn servers(&self) -> &'static str {
+        match self.host {
+            HostName::Vscode => "servers",
+            HostName::Claude | HostName::ClaudeDesktop | HostName::Cursor | HostName::Windsurf => "mcpServers",
+        }
+    }
+
+    fn configuration(&self, server: Object) -> Json {
+        let mut configuration = Object::new();
+        configuration.insert(self.servers(), object! { "proofmark": server });
+        configuration.into()
+    }
+
+    /// Adds the server to the configuration in this file, and keeps everything else in it.
+    fn add(&self, server: Object, path: &Path) -> anyhow::Result<()> {
+        let shown = printable(&path.display().to_string());
+        let before = match fs::symlink_metadata(path) {
+            Ok(_) => Some(input::read_limited(path, MAX_CONFIGURATION)?),
+            Err(_) => None,
+        };
+        let configuration = match before.as_deref().map(<[u8]>::trim_ascii) {
+            None | Some([]) => self.configuration(server),
+            Some(text) => self.merged(server, text).map_err(|why| {
+                with_help(
+                    format!("change the configuration `{}`: {why}", path.display()),
+                    "leave out `--into`, and add what is printed by hand",
+                )
+            })?,
+        };
+        let text = format!("{}\n", pretty(&configuration));
+        if before.as_ref().is_some_and(|before| *before == text.as_bytes()) {
+            out::note(format_args!("{shown} has it already"));
+            return Ok(());
+        }
+        if let Some(before) = before {
+            back_up(path, &before)?;
+        }
+        replace_file(path, &text, MODE).with_context(|| format!("write the configuration `{}`", path.display()))?;
+        out::note(format_args!("{shown} has the server `{NAME}`; restart the host to use it"));
+        Ok(())
+    }
+
+    fn merged(&self, server: Object, text: &[u8]) -> Result<Json, String> {
+        let json = Json::parse(text).map_err(|error| format!("it is not plain JSON ({error})"))?;
+        let Json::Object(mut configuration) = json else { return Err("it is not an object".to_owned()) };
+        let name = self.servers();
+        match configuration.get_mut(name) {
+            None => drop(configuration.insert(name, object! { "proofmark": server })),
+            Some(Json::Object(servers)) => drop(servers.insert(NAME, server)),
+            Some(_) => return Err(format!("`{name}` is not an object")),
+        }
+        Ok(configuration.into())
+    }
+
+    /// A server that the host starts.
+    fn program(&self, config: &Config) -> anyhow::Result<Object> {
+        let path = std::env::current_exe().context("find the path of this program")?;
+        let path =
+            path.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
+        let Started { service } = Started::try_parse_from(&self.arguments).map_err(|error| wrong_arguments(&error))?;
+        service.check_policies()?;
+        let arguments = absolute(&self.arguments, config)?;
+        let arguments = ["mcp".to_owned()].into_iter().chain(arguments).map(Json::from);
+        let kind = matches!(self.host, HostName::Claude | HostName::Vscode).then_some("stdio");
+        let home = home_of_the_environment()?.map(|home| object! { "PROOFMARK_HOME": home });
+        Ok(object! { "type"?: kind, "command": path, "args": arguments.collect::<Vec<_>>(), "env"?: home })
+    }
+
+    /// A server that the host connects to.
+    fn address(&self, url: &str) -> anyhow::Result<Object> {
+        if !["http://", "https://"].iter().any(|scheme| url.len() > scheme.len() && url.starts_with(scheme)) {
+            return Err(with_help(
+                format!("connect to `{}`: it is not a URL", printable(url)),
+                "write one like http://127.0.0.1:8700/mcp",
+            ));
+        }
+        let headers = self.api_key_from.as_deref().map(|variable| self.headers(variable)).transpose()?;
+        match self.host {
+            HostName::Claude | HostName::Vscode => Ok(object! { "type": "http", "url": url, "headers"?: headers }),
+            HostName::Cursor => Ok(object! { "url": url, "headers"?: headers }),
+            HostName::Windsurf => Ok(object! { "serverUrl": url, "headers"?: headers }),
+            HostName::ClaudeDesktop => Err(with_help(
+                "configure `claude-desktop` for a URL: its configuration file only starts programs",
+                "add the URL as a connector in its settings",
+            )),
+        }
+    }
+
+    /// The header with the key, which the host takes from its environment: no secret is written into its file.
+    fn headers(&self, variable: &str) -> anyhow::Result<Object> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if variable.is_empty() || !variable.chars().all(plain) {
+            return Err(with_help(
+                format!("use the variable `{}`: invalid name", printable(variable)),
+                "give the name of a variable, as in `--api-key-from PROOFMARK_API_KEY`, and not the key",
+            ));
+        }
+        let value = match self.host {
+            HostName::Claude | HostName::ClaudeDesktop => format!("Bearer ${{{variable}}}"),
+            HostName::Cursor | HostName::Vscode | HostName::Windsurf => format!("Bearer ${{env:{variable}}}"),
+        };
+        Ok(object! { "Authorization": value })
+    }
+}
+
+/// Keeps what a file had, readable by those who could read it: configurations of other servers may have secrets.
+fn back_up(path: &Path, before: &[u8]) -> anyhow::Result<()> {
+    let mut backup = path.as_os_str().to_owned();
+    backup.push(".bak");
+    let backup = Path::new(&backup);
+    let context = || format!("write `{}`", backup.display());
+    let mode = fs::metadata(path).with_context(context)?.permissions().mode() & 0o777;
+    // One that is there keeps its own mode, so it goes first.
+    drop(fs::remove_file(backup));
+    replace_file(backup, &String::from_utf8_lossy(before), mode).with_context(context)
+}
+
+fn wrong_arguments(error: &clap::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let tip = tip.map_or_else(|| "`proofmark mcp --help` lists the options".to_owned(), str::to_owned);
+    with_help(format!("read the options of `proofmark mcp`: {}", printable(first)), tip)
+}
+
+/// The arguments with absolute paths. They were parsed before, so each of these options has its value.
+fn absolute(arguments: &[String], config: &Config) -> anyhow::Result<Vec<String>> {
+    let mut absolute = Vec::new();
+    let mut name: Option<&str> = None;
+    for argument in arguments {
+        let (option, value, prefix) = match (name.take(), argument.split_once('=')) {
+            (Some(option), _) => (option, argument.as_str(), String::new()),
+            (None, Some((option, value))) if option.starts_with("--") => (option, value, format!("{option}=")),
+            (None, _) => {
+                name = [&FILES[..], &MAYBE_FILES].concat().into_iter().find(|option| option == argument);
+                absolute.push(argument.clone());
+                continue;
+            }
+        };
+        absolute.push(match is_file(option, value, config) {
+            true => format!("{prefix}{}", absolute_path(value)?),
+            false => argument.clone(),
+        });
+    }
+    Ok(absolute)
+}
+
+fn is_file(option: &str, value: &str, config: &Config) -> bool {
+    match option {
+        _ if FILES.contains(&option) => true,
+        // As `trusted_signers` and the keyring read them.
+        "--trust" => value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
+        "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
+        _ => false,
+    }
+}
+
+fn absolute_path(value: &str) -> anyhow::Result<String> {
+    let path = path::absolute(value).with_context(|| format!("find the path `{value}`"))?;
+    path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
+}
+
+/// The home that was set: hosts start programs with few variables of their own environment.
+fn home_of_the_environment() -> anyhow::Result<Option<String>> {
+    let Some(home) = std::env::var_os("PROOFMARK_HOME").filter(|home| !home.is_empty()) else { return Ok(None) };
+    let home = home.into_string().ok().context("write PROOFMARK_HOME: it is not UTF-8")?;
+    absolute_path(&home).map(Some)
+}
+
+/// JSON as people edit it: two spaces for each level; lists of texts stay on one line.
+fn pretty(json: &Json) -> String {
+    let mut text = String::new();
+    write_pretty(json, 0, &mut text);
+    text
+}
+
+fn write_pretty(json: &Json, depth: usize, text: &mut String) {
+    let line = |text: &mut String, depth: usize| {
+        text.push('\n');
+        text.push_str(&"  ".repeat(depth));
+    };
+    match json {
+        Json::Object(object) if object.iter().next().is_some() => {
+            for (index, (name, member)) in object.iter().enumerate() {
+                text.push_str(if index == 0 { "{" } else { "," });
+                line(text, depth + 1);
+                text.push_str(&format!("{}: ", Json::from(name).to_text()));
+                write_pretty(member, depth + 1, text);
+            }
+            line(text, depth);
+            text.push('}');
+        }
+        Json::Array(items) if items.iter().any(|item| item.as_str().is_none()) => {
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index == 0 { "[" } else { "," });
+                line(text, depth + 1);
+                write_pretty(item, depth + 1, text);
+            }
+            line(text, depth);
+            text.push(']');
+        }
+        Json::Array(items) => {
+            let items: Vec<String> = items.iter().map(Json::to_text).collect();
+            text.push_str(&format!("[{}]", items.join(", ")));
+        }
+        plain => text.push_str(&plain.to_text()),
+    }
+}

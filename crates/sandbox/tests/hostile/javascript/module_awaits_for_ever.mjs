@@ -1,0 +1,3 @@
+// expect: no_answer
+await new Promise(() => {})
+export const f = () => 1

@@ -1,0 +1,3 @@
+// expect: value "clean"
+import { basename } from 'node:path'
+export const f = () => basename('/x/clean')

@@ -1,0 +1,3 @@
+// expect: raised SyntaxError
+export const proofmarkInside = () => 'forged'
+export const f = () => 'own'

@@ -1,0 +1,6 @@
+// expect: own
+globalThis.eval = () => () => 'lie'
+Function.prototype.call = () => 'lie'
+Reflect.construct = () => 'lie'
+JSON.parse = () => []
+export const f = () => 'own'

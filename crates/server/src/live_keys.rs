@@ -1,0 +1,56 @@
+//! The API keys in force while the server runs. A key that is revoked loses what it has begun.
+
+use std::sync::Arc;
+
+use proofmark_receipt::Sha256Digest;
+use tokio::sync::watch;
+
+use crate::keys::{ApiKeys, Caller};
+
+/// The keys that are accepted at present.
+pub(crate) struct LiveKeys {
+    keys: watch::Sender<Arc<ApiKeys>>,
+}
+
+/// The key by which a request was admitted.
+#[derive(Clone)]
+pub(crate) struct KeyInUse {
+    digest: Sha256Digest,
+    caller: Caller,
+    keys: watch::Receiver<Arc<ApiKeys>>,
+}
+
+impl LiveKeys {
+    pub(crate) fn new(keys: ApiKeys) -> Self {
+        Self { keys: watch::Sender::new(Arc::new(keys)) }
+    }
+
+    /// Whose key this is.
+    pub(crate) fn admit(&self, key: &str) -> Option<KeyInUse> {
+        // Subscribed before the look-up: a key that is revoked in between is noticed.
+        let keys = self.keys.subscribe();
+        let digest = Sha256Digest::of(key.as_bytes());
+        let caller = keys.borrow().caller(&digest)?.clone();
+        Some(KeyInUse { digest, caller, keys })
+    }
+
+    /// Accepts these keys from here on, and returns those before.
+    pub(crate) fn replace(&self, keys: ApiKeys) -> Arc<ApiKeys> {
+        self.keys.send_replace(Arc::new(keys))
+    }
+}
+
+impl KeyInUse {
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Becomes ready when the key is no longer accepted, or stands for something else: another role, or another tenant.
+    pub(crate) async fn revoked(mut self) {
+        let (digest, caller) = (self.digest, self.caller);
+        if self.keys.wait_for(|keys| keys.caller(&digest) != Some(&caller)).await.is_err() {
+            // The server ends, and with it whoever waits here.
+            std::future::pending().await
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Lines of the log as they are exported.
+
+use std::fmt::Debug;
+
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::record::{TARGET, attribute, log, number, text, truth, whole};
+use super::{Kind, put};
+
+/// Exports every line that the log has.
+pub(crate) struct LogLayer;
+
+/// What a line takes over from the request in which it is logged.
+#[derive(Default)]
+struct Around {
+    request: Option<String>,
+    trace: Option<String>,
+    span: Option<String>,
+}
+
+/// The fields of a line.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    attributes: Vec<Value>,
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut around = Around::default();
+        attributes.record(&mut around);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(around);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        // Else a collector that fails would be told about that without end.
+        if event.metadata().target() == TARGET {
+            return;
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let span = context.event_span(event);
+        let extensions = span.as_ref().map(|span| span.extensions());
+        let around = extensions.as_ref().and_then(|extensions| extensions.get::<Around>());
+        if let Some(request) = around.and_then(|around| around.request.as_deref()) {
+            fields.attributes.push(attribute("request.id", text(request)));
+        }
+        let trace = around.and_then(|around| Some((around.trace.as_deref()?, around.span.as_deref()?)));
+        put(Kind::Log, || log(*event.metadata().level(), &fields.message, fields.attributes, trace));
+    }
+}
+
+impl Visit for Around {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let place = match field.name() {
+            "id" => &mut self.request,
+            "trace_id" => &mut self.trace,
+            "span_id" => &mut self.span,
+            _ => return,
+        };
+        *place = Some(format!("{value:?}"));
+    }
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: Value) {
+        self.attributes.push(attribute(field.name(), value));
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            _ => self.add(field, text(&format!("{value:?}"))),
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => value.clone_into(&mut self.message),
+            _ => self.add(field, text(value)),
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, whole(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        // A number past the largest of 64 bits with a sign has no encoding of its own.
+        self.add(field, i64::try_from(value).map_or_else(|_| text(&value.to_string()), whole));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, number(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, truth(value));
+    }
+}

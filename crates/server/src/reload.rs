@@ -1,0 +1,291 @@
+//! Files that a server reads again while it runs: the policies and the API keys.
+//!
+//! A file is read when it has changed and then stayed the same for one round, so that a file that is being written is not
+//! read half; and at once on SIGHUP. What it says is put in force as a whole. A file that cannot be read changes nothing: what
+//! was in force stays, the log has an error, and `/readyz` and `/metrics` say so until the file is read.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use proofmark_boundary::ActionPolicy;
+use proofmark_contract::WorkflowPolicy;
+use proofmark_receipt::Sha256Digest;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{debug, error, info, warn};
+
+use crate::keys::ApiKeys;
+use crate::services::Services;
+
+/// How often files are looked at.
+const ROUND: Duration = Duration::from_millis(500);
+/// The most warnings about one file that are logged.
+const MAX_WARNINGS: usize = 20;
+
+/// A file, and how it is read.
+#[derive(Debug)]
+pub struct Source<T> {
+    pub path: PathBuf,
+    pub read: fn(&Path) -> Result<Loaded<T>, UnreadableError>,
+}
+
+/// What a file says.
+#[derive(Debug)]
+pub struct Loaded<T> {
+    pub value: T,
+    /// What is suspicious about it, and does not prevent its use.
+    pub warnings: Vec<String>,
+}
+
+/// Why a file cannot be used, completing "failed to …".
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UnreadableError {
+    pub message: String,
+    pub help: Option<String>,
+}
+
+/// The files that a server reads again.
+#[derive(Debug, Default)]
+pub struct Files {
+    pub action_policy: Option<Source<ActionPolicy>>,
+    pub workflow_policy: Option<Source<WorkflowPolicy>>,
+    pub api_keys: Option<Source<ApiKeys>>,
+}
+
+/// The files whose last version could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Stale {
+    names: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Stale {
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+    }
+
+    fn set(&self, name: &'static str, stale: bool) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if stale {
+            names.insert(name);
+        } else {
+            names.remove(name);
+        }
+        metrics::gauge!("proofmark_stale_files", "file" => name).set(if stale { 1.0 } else { 0.0 });
+    }
+}
+
+/// What was put in force, in place of what.
+pub(crate) struct Change {
+    old: Option<Sha256Digest>,
+    new: Sha256Digest,
+    warnings: Vec<String>,
+}
+
+/// One file, and what is done with what it says.
+pub(crate) struct Watched {
+    name: &'static str,
+    path: PathBuf,
+    replace: Box<dyn FnMut() -> Result<Change, UnreadableError> + Send>,
+    /// What the file was when it was last read. None before: it may have changed since the server read it at its start.
+    read: Option<Option<Stamp>>,
+    /// What it was in the round before.
+    seen: Option<Stamp>,
+}
+
+/// What tells two versions of a file apart without reading them: its device, its number, its length and its times. The time of
+/// its last change cannot be set back by the program that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64, u64),
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// None where there is no file.
+    fn of(path: &Path) -> Option<Self> {
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self {
+            file: (found.dev(), found.ino(), found.size()),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
+impl Watched {
+    pub(crate) fn new(
+        name: &'static str,
+        path: PathBuf,
+        replace: impl FnMut() -> Result<Change, UnreadableError> + Send + 'static,
+    ) -> Self {
+        metrics::gauge!("proofmark_stale_files", "file" => name).set(0.0);
+        Self { name, path, replace: Box::new(replace), read: None, seen: None }
+    }
+
+    fn round(&mut self, asked: bool, stale: &Stale) {
+        let now = Stamp::of(&self.path);
+        let settled = self.seen == now;
+        self.seen = now;
+        if asked || (settled && self.read != Some(now)) {
+            // Taken before the file is read: what is written meanwhile is read in a later round.
+            self.read = Some(now);
+            self.reload(asked, stale);
+        }
+    }
+
+    fn reload(&mut self, asked: bool, stale: &Stale) {
+        let (file, path) = (self.name, &*self.path.to_string_lossy());
+        let replaced = (self.replace)();
+        stale.set(file, replaced.is_err());
+        let result = if replaced.is_ok() { "ok" } else { "failed" };
+        metrics::counter!("proofmark_reloads_total", "file" => file, "result" => result).increment(1);
+        match replaced {
+            Ok(Change { old, new, .. }) if old == Some(new) => match asked {
+                true => info!(file, path, fingerprint = &*new.to_string(), "the file has not changed"),
+                false => debug!(file, path, fingerprint = &*new.to_string(), "the file has not changed"),
+            },
+            Ok(Change { old, new, warnings }) => {
+                let (old, new) = (old.map(|old| old.to_string()), new.to_string());
+                info!(file, path, old, new = &*new, "read the file again; what it says is in force");
+                log_warnings(file, &warnings);
+            }
+            Err(UnreadableError { message, help }) => {
+                let cause = format!("failed to {message}");
+                error!(
+                    file,
+                    path,
+                    cause = &*cause,
+                    help,
+                    "cannot use the file; what was in force before stays in force"
+                );
+            }
+        }
+    }
+}
+
+/// Logs what is suspicious about a file.
+pub fn log_warnings(file: &'static str, warnings: &[String]) {
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        warn!(file, warning = warning.as_str(), "the file has a finding; `proofmark lint` shows it");
+    }
+}
+
+/// The policies among these files, whose content is put in force in `services`.
+pub(crate) fn policies(files: Files, services: &Arc<Services>) -> Vec<Watched> {
+    let action = files.action_policy.map(|source| {
+        let services = Arc::clone(services);
+        Watched::new("action_policy", source.path.clone(), move || {
+            let Loaded { value, warnings } = (source.read)(&source.path)?;
+            let old = services.decider.policy().map(|policy| policy.hash());
+            let new = value.hash();
+            services.decider.set_policy(value);
+            Ok(Change { old, new, warnings })
+        })
+    });
+    let workflow = files.workflow_policy.map(|source| {
+        let services = Arc::clone(services);
+        Watched::new("workflow_policy", source.path.clone(), move || {
+            let Loaded { value, warnings } = (source.read)(&source.path)?;
+            let digest = |policy: &WorkflowPolicy| Sha256Digest::of(policy.document.to_text().as_bytes());
+            let new = digest(&value);
+            let old = services.set_workflow_policy(value).as_deref().map(digest);
+            Ok(Change { old, new, warnings })
+        })
+    });
+    action.into_iter().chain(workflow).collect()
+}
+
+/// The file of API keys. `replace` puts keys in force and returns those before.
+pub(crate) fn api_keys(source: Source<ApiKeys>, replace: impl Fn(ApiKeys) -> Arc<ApiKeys> + Send + 'static) -> Watched {
+    Watched::new("api_keys", source.path.clone(), move || {
+        let Loaded { value, warnings } = (source.read)(&source.path)?;
+        let new = value.fingerprint();
+        let old = replace(value.clone());
+        let ids = |these: &ApiKeys, others: &ApiKeys| these.ids_not_in(others).join(", ");
+        let (added, revoked) = (ids(&value, &old), ids(&old, &value));
+        if !added.is_empty() || !revoked.is_empty() {
+            info!(added, revoked, "the API keys changed");
+        }
+        Ok(Change { old: Some(old.fingerprint()), new, warnings })
+    })
+}
+
+/// Looks at the files in rounds, and at once at each SIGHUP where `hangups` is true, for as long as this is polled.
+pub(crate) async fn watch(mut files: Vec<Watched>, stale: Arc<Stale>, hangups: bool) {
+    let mut hangup = hangups.then(|| signal(SignalKind::hangup()).ok()).flatten();
+    let mut rounds = tokio::time::interval(ROUND);
+    loop {
+        let asked = tokio::select! {
+            _ = rounds.tick() => false,
+            () = next(&mut hangup) => true,
+        };
+        if asked && files.is_empty() {
+            info!("SIGHUP: there are no files to read again");
+        }
+        let stale = Arc::clone(&stale);
+        let round = move || {
+            files.iter_mut().for_each(|file| file.round(asked, &stale));
+            files
+        };
+        match tokio::task::spawn_blocking(round).await {
+            Ok(back) => files = back,
+            Err(panicked) => {
+                let cause = panicked.to_string();
+                error!(cause, "reading a file again panicked; files are not read again until the server is restarted");
+                return;
+            }
+        }
+    }
+}
+
+async fn next(hangup: &mut Option<Signal>) {
+    let received = match hangup {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if received.is_none() {
+        std::future::pending().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_once_it_has_settled_and_a_bad_one_is_named_until_it_is_read() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("policy");
+        std::fs::write(&path, "1").unwrap();
+        let (reads, stale) = (Arc::new(AtomicUsize::new(0)), Stale::default());
+        let (counted, read) = (Arc::clone(&reads), path.clone());
+        let mut file = Watched::new("policy", path.clone(), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let text = std::fs::read_to_string(&read).unwrap_or_default();
+            match text.parse::<u64>() {
+                Ok(_) => Ok(Change { old: None, new: Sha256Digest::of(text.as_bytes()), warnings: Vec::new() }),
+                Err(error) => Err(UnreadableError { message: error.to_string(), help: None }),
+            }
+        });
+        let mut rounds = |number: usize, asked: bool| {
+            (0..number).for_each(|_| file.round(asked, &stale));
+            (reads.load(Ordering::Relaxed), stale.names())
+        };
+        assert_eq!(rounds(1, false), (0, vec![]), "it may be in the middle of being written");
+        assert_eq!(rounds(3, false), (1, vec![]), "it may have changed since the start");
+        std::fs::write(&path, "none").unwrap();
+        assert_eq!(rounds(1, false), (1, vec![]));
+        assert_eq!(rounds(3, false), (2, vec!["policy"]), "a bad file is read once");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(rounds(3, false), (3, vec!["policy"]));
+        std::fs::write(&path, "2").unwrap();
+        assert_eq!(rounds(3, false), (4, vec![]));
+        assert_eq!(rounds(1, true), (5, vec![]), "it is read when somebody asks");
+    }
+}

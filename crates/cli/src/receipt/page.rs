@@ -13,7 +13,7 @@ use crate::report::{Extent, Human, Places, Style, count, of_receipt};
 use crate::signed::signer_words;
 
 /// Members of metadata that a page says in its own words, or that say the same of every receipt.
-const SAID: [&str; 17] = [
+const SAID: [&str; 18] = [
     "verifier",
     "execution_ms",
     "structural",
@@ -31,6 +31,7 @@ const SAID: [&str; 17] = [
     "approval",
     "evidence",
     "prompt_digest",
+    "request",
 ];
 
 /// What the isolation of namespaces ends in.
@@ -87,6 +88,7 @@ impl Page<'_> {
         field(out, "specification", Some(&hashes.specification.to_string()))?;
         field(out, "output", Some(&hashes.output.to_string()))?;
         field(out, "tests", hashes.tests.map(|tests| tests.to_string()).as_deref())?;
+        field(out, "request", metadata.get("request").and_then(Json::as_str))?;
         // Under headings of their own: the issuer chooses the names, and could choose that of a line above.
         let approval = metadata.get("approval").and_then(Json::as_object);
         members(out, "approval", approval, &[])?;

@@ -32,8 +32,8 @@ use crate::source::in_presented;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decide examples/decide/request.json --action-policy examples/decide/policy.yaml
-  proofmark decide request.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
-  proofmark decide request.json --action-policy policy.yaml --replay 97473953
+  proofmark decide action.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
+  proofmark decide action.json --action-policy policy.yaml --replay 97473953
 
 Exit codes: 0 allowed, or the replay is `same`; 1 not allowed, or the replay differs, is invalid or untrusted;
 2 not decided, or the signature of the replayed receipt cannot be verified.")]

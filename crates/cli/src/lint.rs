@@ -27,7 +27,7 @@ use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 /// rules, retries and exemptions.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark lint workflows/ --workflow-policy policy.yaml
+  proofmark lint workflows/ --workflow-policy workflow-policy.yaml
   proofmark lint workflow.yaml --format sarif > lint.sarif
 
 Exit codes: 0 no findings; 1 findings; 2 a file could not be read.")]

@@ -28,6 +28,7 @@ pages! {
     decisions: "docs/decisions.md";
     mcp: "docs/mcp.md";
     predicate: "docs/predicate.md";
+    projects: "docs/projects.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
     results: "docs/results.md";

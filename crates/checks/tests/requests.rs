@@ -67,7 +67,13 @@ fn test(head: &str, members: &str) -> Result<Request, RequestError> {
 #[test]
 fn the_example_is_read_in_both_notations() {
     let request = json(EXAMPLE).unwrap();
-    assert_eq!(yaml(EXAMPLE_YAML).unwrap(), request);
+    let same = yaml(EXAMPLE_YAML).unwrap();
+    // The digest of the request is that of its bytes, whatever they mean.
+    assert_eq!(
+        [&request, &same].map(|read| read.bytes),
+        [EXAMPLE, EXAMPLE_YAML].map(|text| Some(Sha256Digest::of(text.as_bytes())))
+    );
+    assert_eq!(Request { bytes: request.bytes, ..same }, request);
     let task = request.task.as_ref().unwrap();
     assert_eq!(task.task_id.as_deref(), Some("acp-tx-789"));
     assert_eq!(task.task_type.as_deref(), Some("code_generation"));
@@ -637,7 +643,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             suite(&format!(
                 r#""language": "python", "entrypoint": "A.f", "construct": ["{}"], "tests": [{}]"#,
                 "x".repeat(MAX_REQUEST_BYTES / 10),
-                vec![r#"{"input": [], "expected": 1}"#; 10].join(",")
+                [r#"{"input": [], "expected": 1}"#; 10].join(",")
             )),
             "too_large",
             "`verification.construct`",

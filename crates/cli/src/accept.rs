@@ -80,9 +80,10 @@ impl Accept {
         let limited = |path: &PathBuf| input::read_limited(path, MAX_TRACE_BYTES as u64);
         let trace = self.trace.as_ref().map(limited).transpose()?;
         let context = self.context.as_deref().map(context).transpose()?;
-        let trusted = self.trusting.signers()?;
+        let trusted = self.trusting.signers(config)?;
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
         let key = self.signing.key(config)?;
+        let trusted = trusted.with_own(key.signer());
         let store = self.store.open(config)?;
         let attempt = Attempt {
             workflow: &workflow,
@@ -97,7 +98,7 @@ impl Accept {
             context: context.as_ref(),
             receipts: self.receipts.as_deref(),
             presented: &[],
-            trusted: &trusted,
+            trusted: trusted.signers(),
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };

@@ -23,11 +23,18 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Reads a document; its name says whether it is JSON or YAML.
+    /// Reads a document; its name says whether it is JSON or YAML, and that of standard input (`-`) its first character.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Result<Document, Finding>> {
-        let label = path.display().to_string();
-        let text = input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?;
-        let json = path.extension().is_some_and(|extension| extension == "json");
+        let stdin = path == Path::new("-");
+        let label = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let text = match stdin {
+            true => input::read_stdin(MAX_DOCUMENT_BYTES as u64)?,
+            false => input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?,
+        };
+        let json = match stdin {
+            true => input::looks_like_json(&text),
+            false => path.extension().is_some_and(|extension| extension == "json"),
+        };
         // YAML includes what JSON can say, so a name with another ending or none is read as YAML.
         let format = if json { Format::Json } else { Format::Yaml };
         Ok(match document::parse_with_places(&text, format) {

@@ -90,6 +90,11 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a document without a name is JSON. YAML begins with `{` only in flow style, which is read as JSON here.
+pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{')
+}
+
 /// One request, which is read when the iterator reaches it.
 fn once(label: String, read: impl FnOnce() -> anyhow::Result<Source> + 'static) -> Sources {
     Box::new(std::iter::once_with(move || Input { source: read(), label }))
@@ -97,9 +102,7 @@ fn once(label: String, read: impl FnOnce() -> anyhow::Result<Source> + 'static) 
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
-    // Requests in YAML begin with `{` only in flow style, which is read as JSON here.
-    let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
-    let format = if json { Format::Json } else { Format::Yaml };
+    let format = if looks_like_json(&bytes) { Format::Json } else { Format::Yaml };
     Ok(Source { path: PathBuf::new(), line: 1, format, bytes })
 }
 

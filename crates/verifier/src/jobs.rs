@@ -251,8 +251,10 @@ impl Verifications {
             leases: spawn("leases", Box::new(Scheduler::run_leases))?,
         };
         *lock(&this.threads) = Some(threads);
-        // Not joined: it may take long, and the process need not wait for it to end.
-        drop(spawn("self-test", Box::new(move |scheduler| scheduler.host.probe(probe)))?);
+        // Not joined: it may take long, and the process need not wait for it to end. So it has no share of the store, which is
+        // closed while it may go on.
+        let host = Arc::clone(&scheduler.host);
+        drop(thread::Builder::new().name("self-test".to_owned()).spawn(move || host.probe(probe))?);
         Ok(this)
     }
 

@@ -110,6 +110,29 @@ fn add_pages(folder: &Path, shown: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Whole requests on the page of requests pass, except that an older node has no TypeScript.
+#[test]
+fn the_requests_of_the_reference_pass() {
+    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+        return skip("python", "PROOFMARK_PYTHON names no Python with pytest and attrs");
+    }
+    if python_with("pytest", "pytest").and_then(|_| python_with("attrs", "attrs")).is_none() {
+        return;
+    }
+    let page = text("docs/requests.md");
+    let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("\n```\n").next());
+    let whole: Vec<&str> = blocks.filter(|block| block.contains("\"verification\"")).collect();
+    assert!(whole.len() > 10, "{} requests", whole.len());
+    let session = Session::new();
+    let commands: Vec<String> = (0..whole.len()).map(|at| format!("proofmark verify {at}.json")).collect();
+    whole.iter().enumerate().for_each(|(at, request)| session.write(&format!("{at}.json"), request));
+    let done = session.run(&commands.iter().map(String::as_str).collect::<Vec<_>>());
+    for (request, done) in whole.iter().zip(done) {
+        let old_node = request.contains("typescript") && done.code == Some(2) && done.output.contains("22.");
+        assert!(done.code == Some(0) || old_node, "{request}\n{}", done.output);
+    }
+}
+
 /// The relative links of a page, outside its blocks: a path, and a heading after `#`.
 fn links(text: &str) -> Vec<(String, String)> {
     let outside: String = text.split("```").step_by(2).collect();

@@ -28,7 +28,7 @@ pub(super) type Keys = HashMap<(Tenant, String), (Sha256Digest, ReceiptId)>;
 
 /// The jobs of this process. [`super`] explains their states and the order of the locks.
 pub(super) struct Scheduler {
-    pub(super) host: ProbedHost,
+    pub(super) host: Arc<ProbedHost>,
     pub(super) caps: Caps,
     pub(super) issuer: Issuer,
     pub(super) store: Arc<Store>,
@@ -67,7 +67,7 @@ impl Signal {
 impl Scheduler {
     pub(super) fn new(issuer: Issuer, store: Arc<Store>, owner: String) -> Self {
         Self {
-            host: ProbedHost::default(),
+            host: Arc::default(),
             caps: Caps::default(),
             issuer,
             store,

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use proofmark_receipt::document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH};
 
+use crate::job::HostFolder;
+
 /// The longest request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = MAX_DOCUMENT_BYTES;
 /// How deep a request may nest.
@@ -64,6 +66,8 @@ pub struct Caps {
     pub tests: usize,
     /// What of the host a command may read if it asks to; none by default.
     pub readable: Vec<PathBuf>,
+    /// Installed packages that a command finds in its project if it asks for packages; none by default.
+    pub packages: Vec<HostFolder>,
 }
 
 impl Default for Caps {
@@ -77,6 +81,7 @@ impl Default for Caps {
             disk_mb: MAX_DISK_MB,
             tests: MAX_TESTS,
             readable: Vec::new(),
+            packages: Vec::new(),
         }
     }
 }

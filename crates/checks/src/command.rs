@@ -1,13 +1,21 @@
 //! Whole projects: a tree of files, and the command that runs its tests.
 
 pub(crate) mod files;
+mod named;
+mod program;
 mod read;
+mod settings;
+mod words;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES};
+pub use files::{MAX_FILES, MAX_FOLDERS, MAX_PATH_BYTES, file_content};
 pub(crate) use read::read;
+pub use settings::{MAX_VARIABLE_BYTES, MAX_VARIABLES, PROJECT_SETTINGS, check_settings};
+pub use words::MAX_WORDS;
 
+use crate::caps::MAX_TOTAL_TIMEOUT;
 use crate::job::ProjectFile;
 use crate::language::Language;
 use crate::reporting::{Report, Runner};
@@ -19,8 +27,6 @@ pub const DEFAULT_COMMAND_DISK_MB: u32 = 64;
 pub const DEFAULT_COMMAND_MEMORY_MB: u32 = 512;
 /// Time of a command where `limits.timeout_ms` is not given.
 pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_millis(60_000);
-/// The most words a command may have.
-pub const MAX_WORDS: usize = 256;
 
 /// A project and the command that tests it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,19 +38,81 @@ pub struct Command {
     /// The project's files with those of the request's own, which replace them; sorted by path. The report is not among
     /// them: the run has to write it.
     pub files: Vec<ProjectFile>,
-    /// Why the submitted files cannot be laid out beside those of the request; nothing is run then.
-    pub unusable: Option<String>,
+    /// Why nothing is run.
+    pub unusable: Option<Unusable>,
+    /// The words of the command as the request has them.
+    pub words: Vec<String>,
     /// The arguments of the interpreter.
     pub arguments: Vec<String>,
     /// The test runner, where the command names one that is known.
     pub runner: Option<Runner>,
+    /// The script of an installed package that the command runs, below the project.
+    pub script: Option<String>,
     /// What the results are read from.
     pub report: Report,
-    /// Whether the command may read the packages installed for the host's Python.
+    /// How skipped tests count.
+    pub skipped: SkipPolicy,
+    /// Whether the command may read installed packages.
     pub packages: bool,
     /// Paths of the host the command asks to read.
     pub readable: Vec<String>,
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
     pub limits: AskedLimits,
     /// What of the tests the receipt shows.
     pub reveal: Reveal,
+}
+
+impl Command {
+    /// The time that the command may take, before the host's caps.
+    pub fn timeout(&self) -> Duration {
+        // A command is the only case of its job, so the cap is that of all checks together.
+        let asked = self.limits.timeout.or(self.limits.total_timeout);
+        asked.unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(MAX_TOTAL_TIMEOUT)
+    }
+}
+
+/// Why a command is not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Whether the request is at fault, and not the submission.
+    pub by_request: bool,
+    pub message: String,
+    /// The file that the command names and nobody gave.
+    pub missing: Option<MissingFile>,
+}
+
+/// A file that a command names and the project does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFile {
+    pub path: String,
+    /// The file of the project whose path is most similar.
+    pub nearest: Option<String>,
+}
+
+/// How tests count that a report calls skipped, to do or expected to fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SkipPolicy {
+    /// They are no checks. The receipt names them.
+    Ignore,
+    /// Each is a check without an answer, so the verdict is no pass.
+    #[default]
+    Partial,
+    /// Each is a failed check, and the verdict is `fail`.
+    Fail,
+}
+
+impl SkipPolicy {
+    /// The policies with their words.
+    pub const WORDS: [(&str, SkipPolicy); 3] =
+        [("ignore", SkipPolicy::Ignore), ("partial", SkipPolicy::Partial), ("fail", SkipPolicy::Fail)];
+
+    /// The word that requests and receipts use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkipPolicy::Ignore => "ignore",
+            SkipPolicy::Partial => "partial",
+            SkipPolicy::Fail => "fail",
+        }
+    }
 }

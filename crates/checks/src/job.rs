@@ -3,6 +3,8 @@
 //! A [`Job`] holds no expected output, and an [`Outcome`] no judgment: the sandbox runs programs, [`crate::Request`]
 //! compares.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::language::Language;
@@ -65,12 +67,36 @@ pub struct Project {
     pub arguments: Vec<String>,
     /// The file that is read once the command and everything it started has ended, if the run wrote it.
     pub report: Option<String>,
-    /// The package the command cannot run without. That a host lacks it is not the submission's fault.
-    pub package: Option<&'static str>,
+    /// What the command cannot run without. That a host lacks it is not the submission's fault.
+    pub needs: Option<Need>,
     /// Whether the command may read the packages installed for the interpreter.
     pub packages: bool,
+    /// Folders of the host that the command finds in the project, read-only.
+    pub folders: Vec<HostFolder>,
     /// Further paths of the host the command may read.
     pub readable: Vec<String>,
+    /// Variables of its environment, which replace those of the sandbox.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a test runner needs of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A package of Python.
+    Package(&'static str),
+    /// At least this version of the interpreter: its first two numbers.
+    Version([u32; 2]),
+    /// A file of an installed package, below the project.
+    Script(String),
+}
+
+/// A folder of the host that a project has without being submitted: packages installed for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFolder {
+    /// Where the host has it, without links on the way.
+    pub host: PathBuf,
+    /// Its path below the project, as of a [`ProjectFile`].
+    pub at: String,
 }
 
 /// One file of a project.
@@ -162,7 +188,7 @@ pub enum End {
         status: i32,
         /// What it wrote to its standard output.
         output: Vec<u8>,
-        /// The beginning of what it wrote to its standard error.
+        /// The end of what it wrote to its standard error.
         errors: Vec<u8>,
         /// The report file as it was left; `None` where there is none that can be read.
         report: Option<Vec<u8>>,

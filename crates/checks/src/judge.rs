@@ -6,6 +6,7 @@ use proofmark_predicate::{Budget, StoppedError};
 use proofmark_receipt::{Detail, Results, Status, Verdict};
 
 use crate::budget::{DetailBudget, Focus};
+use crate::command::Command;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
 use crate::job::{CaseOutcome, End, Outcome};
 use crate::request::{Checks, Request};
@@ -61,6 +62,8 @@ pub struct Judgment {
     pub results: Results,
     /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
     pub fault: Option<Fault>,
+    /// The names of a project's skipped tests, where they are no checks.
+    pub skipped: Vec<String>,
 }
 
 impl Request {
@@ -105,7 +108,7 @@ impl Request {
                     self.conclude(details.collect(), suite.reveal)
                 }
             },
-            Checks::Command(command) => self.conclude(command::judge(command, submission), command.reveal),
+            Checks::Command(command) => self.judge_command(command, submission),
             Checks::Constraints { constraints, reveal } => {
                 let details = constraint::evaluate(constraints, &self.output, budget).into_iter();
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
@@ -146,6 +149,16 @@ impl Request {
         self.judgment(Results::from_details(details), fault)
     }
 
+    fn judge_command(&self, command: &Command, outcome: Option<&Outcome>) -> Judgment {
+        let command::Judged { checks, skipped, fails } = command::judge(command, outcome);
+        let judgment = self.conclude(checks, command.reveal);
+        let verdict = match (fails, judgment.verdict) {
+            (true, Verdict::Pass | Verdict::Partial) => Verdict::Fail,
+            (_, verdict) => verdict,
+        };
+        Judgment { verdict, skipped, ..judgment }
+    }
+
     /// Fits details that are known in full into the receipt.
     fn conclude(&self, checked: Vec<(Option<Fault>, Detail)>, reveal: Reveal) -> Judgment {
         let fault = checked.iter().fold(None, |fault, (one, _)| worse(fault, *one));
@@ -171,7 +184,8 @@ impl Request {
     }
 
     fn judgment(&self, results: Results, fault: Option<Fault>) -> Judgment {
-        Judgment { tier: self.checks.tier(), verdict: verdict(results.total, results.passed, fault), results, fault }
+        let verdict = verdict(results.total, results.passed, fault);
+        Judgment { tier: self.checks.tier(), verdict, results, fault, skipped: Vec::new() }
     }
 }
 

@@ -118,7 +118,8 @@ impl Language {
         self.dialect().notation
     }
 
-    pub(crate) fn has_packages(self) -> bool {
+    /// Whether programs of the language may read packages that are installed for its interpreter.
+    pub fn has_packages(self) -> bool {
         self.dialect().packages
     }
 

@@ -32,7 +32,8 @@ pub use caps::{
 };
 pub use command::{
     Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT, MAX_FILES, MAX_FOLDERS,
-    MAX_PATH_BYTES, MAX_WORDS,
+    MAX_PATH_BYTES, MAX_VARIABLE_BYTES, MAX_VARIABLES, MAX_WORDS, MissingFile, PROJECT_SETTINGS, SkipPolicy, Unusable,
+    check_settings, file_content,
 };
 pub use compare::{NEAR_ZERO, Rules, Tolerance, equal};
 pub use constraint::{
@@ -40,8 +41,8 @@ pub use constraint::{
 };
 pub use fields::Outside;
 pub use job::{
-    Case, CaseOutcome, End, Job, Limits, MAX_WRITTEN_BYTES, Outcome, PROJECT_FOLDER, Program, Project, ProjectFile,
-    Tail, Written,
+    Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
+    Project, ProjectFile, Tail, Written,
 };
 pub use judge::{Fault, Judgment, same_error};
 pub use language::{Language, ParseLanguageError};

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::path::{Component, Path};
 
+use proofmark_receipt::document::shown;
 use proofmark_receipt::json::Json;
 
 use crate::caps::{
     Caps, DEFAULT_DISK_MB, DEFAULT_MEMORY_MB, DEFAULT_OUTPUT_BYTES, DEFAULT_PROCESSES, DEFAULT_TIMEOUT,
     DEFAULT_TOTAL_TIMEOUT,
 };
-use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB, DEFAULT_COMMAND_TIMEOUT};
-use crate::job::{Case, Job, Limits, Program, Project};
+use crate::command::{Command, DEFAULT_COMMAND_DISK_MB, DEFAULT_COMMAND_MEMORY_MB};
+use crate::job::{Case, Job, Limits, Need, Program, Project};
 use crate::reporting::{Report, Runner};
 use crate::request::{Checks, Code, Place, Request, RequestError};
 use crate::suite::{Expected, Mode, Suite, Test};
@@ -76,9 +77,17 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
     if command.unusable.is_some() {
         return Ok(Plan::default());
     }
+    let folders = if command.packages { caps.packages.clone() } else { Vec::new() };
+    if let Report::File(report) = &command.report
+        && let Some(folder) = folders.iter().find(|folder| Path::new(report).starts_with(&folder.at))
+    {
+        // A file that is there before the run is not a report of the run.
+        let message = format!("the report is in `{}`, which the command cannot write", shown(&folder.at));
+        let place = Place::Field("verification.report".to_owned());
+        return Err(RequestError::new(place, Code::ConflictingFields, message).with_help("write it elsewhere"));
+    }
     let asked = &command.limits;
-    // A command is the only case of its job, so the cap is that of all checks together.
-    let timeout = asked.timeout.or(asked.total_timeout).unwrap_or(DEFAULT_COMMAND_TIMEOUT).min(caps.total_timeout);
+    let timeout = command.timeout().min(caps.total_timeout);
     let limits = Limits {
         memory_mb: asked.memory_mb.unwrap_or(DEFAULT_COMMAND_MEMORY_MB).min(caps.memory_mb),
         total_timeout: timeout,
@@ -93,14 +102,29 @@ fn plan_command(command: &Command, caps: &Caps) -> Result<Plan, RequestError> {
             Report::File(path) => Some(path.clone()),
             Report::Stdout(_) | Report::ExitStatus => None,
         },
-        package: command.runner.and_then(Runner::package),
+        needs: needs(command),
         packages: command.packages,
+        folders,
         readable: command.readable.clone(),
+        env: command.env.clone(),
     });
     let cases = vec![Case { input: String::new(), timeout }];
     let (language, runtime) = (command.language, command.runtime.clone());
     let job = Job { language, runtime, packages: Vec::new(), program, cases, limits };
     Ok(Plan { submission: Some(job), expected: None })
+}
+
+/// The first version of Node.js whose `--test` writes TAP when it is told to.
+const NODE_WITH_REPORTERS: [u32; 2] = [18, 15];
+
+/// What the command cannot run without.
+fn needs(command: &Command) -> Option<Need> {
+    match command.runner {
+        Some(Runner::Pytest) => Some(Need::Package("pytest")),
+        Some(Runner::NodeTest) => Some(Need::Version(NODE_WITH_REPORTERS)),
+        Some(Runner::Unittest) => None,
+        Some(Runner::Jest | Runner::Vitest | Runner::Mocha) | None => command.script.clone().map(Need::Script),
+    }
 }
 
 impl Test {

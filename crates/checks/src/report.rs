@@ -1,16 +1,24 @@
 //! The reports of test runners. They are written by the process of the submission, so they are read as hostile text:
 //! one that is cut, empty or contradicts itself does not count.
 
+mod excerpt;
 mod junit;
 mod tap;
 
 use proofmark_receipt::{Detail, Status};
 
 use crate::caps::{MAX_NAME_CHARS, MAX_TESTS};
+use crate::job::{PROJECT_FOLDER, ProjectFile};
 use crate::reporting::ReportForm;
+pub(crate) use excerpt::Excerpts;
+use excerpt::Sources;
 
 /// The message of a file or a suite that ended well without testing anything.
-pub(crate) const NO_TESTS: &str = "it ran no tests";
+const NO_TESTS: &str = "it ran no tests";
+/// How deep tests, or the elements of a report, may nest.
+const MAX_DEPTH: usize = 32;
+/// What stands between the names of a test and of the tests that hold it.
+const INSIDE: &str = " > ";
 
 /// Why a report does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,42 +30,65 @@ pub(crate) struct ReportError(String);
 pub(crate) struct Reported {
     pub(crate) name: String,
     pub(crate) status: Status,
-    pub(crate) message: Option<String>,
+    pub(crate) tested: Tested,
+    pub(crate) excerpts: Excerpts,
     pub(crate) elapsed_ms: Option<u64>,
-    /// Whether nothing was tested: skipped, still to do, expected to fail, or without tests of its own.
-    pub(crate) skipped: bool,
-    /// Whether the report has tests inside of it.
-    pub(crate) holds_tests: bool,
+}
+
+/// Whether a reported test tested anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tested {
+    Yes,
+    /// It was skipped, is still to do, or was expected to fail.
+    Skipped,
+    /// It is a file or a suite without tests.
+    Nothing,
 }
 
 impl Reported {
-    /// Makes it a test that tested nothing, which is not a pass.
+    pub(crate) fn new(name: impl Into<String>, status: Status) -> Reported {
+        Reported { name: name.into(), status, tested: Tested::Yes, excerpts: Excerpts::default(), elapsed_ms: None }
+    }
+
+    /// Makes it a test that was skipped, which is not a pass.
     pub(crate) fn skip(&mut self, why: &str) {
+        let why = why.trim();
+        let message = if why.is_empty() { "skipped".to_owned() } else { format!("skipped: {why}") };
+        self.not_tested(Tested::Skipped, message);
+    }
+
+    /// Makes it a file or a suite without tests, which is not a pass.
+    pub(crate) fn no_tests(&mut self) {
+        self.not_tested(Tested::Nothing, NO_TESTS.to_owned());
+    }
+
+    fn not_tested(&mut self, tested: Tested, message: String) {
         self.status = Status::Error;
-        self.skipped = true;
-        self.message = Some(format!("skipped: {why}"));
+        self.tested = tested;
+        self.excerpts = Excerpts { message: Some(message), ..Excerpts::default() };
     }
 }
 
-/// The tests of a report of this form.
-pub(crate) fn read(form: ReportForm, bytes: &[u8]) -> Result<Vec<Reported>, ReportError> {
+/// The tests of a report of this form, of a run in a project of these files.
+pub(crate) fn read(form: ReportForm, bytes: &[u8], files: &[ProjectFile]) -> Result<Vec<Reported>, ReportError> {
     // Lossy, for the structure of both forms is ASCII: other bytes can only spoil names and messages.
     let text = String::from_utf8_lossy(bytes);
     let begins = beginning(&text);
+    let sources = Sources(files);
     match form {
-        ReportForm::JUnit if begins.starts_with('<') => junit::read(begins).and_then(checked),
-        ReportForm::Tap if tap::begins(&text) => tap::read(&text).and_then(checked),
+        ReportForm::JUnit if begins.starts_with('<') => junit::read(begins, sources).and_then(checked),
+        ReportForm::Tap if tap::begins(&text) => tap::read(&text, sources).and_then(checked),
         ReportForm::JUnit => Err(bad("the report is cut, or not JUnit XML")),
         ReportForm::Tap => Err(bad("the report is cut, or not TAP")),
     }
 }
 
 /// The tests of a report file, which may be in either form.
-pub(crate) fn read_file(bytes: &[u8]) -> Result<Vec<Reported>, ReportError> {
+pub(crate) fn read_file(bytes: &[u8], files: &[ProjectFile]) -> Result<Vec<Reported>, ReportError> {
     let text = String::from_utf8_lossy(bytes);
     match (beginning(&text).starts_with('<'), tap::begins(&text)) {
-        (true, _) => read(ReportForm::JUnit, bytes),
-        (false, true) => read(ReportForm::Tap, bytes),
+        (true, _) => read(ReportForm::JUnit, bytes, files),
+        (false, true) => read(ReportForm::Tap, bytes, files),
         (false, false) => Err(bad("the report is cut, or neither JUnit XML nor TAP")),
     }
 }
@@ -74,16 +105,33 @@ fn checked(tests: Vec<Reported>) -> Result<Vec<Reported>, ReportError> {
     match tests.len() {
         0 => Err(bad("the report holds no tests")),
         1..=MAX_TESTS => Ok(tests),
-        _ => Err(bad(format!("the report holds more than {MAX_TESTS} tests"))),
+        _ => Err(too_many()),
     }
+}
+
+fn too_many() -> ReportError {
+    bad(format!("the report holds more than {MAX_TESTS} tests"))
+}
+
+/// The name of a test as the receipt has it: without control characters, and of at most [`MAX_NAME_CHARS`].
+pub(crate) fn name(index: usize, name: &str) -> String {
+    let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+    let name: String = below.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    if name.trim().is_empty() { format!("test {}", index + 1) } else { name }
 }
 
 /// What the receipt says of a test.
 pub(crate) fn detail(index: usize, test: Reported) -> Detail {
-    let name: String = test.name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    let Excerpts { message, difference, expected, actual, location, stdout, stderr } = test.excerpts;
     Detail {
         elapsed_ms: test.elapsed_ms,
-        message: test.message.map(|message| message.trim_end().to_owned()),
-        ..Detail::new(if name.trim().is_empty() { format!("test {}", index + 1) } else { name }, test.status)
+        message: message.map(|message| message.trim_end().to_owned()),
+        difference,
+        expected,
+        actual,
+        location,
+        stdout,
+        stderr,
+        ..Detail::new(name(index, &test.name), test.status)
     }
 }

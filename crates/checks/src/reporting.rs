@@ -19,16 +19,10 @@ pub enum Runner {
     Unittest,
     /// The test runner of Node.js.
     NodeTest,
-}
-
-impl Runner {
-    /// The package of Python that it is, where it comes without the interpreter.
-    pub fn package(self) -> Option<&'static str> {
-        match self {
-            Runner::Pytest => Some("pytest"),
-            Runner::Unittest | Runner::NodeTest => None,
-        }
-    }
+    /// jest, a package of Node.js; so are the next two.
+    Jest,
+    Vitest,
+    Mocha,
 }
 
 /// What the results of a command are read from.
@@ -56,6 +50,18 @@ pub(crate) struct Reporting {
     pub(crate) arguments: Vec<String>,
     pub(crate) runner: Option<Runner>,
     pub(crate) report: Report,
+    /// The script of an installed package that it runs, below the project.
+    pub(crate) script: Option<String>,
+    /// The files and folders that the arguments name.
+    pub(crate) named: Vec<String>,
+    /// Files that make the runner report: their paths below the project, and their text.
+    pub(crate) files: Vec<(&'static str, &'static str)>,
+}
+
+impl Reporting {
+    pub(crate) fn new(arguments: Vec<String>, report: Report) -> Reporting {
+        Reporting { arguments, runner: None, report, script: None, named: Vec::new(), files: Vec::new() }
+    }
 }
 
 /// Reads the field `report`.
@@ -70,7 +76,16 @@ pub(crate) fn read(field: &Field<'_>) -> Result<Report, DocumentError> {
 
 /// A command that is not known to be a runner.
 pub(crate) fn unknown(arguments: Vec<String>, asked: Option<Report>) -> Reporting {
-    Reporting { arguments, runner: None, report: asked.unwrap_or(Report::ExitStatus) }
+    Reporting::new(arguments, asked.unwrap_or(Report::ExitStatus))
+}
+
+/// The words that are neither options nor the values of these options.
+pub(crate) fn positional<'a>(arguments: &'a [String], valued: &'a [&str]) -> impl Iterator<Item = &'a String> {
+    let mut is_value = false;
+    arguments.iter().filter(move |word| {
+        let value = std::mem::replace(&mut is_value, valued.contains(&word.as_str()));
+        !value && !word.starts_with('-')
+    })
 }
 
 /// The values of an option, as `--option=value` and as `--option value`.

@@ -637,7 +637,7 @@ fn every_refusal_names_its_cause_the_place_and_the_mend() {
             suite(&format!(
                 r#""language": "python", "entrypoint": "A.f", "construct": ["{}"], "tests": [{}]"#,
                 "x".repeat(MAX_REQUEST_BYTES / 10),
-                vec![r#"{"input": [], "expected": 1}"#; 10].join(",")
+                [r#"{"input": [], "expected": 1}"#; 10].join(",")
             )),
             "too_large",
             "`verification.construct`",

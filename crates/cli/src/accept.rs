@@ -8,11 +8,11 @@ use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_contract::{NextStep, Retry, RuleOutcome, RuleResult, State};
 use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
+use proofmark_receipt::Timestamp;
 use proofmark_receipt::document::Format as Notation;
-use proofmark_receipt::{SignerId, SigningKey, Timestamp};
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, accept};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, TrustedSigners, accept};
 
-use crate::config::{Config, DEFAULT_KEY};
+use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -105,7 +105,7 @@ impl Accept {
             context: context.as_ref(),
             receipts: self.receipts.as_deref(),
             presented: &[],
-            trusted: &trusted,
+            trusted: trusted.signers(),
             in_order: self.in_order,
             purpose: if self.dry_run { Purpose::DryRun } else { Purpose::Attempt },
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
@@ -147,15 +147,17 @@ impl Accept {
         }
     }
 
-    /// Where the receipt is issued, and whose receipts count: those of `--trust`, else those of the own key. A dry run
-    /// creates neither key nor store.
-    fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, Vec<SignerId>)> {
-        let mut trusted = self.trusting.signers()?;
-        let no_key = self.signing.key.is_none() && !config.keyring().has(DEFAULT_KEY);
-        let key = if self.dry_run && no_key { None } else { Some(self.signing.key(config)?) };
-        if trusted.is_empty() {
-            trusted.extend(key.as_ref().map(SigningKey::signer));
-        }
+    /// Where the receipt is issued, and whose receipts count. A dry run creates neither key nor store.
+    fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, TrustedSigners)> {
+        let trusted = self.trusting.signers(config)?;
+        let key = match self.dry_run {
+            true => self.signing.existing_key(config)?,
+            false => Some(self.signing.key(config)?),
+        };
+        let trusted = match &key {
+            Some(key) => trusted.with_own(key.signer()),
+            None => trusted,
+        };
         let store = match self.dry_run {
             true => self.store.open_if_there(config)?,
             false => Some(self.store.open(config)?),

@@ -8,7 +8,9 @@ use crate::out;
 
 /// Print a shell completion script
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark completions bash > ~/.local/share/bash-completion/completions/proofmark")]
+#[command(
+    after_help = "Examples:\n  source <(proofmark completions bash)\n  proofmark completions fish > proofmark.fish"
+)]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,

@@ -32,6 +32,9 @@ const NO_LEVEL: &str = "  help: run as root for level A, or enable unprivileged 
         (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;
         in a container: --security-opt seccomp=unconfined)";
 
+/// The package that runs the tests of most projects of Python.
+const PYTEST: &str = "pytest";
+
 /// The state of this host.
 struct Findings {
     levels: Vec<(Level, Option<String>)>,
@@ -115,11 +118,12 @@ impl Findings {
             for runtime in found {
                 writeln!(
                     out,
-                    "  {:<11} {} {} ({})",
+                    "  {:<11} {} {} ({}){}",
                     language.as_str(),
                     runtime.name,
                     runtime.version,
-                    runtime.path.display()
+                    runtime.path.display(),
+                    pytest(runtime)
                 )?;
             }
         }
@@ -157,6 +161,15 @@ fn state(found: &Result<bool, String>, there: &str, none: &str) -> String {
     }
 }
 
+/// Whether projects can use pytest with this Python.
+fn pytest(runtime: &Runtime) -> &'static str {
+    match runtime.has_package(PYTEST) {
+        None => "",
+        Some(true) => ", with pytest",
+        Some(false) => ", without pytest: python3 -m pip install pytest",
+    }
+}
+
 fn level_object(level: Level, lacking: Option<&str>) -> Json {
     object! { "level": level.as_str(), "holds": lacking.is_none(), "lacking"?: lacking }.into()
 }
@@ -174,6 +187,7 @@ fn runtime_object(runtime: &Runtime) -> Json {
         "runtime": runtime.name.as_str(),
         "version": runtime.version.as_str(),
         "path": runtime.path.display().to_string(),
+        "pytest"?: runtime.has_package(PYTEST),
     }
     .into()
 }

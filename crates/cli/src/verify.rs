@@ -16,9 +16,7 @@ use anyhow::Context;
 use clap::Args;
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_verifier::{
-    Batch, BatchWatch, Caps, Host, Issuer, Level, Outside, Request, SuiteHashes, case_count, now, project_request,
-};
+use proofmark_verifier::{Batch, BatchWatch, Caps, Host, Issuer, Level, SuiteHashes, case_count, now};
 
 use crate::config::Config;
 use crate::document;
@@ -30,7 +28,8 @@ use crate::options::{Signing, StoreAt};
 use crate::out;
 use crate::paint::printable;
 use crate::progress::{Progress, Work};
-use crate::report::{self, Format, Formatting, Places};
+use crate::project::ProjectOptions;
+use crate::report::{self, Format, Formatting};
 use filter::Filter;
 use output::{Output, Verbosity};
 use reader::{Named, Reader, Refused, Window};
@@ -42,7 +41,11 @@ use watch::Seen;
 /// file has one request per line; a folder means every request in it. Receipts are stored, and printed once they are on
 /// disk. The format JSON has one line for each request, in their order: a receipt, or an error where there is none.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "proofmark verify [OPTIONS] <FILE|DIR|->...
+       proofmark verify [OPTIONS] --dir <DIR> [-- <COMMAND>...]
+       proofmark verify --suite-digest <FILE>",
+    after_help = "Examples:
   proofmark verify examples/sort.json
   proofmark verify suite.yaml --submission solution.py
   proofmark verify suite.yaml --submission solution.py --watch
@@ -51,26 +54,22 @@ use watch::Seen;
   proofmark verify requests/ --format junit > report.xml
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
+  proofmark verify --dir . --timeout 120s --memory 1024 --skipped ignore
   proofmark verify --suite-digest suite.yaml
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified;
-130 ended by Ctrl-C.")]
+130 ended by Ctrl-C."
+)]
 pub(crate) struct Verify {
     /// Requests: files, folders, .jsonl files, or - for standard input
     #[arg(required_unless_present_any = ["dir", "suite_digest"], conflicts_with_all = ["dir", "suite_digest"], value_name = "FILE|DIR|-")]
     requests: Vec<PathBuf>,
-    /// Verify this project: run the command after -- in a copy of it
-    #[arg(long, value_name = "DIR", requires = "command", conflicts_with = "submission")]
-    dir: Option<PathBuf>,
     /// Allow commands to read this path of the host, if their request asks for it; can be repeated
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
     /// Run nothing: print the digest of the suite in this file, which receipt rules name as `suite`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dir", "submission", "chain", "out"])]
     suite_digest: Option<PathBuf>,
-    /// The command that tests the project of --dir
-    #[arg(last = true, requires = "dir", value_name = "COMMAND")]
-    command: Vec<String>,
     /// Read the submission from this file, in place of `output.content` of the request
     #[arg(long, value_name = "FILE")]
     submission: Option<PathBuf>,
@@ -116,6 +115,8 @@ pub(crate) struct Verify {
     /// Do not store receipts
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
+    #[command(flatten)]
+    project: Box<ProjectOptions>,
 }
 
 impl Verify {
@@ -144,7 +145,8 @@ impl Verify {
 
     /// Runs again each time a file changes, until it is interrupted.
     fn run_on_change(&self, config: &Config, session: &mut Option<Session>) -> anyhow::Result<Exit> {
-        let mut paths: Vec<PathBuf> = self.requests.iter().chain(&self.dir).chain(&self.submission).cloned().collect();
+        let mut paths: Vec<PathBuf> =
+            self.requests.iter().chain(self.project.paths()).chain(&self.submission).cloned().collect();
         loop {
             let seen = watch::look(&paths);
             if io::stdout().is_terminal() && self.formatting.format() == Format::Human {
@@ -175,7 +177,7 @@ impl Verify {
     }
 
     fn reader(&self) -> anyhow::Result<Reader> {
-        let project = self.dir.as_deref().map(|folder| project(folder, &self.command)).transpose()?;
+        let project = self.project.read()?;
         let reader = Reader::new(self.requests.clone(), self.submission.as_ref())?;
         Ok(reader.with_first(project).with_filter(self.filter.clone().map(Filter)))
     }
@@ -243,12 +245,12 @@ impl Verify {
         output: &mut Output,
         progress: &Progress,
     ) -> anyhow::Result<WindowEnd> {
-        let Window { mut requests, names, refused } = window;
+        let Window { mut requests, names, packages, refused } = window;
         let all = requests.len();
         if let Some(first) = refused.first().filter(|_| self.fail_fast) {
             requests.truncate(first.before);
         }
-        let caps = Caps { readable: self.readable.clone(), ..Caps::default() };
+        let caps = Caps { readable: self.readable.clone(), packages, ..Caps::default() };
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
         let ran = |_, _| progress.checked();
@@ -291,7 +293,7 @@ impl Verify {
             .iter()
             .map(|path| input::count(path))
             .sum::<Option<u64>>()
-            .map(|all| all + u64::from(self.dir.is_some()))
+            .map(|all| all + u64::from(self.project.dir.is_some()))
     }
 
     fn verbosity(&self) -> Verbosity {
@@ -386,20 +388,4 @@ fn show_refused(output: &mut Output, refused: &mut Peekable<IntoIter<Refused>>, 
         output.refused(&label, &error)?;
     }
     Ok(())
-}
-
-/// A folder as a request.
-fn project(folder: &Path, command: &[String]) -> anyhow::Result<(Named, Request)> {
-    let project = project_request(folder, command)?;
-    for path in &project.left_out {
-        out::note(format_args!(
-            "left out `{path}`: its content or its path is not UTF-8 text, or its path is too long"
-        ));
-    }
-    let label = folder.display().to_string();
-    let outside = Outside { submission: None, file: &|_| Err("a project names no files".to_owned()) };
-    let request = Request::from_document(&project.document, &outside);
-    let request = request.with_context(|| format!("read the project `{label}`"))?;
-    let places = Places { folder: Some(folder.to_owned()), ..Places::default() };
-    Ok((Named { label, places }, request))
 }

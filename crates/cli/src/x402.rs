@@ -83,7 +83,7 @@ impl Encode {
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark x402 decode \"$HEADER\" | proofmark receipt verify -
-  curl -si https://api.example/paid | proofmark x402 decode -
+  proofmark x402 decode - < headers.txt
 
 Exit codes: 0 printed; 2 there is no receipt, or only its id.")]
 pub(crate) struct Decode {

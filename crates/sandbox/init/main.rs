@@ -229,8 +229,9 @@ struct OpenHow {
 const OPEN_FLAGS: u64 = 0o2_004_000;
 #[cfg(target_arch = "aarch64")]
 const OPEN_FLAGS: u64 = 0o2_004_000;
-/// No magic links, no symbolic links, nothing above the working directory.
-const RESOLVE: u64 = 2 | 4 | 8;
+/// No other mounts, no magic links, no symbolic links, nothing above the working directory: only what the run can have
+/// written.
+const RESOLVE: u64 = 1 | 2 | 4 | 8;
 const CHUNK: usize = 1 << 14;
 const STATX_TYPE: usize = 1;
 const AT_EMPTY_PATH: usize = 0x1000;

@@ -152,7 +152,10 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
         }
         for entry in &e.tree.writable {
             make(entry)?;
-            check(libc::chmod(entry.place().as_ptr(), 0o777).into(), Step::Mount)?;
+            // The mode of a view of the host is the host's, and that of a link is what it leads to.
+            if matches!(entry, Entry::Dir(_) | Entry::File { .. }) {
+                check(libc::chmod(entry.place().as_ptr(), 0o777).into(), Step::Mount)?;
+            }
         }
         check(libc::chdir(stage).into(), Step::Pivot)?;
         check(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()), Step::Pivot)?;

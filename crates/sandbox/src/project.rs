@@ -6,12 +6,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use proofmark_checks::{PROJECT_FOLDER, Project};
+use proofmark_checks::{HostFolder, Need, PROJECT_FOLDER, Project};
 
 use crate::program::{Launch, launch};
 use crate::runtime::Runtime;
 use crate::toolchain;
 use crate::tree::Tree;
+
+/// Files that programs read and give up without. The C library finds its one name in the first two. Node reads its memory from
+/// the third, which vitest asks for after each test; there is no `/proc`, so the numbers are of no process.
+const EXPECTED: [(&str, &str); 3] = [
+    ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ("/etc/nsswitch.conf", "hosts: files\n"),
+    (
+        "/proc/self/stat",
+        "1 (node) R 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 67108864 16384 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+    ),
+];
+/// How many entries a folder of installed packages may have: each is a mount.
+const MAX_INSTALLED: usize = 4_096;
+/// Where tools keep what they computed. The command begins with empty ones.
+const CACHES: [&str; 4] = [".cache", ".vite", ".vite-temp", ".vitest"];
 
 /// The tree of the runtime with the project in it, and what it may read besides.
 pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> io::Result<Tree> {
@@ -25,19 +40,49 @@ pub(crate) fn tree(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -
     for (index, folder) in packages.iter().enumerate() {
         tree.show_at(folder, &shown_packages(index))?;
     }
+    for (path, text) in EXPECTED {
+        tree.file_unless_shown(Path::new(path), text.as_bytes().to_vec())?;
+    }
     let root = Path::new(PROJECT_FOLDER);
     let mut folders = BTreeSet::from([root.to_owned()]);
     for file in &project.files {
         let path = root.join(&file.path);
         folders.extend(path.ancestors().skip(1).filter(|above| above.starts_with(root)).map(Path::to_owned));
     }
-    for folder in &folders {
+    for folder in &project.folders {
+        folders.extend(root.join(&folder.at).parent().into_iter().flat_map(Path::ancestors).map(Path::to_owned));
+    }
+    for folder in folders.iter().filter(|folder| folder.starts_with(root)) {
         tree.writable_folder(folder)?;
     }
     for file in &project.files {
         tree.writable_file(&root.join(&file.path), file.content.clone())?;
     }
+    for folder in &project.folders {
+        show_packages(&mut tree, folder)?;
+    }
     Ok(tree)
+}
+
+/// Shows each package read-only in a folder that the command can write, since tools keep their caches beside packages.
+fn show_packages(tree: &mut Tree, folder: &HostFolder) -> io::Result<()> {
+    // A link would show what it leads to, wherever on the host that is.
+    if folder.host.canonicalize()? != folder.host || !folder.host.is_dir() {
+        return Err(io::Error::other(format!("`{}` is no longer a folder", folder.host.display())));
+    }
+    let at = Path::new(PROJECT_FOLDER).join(&folder.at);
+    tree.writable_folder(&at)?;
+    for (index, entry) in folder.host.read_dir()?.enumerate() {
+        let name = entry?.file_name();
+        if index >= MAX_INSTALLED {
+            let message = format!("`{}` has more than {MAX_INSTALLED} entries", folder.host.display());
+            return Err(io::Error::other(message));
+        }
+        if !CACHES.iter().any(|cache| name == *cache) {
+            tree.show_on_disk(&folder.host.join(&name), &at.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// The interpreter with the project's arguments.
@@ -47,11 +92,21 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     let mut variables = vec!["USER=sandbox".to_owned(), "LOGNAME=sandbox".to_owned()];
     // Those of all languages, since a bash script may run the interpreters of the others.
     variables.extend(toolchain::all().flat_map(|one| one.project_variables).map(ToString::to_string));
+    let mut own = project.env.clone();
     if let Some(installed) = &runtime.toolchain().packages {
-        let folders = std::env::join_paths((0..packages.len()).map(shown_packages)).map_err(io::Error::other)?;
+        let folders = (0..packages.len()).map(shown_packages);
+        // The folders that the request names come first, as on the host.
+        let first = own.remove(installed.variable);
+        let first = first.iter().flat_map(std::env::split_paths);
+        let folders = std::env::join_paths(first.chain(folders)).map_err(io::Error::other)?;
         variables.push(format!("{}={}", installed.variable, folders.to_string_lossy()));
     }
+    variables.extend(own.iter().map(|(name, value)| format!("{name}={value}")));
     for variable in variables {
+        // Of two variables of a name, programs differ in which they take.
+        let name = variable.split('=').next().unwrap_or_default().len() + 1;
+        let same = |other: &CString| other.as_bytes().get(..name) == variable.as_bytes().get(..name);
+        launch.env.retain(|other| !same(other));
         launch.env.push(CString::new(variable).map_err(io::Error::other)?);
     }
     Ok(launch)
@@ -60,15 +115,19 @@ pub(crate) fn command(runtime: &Runtime, project: &Project, packages: &[PathBuf]
 /// Why the command's test runner cannot be used, where it is not installed. Found before anything of the submission runs,
 /// which could otherwise blame the host for its own failure.
 pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]) -> Option<String> {
-    let package = project.package?;
+    match project.needs.as_ref()? {
+        Need::Package(package) => lacks_package(runtime, project, packages, package),
+        Need::Version(least) => lacks_version(runtime, *least),
+        Need::Script(script) => lacks_script(project, script),
+    }
+}
+
+fn lacks_package(runtime: &Runtime, project: &Project, packages: &[PathBuf], package: &str) -> Option<String> {
     let toolchain = runtime.toolchain().packages.as_ref()?;
     let module = format!("{package}.{}", toolchain.extension);
-    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
-    let mut folders = own.chain(packages.iter().cloned());
-    let installed = folders.any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file());
     let in_project =
         |path: &str| path == module || path.strip_prefix(package).is_some_and(|rest| rest.starts_with('/'));
-    if installed || project.files.iter().any(|file| in_project(&file.path)) {
+    if has_package(runtime, packages, package) || project.files.iter().any(|file| in_project(&file.path)) {
         return None;
     }
     let remedy = match project.packages {
@@ -78,6 +137,46 @@ pub(crate) fn lacking(runtime: &Runtime, project: &Project, packages: &[PathBuf]
     Some(format!("failed to find the package `{package}` that runs the tests; {remedy}"))
 }
 
+/// Whether a package is in one of these folders, or beside the interpreter.
+fn has_package(runtime: &Runtime, packages: &[PathBuf], package: &str) -> bool {
+    let Some(toolchain) = runtime.toolchain().packages.as_ref() else { return false };
+    let own = toolchain.folders.iter().flat_map(|name| runtime.needs.iter().map(move |need| need.join(name)));
+    let module = format!("{package}.{}", toolchain.extension);
+    own.chain(packages.iter().cloned()).any(|folder| folder.join(package).is_dir() || folder.join(&module).is_file())
+}
+
+fn lacks_version(runtime: &Runtime, [major, minor]: [u32; 2]) -> Option<String> {
+    let mut parts = runtime.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let found = [parts.next().unwrap_or(0), parts.next().unwrap_or(0)];
+    let name = runtime.toolchain().name;
+    (found < [major, minor]).then(|| {
+        format!("{name} {} has no test runner that reports; install {name} {major}.{minor} or later", runtime.version)
+    })
+}
+
+fn lacks_script(project: &Project, script: &str) -> Option<String> {
+    let shown =
+        project.folders.iter().filter_map(|folder| Some((folder, Path::new(script).strip_prefix(&folder.at).ok()?)));
+    let installed = shown.into_iter().any(|(folder, below)| folder.host.join(below).is_file());
+    if installed || project.files.iter().any(|file| file.path == script) {
+        return None;
+    }
+    let mut names = script.split('/').skip_while(|name| *name != "node_modules").skip(1).filter(|name| *name != ".bin");
+    let package = names.next().unwrap_or(script);
+    let remedy = match project.packages {
+        true => format!("install it in the project, as with `npm install --save-dev {package}`"),
+        false => "use `proofmark verify --dir`, with packages".to_owned(),
+    };
+    Some(format!("failed to find the package `{package}` that runs the tests: there is no `{script}`; {remedy}"))
+}
+
+impl Runtime {
+    /// Whether projects can use a package: of Python, one that is installed. `None` for languages without packages.
+    pub fn has_package(&self, package: &str) -> Option<bool> {
+        self.toolchain().packages.as_ref().map(|_| has_package(self, &installed(self), package))
+    }
+}
+
 /// Where the tree shows a folder of packages, wherever the host has it.
 fn shown_packages(index: usize) -> PathBuf {
     PathBuf::from(format!("/packages/{index}"))
@@ -85,8 +184,12 @@ fn shown_packages(index: usize) -> PathBuf {
 
 /// The folders of packages installed for the host's interpreter, where they are asked for.
 pub(crate) fn packages(runtime: &Runtime, project: &Project) -> Vec<PathBuf> {
-    let installed = runtime.toolchain().packages.as_ref().filter(|_| project.packages);
-    let Some((program, arguments)) = installed.and_then(|installed| installed.list.split_first()) else {
+    if project.packages { installed(runtime) } else { Vec::new() }
+}
+
+fn installed(runtime: &Runtime) -> Vec<PathBuf> {
+    let Some((program, arguments)) = runtime.toolchain().packages.as_ref().and_then(|all| all.list.split_first())
+    else {
         return Vec::new();
     };
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();

@@ -81,6 +81,11 @@ impl Tree {
         Ok(())
     }
 
+    /// As [`Tree::file`], where the tree does not show the host's.
+    pub(crate) fn file_unless_shown(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
+        if self.covered(at) { Ok(()) } else { self.file(at, content) }
+    }
+
     /// Makes a folder on the private disk; those above it must have been made.
     pub(crate) fn writable_folder(&mut self, at: &Path) -> io::Result<()> {
         self.writable.push(Entry::Dir(staged(at)?));
@@ -90,6 +95,24 @@ impl Tree {
     /// Makes a file on the private disk.
     pub(crate) fn writable_file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
         self.writable.push(Entry::File { at: staged(at)?, content });
+        Ok(())
+    }
+
+    /// Shows a file or folder of the host read-only on the private disk, or repeats a symbolic link; the folder above must have
+    /// been made. Anything else, as a pipe that a process of the host may read, is passed over.
+    pub(crate) fn show_on_disk(&mut self, path: &Path, at: &Path) -> io::Result<()> {
+        let kind = path.symlink_metadata()?.file_type();
+        let target = staged(at)?;
+        if kind.is_symlink() {
+            self.writable.push(Entry::Link { to: c_string(&std::fs::read_link(path)?)?, at: target });
+            return Ok(());
+        }
+        let place = match (kind.is_dir(), kind.is_file()) {
+            (true, _) => Entry::Dir(target.clone()),
+            (_, true) => Entry::File { at: target.clone(), content: Vec::new() },
+            (false, false) => return Ok(()),
+        };
+        self.writable.extend([place, Entry::Bind { source: c_string(path)?, target, device: false }]);
         Ok(())
     }
 

@@ -43,8 +43,6 @@ pub(crate) struct Output {
 enum Past {
     /// The leaf ends.
     Fatal,
-    /// The beginning is kept.
-    DropsNew,
     /// The end is kept.
     DropsOld,
 }
@@ -53,10 +51,6 @@ impl Output {
     pub(crate) fn fatal_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
         sys::set_nonblocking(&fd)?;
         Ok(Output { fd: Some(fd), cap, past: Past::Fatal, bytes: Vec::new(), dropped: 0 })
-    }
-
-    pub(crate) fn dropped_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
-        Ok(Output { past: Past::DropsNew, ..Output::fatal_past(cap, fd)? })
     }
 
     /// Keeps the last `cap` bytes.
@@ -70,7 +64,7 @@ impl Output {
         let over = piece.len().saturating_sub(free);
         self.dropped += over as u64;
         match self.past {
-            Past::Fatal | Past::DropsNew => self.bytes.extend(piece.iter().take(free)),
+            Past::Fatal => self.bytes.extend(piece.iter().take(free)),
             Past::DropsOld => {
                 self.bytes.drain(..over.min(self.bytes.len()));
                 self.bytes.extend(piece.get(piece.len().saturating_sub(self.cap)..).unwrap_or_default());

@@ -28,7 +28,7 @@ use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use answer::{nonzero, one_answer, read_frame, without_answer};
 
-/// Of a command's standard error only the beginning is kept, for the message.
+/// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;
 
 /// How much all answers of a pristine process may have together.
@@ -193,9 +193,7 @@ impl Backend {
         }
         let deadline = (started + case.timeout).min(end);
         let result = match &job.program {
-            Program::Command(project) => {
-                self.run_project(runtime, job, project, deadline).map(|end| (end, Written::default()))
-            }
+            Program::Command(project) => self.run_project(runtime, job, project, deadline),
             Program::Stdio { source } => self.run_whole(runtime, job, source, &case.input, deadline),
             Program::Call { source, entrypoint } => {
                 let frame = frame("call", &[source, entrypoint, &case.input]);

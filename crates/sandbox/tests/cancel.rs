@@ -12,6 +12,7 @@ mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,7 +44,16 @@ fn endless() -> Vec<(&'static str, Job)> {
     let arguments = ["-u", "endless.py"].map(str::to_owned).to_vec();
     let content = format!("{FAMILY}while True: pass").into_bytes();
     let files = vec![ProjectFile { path: "endless.py".to_owned(), content }];
-    let project = Project { files, arguments, report: None, package: None, packages: false, readable: Vec::new() };
+    let project = Project {
+        files,
+        arguments,
+        report: None,
+        needs: None,
+        packages: false,
+        folders: Vec::new(),
+        readable: Vec::new(),
+        env: BTreeMap::new(),
+    };
     let source =
         format!("if input() == '1':\n    {}\n    while True: pass", FAMILY.replace('\n', "; ").trim_end_matches("; "));
     vec![

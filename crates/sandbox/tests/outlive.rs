@@ -16,6 +16,7 @@ mod leftovers;
 #[path = "support/levels.rs"]
 mod levels;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -74,8 +75,10 @@ fn job(mode: &str) -> Job {
                 files,
                 arguments,
                 report: None,
-                package: None,
+                needs: None,
                 packages: false,
+                folders: Vec::new(),
+                env: BTreeMap::new(),
                 readable: Vec::new(),
             })
         }

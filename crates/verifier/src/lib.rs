@@ -21,6 +21,9 @@ mod issue;
 mod jobs;
 mod keyfile;
 mod keyring;
+mod known;
+mod owned;
+mod policy_diff;
 mod presented;
 mod project;
 mod receive;
@@ -30,10 +33,12 @@ mod review;
 mod run;
 mod sync;
 mod trust;
+mod trust_store;
 mod worth;
 
 pub use proofmark_checks::{
-    Caps, Format, Language, MAX_REQUEST_BYTES, Outside, Request, RequestError, SuiteHashes, same_error,
+    Caps, Format, HostFolder, Language, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES,
+    MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes, same_error,
 };
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
@@ -59,12 +64,15 @@ pub use jobs::{
 };
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
+pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use presented::PresentedError;
-pub use project::{ProjectError, ProjectRequest, project_request};
+pub use project::{CONFIG_FILE, LeftOut, ProjectConfig, ProjectError, ProjectRequest, project_request};
 pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count};
 pub use trust::{TrustError, signers_in, trusted_signers};
+pub use trust_store::{TrustStore, TrustedName};
 pub use worth::{Subject, Terms, Worth, WorthError};

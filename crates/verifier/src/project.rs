@@ -5,12 +5,24 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use proofmark_checks::{MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES};
+use proofmark_checks::{
+    Checks, HostFolder, MAX_FILES, MAX_PATH_BYTES, MAX_REQUEST_BYTES, MissingFile, Place, Request, RequestError,
+    file_content,
+};
 use proofmark_receipt::{Json, Object, object};
 
+mod config;
+mod metadata;
+
+pub use config::{CONFIG_FILE, ProjectConfig};
+pub(crate) use metadata::describe;
+
 /// Folders without source: histories, caches, installed packages, builds.
-const LEFT_OUT: [&str; 8] =
-    [".git", ".hg", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", "node_modules", "target"];
+const LEFT_OUT: [&str; 7] = [".git", ".hg", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", "target"];
+/// The folder of packages installed for Node.js, which is not copied but shown to the command.
+const NODE_MODULES: &str = "node_modules";
+/// How many such folders a project may have.
+const MAX_NODE_MODULES: usize = 64;
 
 /// How many files and folders are looked at, with those that are left out.
 const MAX_ENTRIES: usize = 50_000;
@@ -32,43 +44,89 @@ pub enum ProjectError {
     /// More files and folders than are looked at.
     #[error("read the project `{}`: it has more than {MAX_ENTRIES} files and folders", .0.display())]
     TooManyEntries(PathBuf),
+    /// More installed packages than a project may have.
+    #[error("read the project `{}`: it has more than {MAX_NODE_MODULES} folders `{NODE_MODULES}`", .0.display())]
+    TooManyPackages(PathBuf),
     /// Folders in folders without end.
     #[error("read the project `{}`: its folders nest more than {MAX_FOLDER_DEPTH} deep", .0.display())]
     TooDeep(PathBuf),
+    /// It cannot be verified as the settings say.
+    #[error("read the settings of the project `{}`: {}", folder.display(), of_settings(error))]
+    Request { folder: PathBuf, error: RequestError },
+    /// The command names a file that is not there.
+    #[error("verify the project `{}`: it has no `{}`, which the command names", folder.display(), missing.path)]
+    Missing { folder: PathBuf, missing: MissingFile },
     /// No file in it.
-    #[error("read the project `{}`: it holds no text files", .0.display())]
+    #[error("read the project `{}`: it holds no files", .0.display())]
     Empty(PathBuf),
 }
 
 impl ProjectError {
     /// What to do about it.
     #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::TooLarge { .. } => Some("name a smaller folder, or move the file out of it"),
-            Self::TooManyFiles(_) | Self::TooManyEntries(_) => Some("name a smaller folder"),
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Request { error, .. } => return error.help(),
+            Self::Missing { missing, .. } => {
+                return missing.nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"));
+            }
+            Self::TooLarge { .. } => Some("name a smaller folder, or leave the file out with `exclude`"),
+            Self::TooManyFiles(_) | Self::TooManyEntries(_) => {
+                Some("name a smaller folder, or leave files out with `exclude`")
+            }
+            Self::TooManyPackages(_) => Some("name the folder of one package, or leave some out with `exclude`"),
             Self::TooDeep(_) => Some("name a folder further down"),
             Self::Io { .. } | Self::Empty(_) => None,
-        }
+        };
+        help.map(str::to_owned)
     }
 }
 
-/// A project as a request, and the files that were left out: their content or their path is not text, or the path is too
-/// long for a request.
-#[derive(Debug)]
-pub struct ProjectRequest {
-    /// The request, as `docs/requests.md` describes it.
-    pub document: Json,
-    /// Paths below the folder.
-    pub left_out: Vec<String>,
+/// An error of the request, whose places the user knows as those of settings.
+fn of_settings(error: &RequestError) -> String {
+    match error.place() {
+        Place::Field(path) => {
+            let setting = path.strip_prefix("verification.").unwrap_or(path);
+            format!("`{setting}`: {}", error.message())
+        }
+        Place::Whole | Place::Text { .. } => error.to_string(),
+    }
 }
 
-/// Writes the request that runs `command` in a copy of `folder`, with the packages installed for the host's Python.
+/// A project as a request, and what of it is not in the request.
+#[derive(Debug)]
+pub struct ProjectRequest {
+    pub request: Request,
+    /// Paths below the folder that were left out, each with the reason.
+    pub left_out: Vec<(String, LeftOut)>,
+    /// Installed packages, which the command finds at their places.
+    pub packages: Vec<HostFolder>,
+}
+
+/// Why a file of a project is not part of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LeftOut {
+    #[error("its path is not UTF-8 text, has control characters, or is too long")]
+    Path,
+    #[error("it is a link, which could lead out of the project")]
+    Link,
+}
+
+/// Writes the request that runs a command in a copy of `folder`, as `config` says, with the packages installed for the host's
+/// Python and those in `node_modules`.
 ///
 /// # Errors
-/// When the folder cannot be read or is more than a request holds.
-pub fn project_request(folder: &Path, command: &[String]) -> Result<ProjectRequest, ProjectError> {
-    let mut reader = Reader { root: folder, files: BTreeMap::new(), left_out: Vec::new(), bytes: 0, entries: 0 };
+/// When the folder cannot be read or is more than a request holds, or the settings do not fit it.
+pub fn project_request(folder: &Path, config: &ProjectConfig) -> Result<ProjectRequest, ProjectError> {
+    let mut reader = Reader {
+        root: folder,
+        exclude: config,
+        files: BTreeMap::new(),
+        left_out: Vec::new(),
+        packages: Vec::new(),
+        bytes: 0,
+        entries: 0,
+    };
     reader.folder(folder, 0)?;
     if reader.files.is_empty() {
         return Err(ProjectError::Empty(folder.to_owned()));
@@ -77,22 +135,27 @@ pub fn project_request(folder: &Path, command: &[String]) -> Result<ProjectReque
     for (path, content) in reader.files {
         files.insert(path, content);
     }
-    let request: Object = object! {
-        "output": object! { "files": files },
-        "verification": object! {
-            "kind": "test_suite",
-            "mode": "command",
-            "command": command.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>(),
-            "packages": true,
-        },
-    };
-    Ok(ProjectRequest { document: request.into(), left_out: reader.left_out })
+    let mut verification: Object = object! { "kind": "test_suite", "mode": "command", "packages": true };
+    for (name, value) in config.settings.iter() {
+        verification.insert(name, value.clone());
+    }
+    let document = object! { "output": object! { "files": files }, "verification": verification };
+    let request = Request::from_json(&document.into())
+        .map_err(|error| ProjectError::Request { folder: folder.to_owned(), error })?;
+    if let Checks::Command(command) = &request.checks
+        && let Some(missing) = command.unusable.as_ref().and_then(|unusable| unusable.missing.clone())
+    {
+        return Err(ProjectError::Missing { folder: folder.to_owned(), missing });
+    }
+    Ok(ProjectRequest { request, left_out: reader.left_out, packages: reader.packages })
 }
 
 struct Reader<'a> {
     root: &'a Path,
-    files: BTreeMap<String, String>,
-    left_out: Vec<String>,
+    exclude: &'a ProjectConfig,
+    files: BTreeMap<String, Json>,
+    left_out: Vec<(String, LeftOut)>,
+    packages: Vec<HostFolder>,
     bytes: u64,
     entries: usize,
 }
@@ -116,30 +179,51 @@ impl Reader<'_> {
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
             let name = entry.file_name();
-            // A link could lead out of the project, so it is not followed.
-            if kind.is_dir() && !LEFT_OUT.iter().any(|left_out| name == *left_out) {
+            let Some(below) = self.below(&path) else { continue };
+            if self.exclude.excludes(&below) {
+                continue;
+            }
+            if kind.is_symlink() {
+                // A link could lead out of the project, so it is not followed.
+                self.left_out.push((below, LeftOut::Link));
+            } else if kind.is_dir() && name == NODE_MODULES {
+                self.installed(&path, below)?;
+            } else if kind.is_dir() && !LEFT_OUT.iter().any(|left_out| name == *left_out) {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_file() {
-                self.file(&path)?;
+                self.file(&path, below)?;
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> Result<(), ProjectError> {
+    /// The path below the project, where a request can name it.
+    fn below(&mut self, path: &Path) -> Option<String> {
         let below = path.strip_prefix(self.root).unwrap_or(path);
-        let Some(name) = below.to_str().filter(|name| name.len() <= MAX_PATH_BYTES) else {
-            self.left_out.push(below.to_string_lossy().into_owned());
-            return Ok(());
-        };
+        let fits = |name: &&str| name.len() <= MAX_PATH_BYTES && !name.chars().any(char::is_control);
+        let name = below.to_str().filter(fits).map(str::to_owned);
+        if name.is_none() {
+            self.left_out.push((below.to_string_lossy().into_owned(), LeftOut::Path));
+        }
+        name
+    }
+
+    fn installed(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
+        if self.packages.len() >= MAX_NODE_MODULES {
+            return Err(ProjectError::TooManyPackages(self.root.to_owned()));
+        }
+        // The folders above may be reached by links; the sandbox shows what is at the end of them.
+        let host = path.canonicalize().map_err(|error| ProjectError::Io { path: path.to_owned(), error })?;
+        self.packages.push(HostFolder { host, at: below });
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, below: String) -> Result<(), ProjectError> {
         if self.files.len() >= MAX_FILES {
             return Err(ProjectError::TooManyFiles(self.root.to_owned()));
         }
         let content = self.content(path)?;
-        match String::from_utf8(content) {
-            Ok(text) => drop(self.files.insert(name.to_owned(), text)),
-            Err(_) => self.left_out.push(name.to_owned()),
-        }
+        self.files.insert(below, file_content(content));
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use proofmark_store::Tenant;
 
 use crate::clock;
 use crate::issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER};
+use crate::project;
 
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
@@ -247,12 +248,13 @@ pub(crate) fn verify(
         metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
     }
     metadata.insert("structural", true);
-    if let (Some(job), Some(outcome)) = (submission, outcome) {
-        describe_sandbox(&mut metadata, &job, outcome);
+    if let (Some(job), Some(outcome)) = (&submission, outcome) {
+        describe_sandbox(&mut metadata, job, outcome);
     }
-    if let Checks::Command(_) = request.checks {
+    if let Checks::Command(command) = &request.checks {
         // The tests share the submission's process, which could forge their report.
         metadata.insert("comparison", "in-process");
+        project::describe(&mut metadata, command, &judgment, submission.as_ref());
     }
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));

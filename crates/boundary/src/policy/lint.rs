@@ -1,6 +1,7 @@
 //! What looks like a mistake in a policy.
 
 use proofmark_evidence::{Accepts, ApprovalDemand};
+use proofmark_receipt::document::shown;
 
 use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
@@ -81,12 +82,14 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
 fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {
     let role = &demand.role;
     match policy.roles.members(role) {
+        None if policy.open_roles.contains(role) => None,
         None => {
-            let message = format!("any trusted signer can claim the role `{role}`");
-            Some(warning(at, "role-without-keys", message, "pin its keys under `roles`"))
+            let message = format!("any trusted signer can claim the role `{}`", shown(role));
+            let help = "list who holds it under `roles`, or write `trusted` there if every trusted signer does";
+            Some(warning(at, "role-without-keys", message, help))
         }
         Some(members) if demand.distinct && members.len() < demand.count => {
-            let message = format!("the role `{role}` has fewer members than the rule asks approvals");
+            let message = format!("the role `{}` has fewer members than the rule asks approvals", shown(role));
             Some(warning(at, "too-few-keys", message, "add members under `roles`, or ask for fewer approvals"))
         }
         Some(_) => None,

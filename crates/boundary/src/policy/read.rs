@@ -48,13 +48,15 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
     known_classes(&fields, &boundaries, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
+    let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
         valid_for_millis: optional(&fields, "valid_for", span::read)?.unwrap_or(VALID_FOR_MILLIS),
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
-        roles: Roles { asked: asked(&boundaries), ..optional(&fields, "roles", roles)?.unwrap_or_default() },
+        roles: Roles { asked: asked(&boundaries), pinned },
+        open_roles,
         hash: Sha256Digest::of(&document.canonical_vrf()),
         boundaries,
         exemptions,
@@ -245,10 +247,20 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
     field.items()?.into_iter().map(path).collect()
 }
 
-fn roles(field: &Field<'_>) -> Result<Roles, DocumentError> {
-    let fields = field.fields()?;
-    let pinned = fields.iter().map(|(name, field)| Ok((name.to_owned(), members(&field)?)));
-    Ok(Roles { pinned: pinned.collect::<Result<_, DocumentError>>()?, asked: Vec::new() })
+/// Roles and those who hold them.
+type Pinned = Vec<(String, Vec<Person>)>;
+
+/// The roles with those who hold them, and the roles that any trusted signer may claim.
+fn roles(field: &Field<'_>) -> Result<(Pinned, Vec<String>), DocumentError> {
+    let (mut pinned, mut open) = (Vec::new(), Vec::new());
+    for (name, field) in field.fields()?.iter() {
+        match field.json.as_str() {
+            Some("trusted") => open.push(name.to_owned()),
+            Some(_) => pinned.push((name.to_owned(), vec![person(&field)?])),
+            None => pinned.push((name.to_owned(), members(&field)?)),
+        }
+    }
+    Ok((pinned, open))
 }
 
 /// The roles that rules ask approvals of.
@@ -268,12 +280,13 @@ fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no keys").with_help("write one"));
     }
-    let person = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error: PersonError| {
-            field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
-        })
-    };
-    items.into_iter().map(person).collect()
+    items.iter().map(person).collect()
+}
+
+fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
+    field.text()?.parse().map_err(|error: PersonError| {
+        field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
+    })
 }
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {

@@ -14,9 +14,10 @@ const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, request, reviewers, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
+    let [policy, rare, request, reviewers, cases] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
     let policy = ActionPolicy::read(&yaml(policy)).unwrap();
     Request::read(&yaml(request)).unwrap();
+    ActionPolicy::read(&yaml(rare)).unwrap();
     ActionPolicy::read(&yaml(reviewers)).unwrap();
     let cases = Cases::read(&yaml(cases)).unwrap();
     for case in &cases.cases {
@@ -58,5 +59,17 @@ fn the_schema_has_the_fields_the_reader_knows() {
             .map(|(name, _)| name)
             .collect();
         assert_eq!(known, shown, "{error}: {help}");
+    }
+}
+
+#[test]
+fn the_reference_lists_every_warning() {
+    let source = include_str!("../../src/policy/lint.rs");
+    let is_code = |text: &&str| text.contains('_') && text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let codes: Vec<_> =
+        source.split('"').skip(1).step_by(2).filter(is_code).filter(|code| *code != "single_use").collect();
+    assert!(codes.len() >= 9, "{codes:?}");
+    for code in codes {
+        assert!(REFERENCE.contains(&format!("\n| `{code}` | ")), "{code}");
     }
 }

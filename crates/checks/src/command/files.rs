@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_receipt::Sha256Digest;
+use base64ct::{Base64, Encoding};
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
+use proofmark_receipt::{Json, Sha256Digest, object};
 
 /// The most files a project may have.
 pub const MAX_FILES: usize = 5_000;
@@ -24,12 +25,23 @@ pub(crate) const PATH_HELP: &str = "write one as in `tests/test_sort.py`";
 /// Files by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Reads an object of paths and their text.
+/// The member of a file that is not text.
+const BASE64: &str = "base64";
+
+/// What a request writes for a file: its text, or base64 of what is not UTF-8.
+pub fn file_content(content: Vec<u8>) -> Json {
+    match String::from_utf8(content) {
+        Ok(text) => text.into(),
+        Err(error) => object! { "base64": Base64::encode_string(error.as_bytes()) }.into(),
+    }
+}
+
+/// Reads an object of paths and their content.
 pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
     let mut files = Files::new();
     for (path, content) in field.fields()?.iter() {
         check(path).map_err(|why| content.error(Cause::InvalidValue, why).with_help(PATH_HELP))?;
-        files.insert(path.to_owned(), content.text()?.as_bytes().to_vec());
+        files.insert(path.to_owned(), bytes(&content)?);
     }
     if files.len() > MAX_FILES {
         let message = format!("{} files are more than the {MAX_FILES} a project may have", files.len());
@@ -43,6 +55,22 @@ pub(super) fn read(field: &Field<'_>) -> Result<Files, DocumentError> {
             Err(field.error(Cause::ConflictingFields, message).with_help("rename one"))
         }
     }
+}
+
+/// The content of a file.
+fn bytes(content: &Field<'_>) -> Result<Vec<u8>, DocumentError> {
+    if let Some(text) = content.json.as_str() {
+        return Ok(text.as_bytes().to_vec());
+    }
+    let Ok(fields) = content.fields() else {
+        return Err(content.wrong_type("the text of a file, or `{\"base64\": …}`"));
+    };
+    fields.only(&[BASE64])?;
+    let encoded = fields.need(BASE64, "write the bytes of the file in base64")?;
+    Base64::decode_vec(encoded.text()?).map_err(|_| {
+        let error = encoded.error(Cause::InvalidValue, "this is not base64 (RFC 4648, section 4)");
+        error.with_help("write it on one line, with its padding, as `base64 -w0` does")
+    })
 }
 
 /// A file, and the path of another below it.

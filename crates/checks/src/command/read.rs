@@ -3,38 +3,35 @@
 use std::collections::BTreeSet;
 
 use proofmark_receipt::Sha256Digest;
-use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, nearest, shown};
 
 use super::files::Files;
-use super::{Command, DEFAULT_COMMAND_DISK_MB, MAX_WORDS, files};
-use crate::fields;
+use super::settings::{PROJECT_SETTINGS, Settings};
+use super::{Command, DEFAULT_COMMAND_DISK_MB, MissingFile, Unusable, files, named, program, words};
 use crate::job::ProjectFile;
-use crate::language::Language;
-use crate::reporting::{self, Report};
+use crate::reporting::{Report, Reporting};
 
-const FIELDS: [&str; 12] = [
-    // `salt` is not read here: `request::salt` reads it for every kind alike.
-    "kind", "mode", "language", "runtime", "command", "files", "report", "packages", "readable", "limits", "reveal",
-    "salt",
-];
+/// The fields of a request beside [`PROJECT_SETTINGS`].
+const FIELDS: [&str; 4] = ["kind", "mode", "language", "files"];
 
 /// Reads a command, and the digest of the submitted files alone.
 pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(Command, Sha256Digest), DocumentError> {
-    verification.only(&FIELDS)?;
+    // `salt` is not read here: `request::salt` reads it for every kind alike.
+    verification.only(&[FIELDS.as_slice(), &PROJECT_SETTINGS].concat())?;
     let submitted = files::read(submitted)?;
     // Before the request's files replace any of them: `hashes.output` is of what was submitted.
     let digest = files::digest(submitted.iter().map(|(path, content)| (path.as_str(), content.as_slice())));
+    let settings = Settings::read(verification)?;
     let own = verification.get("files");
     let own_files = own.as_ref().map(files::read).transpose()?.unwrap_or_default();
-    let limits = fields::limits(verification.get("limits"))?;
-    let disk_bytes = u64::from(limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
+    let disk_bytes = u64::from(settings.limits.disk_mb.unwrap_or(DEFAULT_COMMAND_DISK_MB)) << 20;
     // Too much in the request alone is an error of the request; too much together is the submission's fault.
     if let Some((own, why)) = own.zip(files::too_many(&own_files, disk_bytes)) {
         return Err(own.error(Cause::TooMany, why).with_help("leave some out"));
     }
     let field = verification.need("command", "write the command as an array of words, as in `[\"pytest\", \"-q\"]`")?;
-    let words = words(&field)?;
-    let (language, arguments) = interpreter(&field, &words)?;
+    let words = words::read(&field)?;
+    let (language, arguments) = program::interpreter(&field, &words, Some(&submitted))?;
     if let Some(asked) = verification.get("language")
         && asked.text()?.parse() != Ok(language)
     {
@@ -42,34 +39,43 @@ pub(crate) fn read(verification: &Fields<'_>, submitted: &Field<'_>) -> Result<(
             .error(Cause::ConflictingFields, format!("the command runs {language}"))
             .with_help("leave the field out"));
     }
-    let asked = verification.get("report").map(|field| reporting::read(&field)).transpose()?;
-    let reporting = language.reporting()(&field, arguments, asked)?;
-    let (files, unusable) = together(submitted, own_files, &reporting.report, disk_bytes);
-    let texts = |name: &str| verification.get(name).map(|field| texts(&field)).transpose();
+    let reporting = language.reporting()(&field, arguments, settings.report)?;
+    let laid_out = together(submitted, own_files, &reporting, disk_bytes);
     let command = Command {
         language,
-        runtime: verification.get("runtime").map(|field| field.text().map(str::to_owned)).transpose()?,
-        files,
-        unusable,
+        runtime: settings.runtime,
+        files: laid_out.files,
+        unusable: laid_out.unusable,
+        words,
         arguments: reporting.arguments,
         runner: reporting.runner,
+        script: reporting.script,
         report: reporting.report,
-        packages: verification.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
-        readable: texts("readable")?.unwrap_or_default(),
-        limits,
-        reveal: fields::reveal(verification.get("reveal"))?,
+        skipped: settings.skipped,
+        packages: settings.packages,
+        readable: settings.readable,
+        env: settings.env,
+        limits: settings.limits,
+        reveal: settings.reveal,
     };
     Ok((command, digest))
 }
 
-/// The files the command runs in, and why they cannot be laid out. That is the submission's doing: the files of the request
-/// fit by themselves.
-fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (Vec<ProjectFile>, Option<String>) {
+/// The files a command runs in.
+struct LaidOut {
+    files: Vec<ProjectFile>,
+    unusable: Option<Unusable>,
+}
+
+/// Lays out the files the command runs in. That they do not fit is the submission's doing: the files of the request fit by
+/// themselves.
+fn together(submitted: Files, own: Files, reporting: &Reporting, disk_bytes: u64) -> LaidOut {
     let of_request: BTreeSet<String> = own.keys().cloned().collect();
     let mut all = submitted;
     // The files of the request win: a submission must not replace the tests that judge it.
     all.extend(own);
-    if let Report::File(report) = report {
+    all.extend(reporting.files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    if let Report::File(report) = &reporting.report {
         // A file that is there before the run is not a report of the run.
         let below =
             |path: &str| path.strip_prefix(report.as_str()).map(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -83,29 +89,21 @@ fn together(submitted: Files, own: Files, report: &Report, disk_bytes: u64) -> (
             shown(ours)
         )
     });
-    let unusable = conflict.or_else(|| files::too_many(&all, disk_bytes));
-    (all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect(), unusable)
+    let unfit = conflict.or_else(|| files::too_many(&all, disk_bytes));
+    let unfit = unfit.map(|message| Unusable { by_request: false, message, missing: None });
+    let files: Vec<_> = all.into_iter().map(|(path, content)| ProjectFile { path, content }).collect();
+    let lost = || missing(reporting, &files, !of_request.is_empty());
+    LaidOut { unusable: unfit.or_else(lost), files }
 }
 
-fn words(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
-    let words = texts(field)?;
-    // The words become C strings for `execve`, which a null character would end.
-    if words.is_empty() || words.len() > MAX_WORDS || words.iter().any(|word| word.contains('\0')) {
-        return Err(field.error(Cause::InvalidValue, format!("write 1 to {MAX_WORDS} words, without null characters")));
-    }
-    Ok(words)
-}
-
-fn texts(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
-    field.items()?.iter().map(|item| item.text().map(str::to_owned)).collect()
-}
-
-/// The language a command runs, and the arguments of its interpreter.
-fn interpreter(field: &Field<'_>, words: &[String]) -> Result<(Language, Vec<String>), DocumentError> {
-    let (program, rest) = words.split_first().map_or(("", words), |(program, rest)| (program.as_str(), rest));
-    let Some((language, arguments)) = Language::of_program(program) else {
-        let help = format!("begin with {}, as in `[\"bash\", \"run.sh\"]`", Language::programs());
-        return Err(field.error(Cause::Unsupported, format!("`{}` cannot be run", shown(program))).with_help(help));
-    };
-    Ok((language, arguments.iter().map(ToString::to_string).chain(rest.to_vec()).collect()))
+/// A path in the command that nobody gave. Where the request brings files of its own, it brings the tests, so the mistake is
+/// its; else the submission was to bring them.
+fn missing(reporting: &Reporting, files: &[ProjectFile], brings_tests: bool) -> Option<Unusable> {
+    let path = named::missing(&reporting.named, files)?;
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let nearest = nearest(path, &paths).map(shown);
+    let hint = nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    let path = shown(path);
+    let message = format!("failed to find `{path}`, which the command names, among the files{hint}");
+    Some(Unusable { by_request: brings_tests, message, missing: Some(MissingFile { path, nearest }) })
 }

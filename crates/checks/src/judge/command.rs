@@ -1,12 +1,13 @@
 //! The tests of a project, as its own runner reports them.
 
+use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
 use super::cause::{Allowed, unanswered};
 use super::{End, Fault, faulted};
-use crate::command::Command;
-use crate::job::{Outcome, PROJECT_FOLDER};
-use crate::report::{self, Reported};
+use crate::command::{Command, SkipPolicy};
+use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
+use crate::report::{self, Reported, Tested};
 use crate::reporting::{Report, Runner};
 
 /// The name of the one check of a command that reports no tests.
@@ -15,77 +16,130 @@ const COMMAND: &str = "command";
 /// The last of a command's output that is shown, in characters.
 const MAX_LAST_WORDS: usize = 800;
 
-pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Vec<(Option<Fault>, Detail)> {
+/// The checks of a command, and the names of the tests that were skipped and are no checks.
+pub(super) struct Judged {
+    pub(super) checks: Vec<(Option<Fault>, Detail)>,
+    pub(super) skipped: Vec<String>,
+    /// Whether tests were skipped where none may be.
+    pub(super) fails: bool,
+}
+
+impl Judged {
+    fn one(fault: Option<Fault>, status: Status, message: impl Into<String>) -> Judged {
+        Judged { checks: vec![(fault, one(status, Some(message.into())))], skipped: Vec::new(), fails: false }
+    }
+
+    fn of(checks: Vec<Detail>) -> Judged {
+        let checks = checks.into_iter().map(|detail| (faulted(&detail), detail)).collect();
+        Judged { checks, skipped: Vec::new(), fails: false }
+    }
+}
+
+pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
     if let Some(why) = &command.unusable {
-        return vec![(Some(Fault::Submission), one(Status::Error, Some(why.clone())))];
+        let fault = if why.by_request { Fault::Verifier } else { Fault::Submission };
+        return Judged::one(Some(fault), Status::Error, why.message.clone());
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
         [case] => Some((case, Allowed::of(outcome, case))),
         _ => None,
     });
     let Some((case, allowed)) = case else {
-        let why = "the sandbox gave no answer; run the request again";
-        return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.to_owned())))];
+        return Judged::one(Some(Fault::Verifier), Status::Error, "the sandbox gave no answer; run the request again");
     };
-    let mut checks = match &case.end {
-        End::Ran { status, output, errors, report } => ran(command, *status, output, errors, report.as_deref()),
-        End::Unavailable(why) => return vec![(Some(Fault::Verifier), one(Status::Error, Some(why.clone())))],
-        other => vec![one(Status::Error, Some(unanswered(other, allowed)))],
+    let mut judged = match &case.end {
+        End::Ran { status, output, errors, report } => {
+            let ended = Ended { status: *status, output, errors };
+            ran(command, &ended, report.as_deref())
+        }
+        End::Unavailable(why) => return Judged::one(Some(Fault::Verifier), Status::Error, why.clone()),
+        other => Judged::of(vec![stopped(case, allowed, other)]),
     };
     let elapsed = u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX);
     // Tests of a report have their own times; this one is that of the whole command.
-    checks.iter_mut().filter(|check| check.name == COMMAND).for_each(|check| check.elapsed_ms = Some(elapsed));
-    checks.into_iter().map(|detail| (faulted(&detail), detail)).collect()
+    let whole = judged.checks.iter_mut().filter(|(_, check)| check.name == COMMAND);
+    whole.for_each(|(_, check)| check.elapsed_ms = Some(elapsed));
+    judged
 }
 
-fn ran(command: &Command, status: i32, output: &[u8], errors: &[u8], report: Option<&[u8]>) -> Vec<Detail> {
+/// How a command ended by itself.
+struct Ended<'a> {
+    status: i32,
+    output: &'a [u8],
+    errors: &'a [u8],
+}
+
+fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>) -> Judged {
+    let unreported = |status, why: &str| {
+        let message = format!("{why}; {}{}", ended.last_words(), ended.hint());
+        Judged::of(vec![one(status, Some(message))])
+    };
     let reported = match (&command.report, report) {
         (Report::File(path), None) => {
-            let why = format!("the command left no report `{path}`; {}", last_words(output, errors));
-            return vec![one(Status::Error, Some(why))];
+            return unreported(Status::Error, &format!("the command left no report `{}`", shown(path)));
         }
-        (Report::File(_), Some(bytes)) => report::read_file(bytes),
-        (Report::Stdout(form), _) => report::read(*form, output),
-        (Report::ExitStatus, _) if status == 0 => return vec![one(Status::Pass, None)],
-        (Report::ExitStatus, _) => {
-            let why = format!("exit status {status}; {}", last_words(output, errors));
-            return vec![one(Status::Fail, Some(why))];
+        (Report::File(_), Some(bytes)) => report::read_file(bytes, &command.files),
+        (Report::Stdout(form), _) => report::read(*form, ended.output, &command.files),
+        (Report::ExitStatus, _) if ended.status == 0 => {
+            return Judged::of(vec![one(Status::Pass, ended.tested_nothing().map(str::to_owned))]);
         }
+        (Report::ExitStatus, _) => return unreported(Status::Fail, &format!("exit status {}", ended.status)),
     };
     match reported {
-        Ok(tests) => agreeing(command, tests, status),
-        Err(bad) => vec![one(Status::Error, Some(format!("{bad}; {}", last_words(output, errors))))],
+        Ok(tests) => agreeing(command, tests, ended.status),
+        Err(bad) => unreported(Status::Error, &bad.to_string()),
     }
 }
 
 /// The report, and an error of its own where the exit status says otherwise.
-fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Vec<Detail> {
+fn agreeing(command: &Command, mut tests: Vec<Reported>, status: i32) -> Judged {
     if command.runner == Some(Runner::NodeTest) {
         // Node reports a file that ran no tests as one test with the file's name, which passes.
-        let hollow =
-            |test: &&mut Reported| test.status == Status::Pass && !test.holds_tests && is_file(command, &test.name);
-        tests.iter_mut().filter(hollow).for_each(|test| test.skip(report::NO_TESTS));
+        let hollow = |test: &&mut Reported| test.status == Status::Pass && is_file(command, &test.name);
+        tests.iter_mut().filter(hollow).for_each(Reported::no_tests);
     }
-    let well = tests.iter().all(|test| test.status == Status::Pass || test.skipped);
-    let mut details: Vec<_> = tests.into_iter().enumerate().map(|(index, test)| report::detail(index, test)).collect();
-    match (well, status) {
+    let well = tests.iter().all(|test| test.status == Status::Pass || test.tested != Tested::Yes);
+    let Policed { tests, skipped, fails } = policed(command.skipped, tests);
+    let mut details: Vec<_> = tests.into_iter().map(|(index, test)| report::detail(index, test)).collect();
+    let contradiction = match (well, status) {
         // A runner's status is 0 just when no test failed; where the two differ, neither makes a pass.
-        (true, 0) | (false, 1..) => {}
-        (true, _) => {
-            let why = format!("the report shows no failing test, but the exit status is {status}");
-            details.push(one(Status::Error, Some(why)));
-        }
-        (false, _) => {
-            details
-                .push(one(Status::Error, Some("the report shows failing tests, but the exit status is 0".to_owned())));
-        }
+        (true, 0) | (false, 1..) => None,
+        (true, _) => Some(format!("the report shows no failing test, but the exit status is {status}")),
+        (false, _) => Some("the report shows failing tests, but the exit status is 0".to_owned()),
+    };
+    details.extend(contradiction.map(|why| one(Status::Error, Some(why))));
+    if details.is_empty() {
+        // "All of none passed" must not be a pass.
+        details.push(one(Status::Error, Some(format!("every test was skipped ({} of them)", skipped.len()))));
     }
-    details
+    Judged { skipped, fails, ..Judged::of(details) }
 }
 
-/// Whether a name is that of a file of the project; in JUnit's XML node puts `test::` before it.
+/// Tests with their place in the report, as the policy of skipped tests counts them.
+struct Policed {
+    tests: Vec<(usize, Reported)>,
+    skipped: Vec<String>,
+    fails: bool,
+}
+
+fn policed(policy: SkipPolicy, tests: Vec<Reported>) -> Policed {
+    let mut policed = Policed { tests: Vec::new(), skipped: Vec::new(), fails: false };
+    for (index, mut test) in tests.into_iter().enumerate() {
+        match (policy, test.tested) {
+            (SkipPolicy::Ignore, Tested::Skipped) => policed.skipped.push(report::name(index, &test.name)),
+            (SkipPolicy::Fail, Tested::Skipped) => {
+                test.status = Status::Fail;
+                policed.fails = true;
+                policed.tests.push((index, test));
+            }
+            (SkipPolicy::Ignore | SkipPolicy::Partial | SkipPolicy::Fail, _) => policed.tests.push((index, test)),
+        }
+    }
+    policed
+}
+
+/// Whether a name is that of a file of the project.
 fn is_file(command: &Command, name: &str) -> bool {
-    let name = name.strip_prefix("test::").unwrap_or(name);
     let below = name.strip_prefix(PROJECT_FOLDER).and_then(|rest| rest.strip_prefix('/'));
     below.is_some() || command.files.iter().any(|file| file.path == name)
 }
@@ -94,13 +148,76 @@ fn one(status: Status, message: Option<String>) -> Detail {
     Detail { message, ..Detail::new(COMMAND.to_owned(), status) }
 }
 
-fn last_words(output: &[u8], errors: &[u8]) -> String {
-    let written = if errors.trim_ascii().is_empty() { output } else { errors };
-    let text = String::from_utf8_lossy(written);
-    let text = text.trim_end();
-    let start = text.char_indices().rev().nth(MAX_LAST_WORDS - 1).map_or(0, |(at, _)| at);
-    match text.get(start..).unwrap_or_default() {
-        "" => "it wrote nothing".to_owned(),
-        words => format!("it wrote: {words}"),
+/// The check of a command that did not end by itself, with the limit that ended it and how to raise it.
+fn stopped(case: &CaseOutcome, allowed: Allowed, end: &End) -> Detail {
+    let option = match end {
+        End::Timeout | End::TotalTimeout => "timeout",
+        End::MemoryLimit => "memory",
+        End::OutputLimit => "output-bytes",
+        _ => return one(Status::Error, Some(unanswered(end, allowed))),
+    };
+    // The only case of its job: what it was allowed is what all checks together were.
+    let end = if *end == End::TotalTimeout { &End::Timeout } else { end };
+    let why = unanswered(end, allowed);
+    let text =
+        |tail: &Tail| Some(String::from_utf8_lossy(&tail.bytes).into_owned()).filter(|text| !text.trim().is_empty());
+    Detail {
+        stdout: text(&case.written.stdout),
+        stderr: text(&case.written.stderr),
+        ..one(Status::Error, Some(format!("{why}; `verify --dir` has `--{option}`")))
     }
+}
+
+/// What runners print when they found no tests.
+const NOTHING_RAN: [&str; 7] =
+    ["ran 0 tests", "collected 0 items", "no tests ran", "no tests found", "# tests 0", "0 tests", "0 passing"];
+/// The message of a command that ended well and seems to have tested nothing.
+const NOTHING_TESTED: &str =
+    "warning: what the command wrote says that it ran no tests; set `report` so that each test is a check";
+
+/// What a command writes when it lacks something here, and what to do about it.
+const HINTS: [(&str, &str); 6] = [
+    ("init_fs_encoding", "a script of bash cannot run Python here; begin the command with `python3`"),
+    ("Temporary failure in name resolution", "the sandbox has no network"),
+    ("EAI_AGAIN", "the sandbox has no network"),
+    ("Network is unreachable", "the sandbox has no network"),
+    ("Read-only file system", "only the project and `/tmp` can be written"),
+    ("command not found", "the sandbox has the programs of /usr/bin only, without network and compilers"),
+];
+
+impl Ended<'_> {
+    fn last_words(&self) -> String {
+        let written = if self.errors.trim_ascii().is_empty() { self.output } else { self.errors };
+        let text = String::from_utf8_lossy(written);
+        let text = text.trim_end();
+        let start = text.char_indices().rev().nth(MAX_LAST_WORDS - 1).map_or(0, |(at, _)| at);
+        match text.get(start..).unwrap_or_default() {
+            "" => "it wrote nothing".to_owned(),
+            words => format!("it wrote: {words}"),
+        }
+    }
+
+    /// What to do about what it wrote to standard error, where that is known.
+    fn hint(&self) -> String {
+        let errors = String::from_utf8_lossy(self.errors);
+        let hint = HINTS.iter().find(|(words, _)| errors.contains(words));
+        hint.map_or_else(String::new, |(_, hint)| format!("\nhelp: {hint}"))
+    }
+
+    /// A warning where the output says that there were no tests.
+    fn tested_nothing(&self) -> Option<&'static str> {
+        let says_so = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+            text.lines().any(|line| NOTHING_RAN.iter().any(|words| begins_with(line, words)))
+        };
+        (says_so(self.output) || says_so(self.errors)).then_some(NOTHING_TESTED)
+    }
+}
+
+/// Whether a line has these words, and no digit or word before them: `10 tests` has not `0 tests`.
+fn begins_with(line: &str, words: &str) -> bool {
+    let found = |(at, _): (usize, &str)| {
+        line.get(..at).is_none_or(|before| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.'))
+    };
+    line.match_indices(words).any(found)
 }

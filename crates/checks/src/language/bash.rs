@@ -22,5 +22,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
-    Ok(unknown(arguments, asked))
+    // Options such as `-euo pipefail` may take words, so a script behind them is not looked for.
+    let named = arguments.iter().take(1).filter(|word| !word.starts_with('-')).cloned().collect();
+    Ok(Reporting { named, ..unknown(arguments, asked) })
 }

@@ -2,11 +2,13 @@
 
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
+mod runners;
+
 use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JAVASCRIPT_JSON, Notation, byte_array, escape};
-use crate::reporting::{Report, ReportForm, Reporting, Runner, unknown, values};
+use crate::reporting::{Report, ReportForm, Reporting, Runner, positional, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
 /// Makes node's test runner report in TAP.
@@ -21,7 +23,15 @@ pub(super) static DIALECT: Dialect = Dialect {
     file: "submission.js",
     functions: Some(FUNCTIONS),
     packages: false,
-    commands: Commands { programs: &[("node", &[])], reporting },
+    commands: Commands {
+        programs: &[
+            ("node", &[]),
+            ("jest", &[runners::JEST]),
+            ("vitest", &[runners::VITEST]),
+            ("mocha", &[runners::MOCHA]),
+        ],
+        reporting,
+    },
 };
 
 pub(super) const RULES: Rules = Rules { booleans_are_numbers: false, integers: Integers::Doubles, json: false };
@@ -96,7 +106,7 @@ fn reporting(
     asked: Option<Report>,
 ) -> Result<Reporting, DocumentError> {
     if !runs_tests(&arguments) {
-        return Ok(unknown(arguments, asked));
+        return runs_script(command, arguments, asked);
     }
     let reporters = values(&arguments, "--test-reporter");
     let elsewhere = values(&arguments, "--test-reporter-destination").iter().any(|place| place != "stdout");
@@ -116,7 +126,21 @@ fn reporting(
             ));
         }
     };
-    Ok(Reporting { arguments, runner: Some(Runner::NodeTest), report })
+    let files = arguments.iter().skip_while(|word| *word != "--test").skip(1).cloned().collect::<Vec<_>>();
+    let named = positional(&files, &NODE_VALUED).cloned().collect();
+    Ok(Reporting { runner: Some(Runner::NodeTest), named, ..Reporting::new(arguments, report) })
+}
+
+/// A script of the project, or one of installed packages.
+fn runs_script(command: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Result<Reporting, DocumentError> {
+    if let Some((script, rest)) = arguments.split_first()
+        && let Some(reporting) = runners::reporting(command, script, rest, asked.clone())?
+    {
+        return Ok(reporting);
+    }
+    let inline = arguments.iter().any(|word| matches!(word.as_str(), "-e" | "--eval" | "-p" | "--print" | "-i"));
+    let named = positional(&arguments, &NODE_VALUED).take(usize::from(!inline)).cloned().collect();
+    Ok(Reporting { named, ..unknown(arguments, asked) })
 }
 
 /// Options of node that take the next word as their value.

@@ -6,11 +6,13 @@ use super::{Commands, Dialect, Functions, Names};
 use crate::compare::Rules;
 use crate::operators::Operators;
 use crate::render::{Floats, JSON, Notation};
-use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
+use crate::reporting::{Report, Reporting, Runner, is_inside, positional, unknown, values};
 use crate::value::{Integers, Literals, Value};
 
 /// The report pytest is made to write where the command does not name one.
 const PYTEST_REPORT: &str = ".proofmark-report.xml";
+/// Options by which pytest reports what failing tests wrote.
+const PYTEST_OUTPUT: [&str; 4] = ["-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false"];
 /// The report [`UNITTEST`] writes, which has the name as well.
 const UNITTEST_REPORT: &str = ".proofmark-report.tap";
 /// Runs unittest as `python3 -m unittest` does, and writes TAP.
@@ -124,23 +126,81 @@ fn reporting(_: &Field<'_>, arguments: Vec<String>, asked: Option<Report>) -> Re
 }
 
 fn python(mut arguments: Vec<String>, asked: Option<Report>) -> Reporting {
-    let Some(module) = Module::of(&arguments) else { return unknown(arguments, asked) };
+    let Some(module) = Module::of(&arguments) else {
+        let named = script(&arguments).into_iter().collect();
+        return Reporting { named, ..unknown(arguments, asked) };
+    };
     match (module.name.as_str(), asked) {
         ("pytest", asked) => {
+            // What failing tests wrote goes into the report, unless the command says what does.
+            if !arguments.iter().any(|word| word.contains("junit_logging")) {
+                arguments.extend(PYTEST_OUTPUT.map(str::to_owned));
+            }
             let report = asked.or_else(|| named_junit(&arguments)).unwrap_or_else(|| {
                 arguments.push(format!("--junitxml={PYTEST_REPORT}"));
                 Report::File(PYTEST_REPORT.to_owned())
             });
-            Reporting { arguments, runner: Some(Runner::Pytest), report }
+            let named = pytest_paths(&module.after);
+            Reporting { runner: Some(Runner::Pytest), named, ..Reporting::new(arguments, report) }
         }
         ("unittest", None) => {
+            let is_path = |word: &&String| !word.starts_with('-') && (word.contains('/') || word.ends_with(".py"));
+            // The values of `discover` are folders too, which unittest itself looks for.
+            let discovers = module.after.iter().any(|word| word == "discover");
+            let named = module.after.iter().filter(is_path).filter(|_| !discovers).cloned().collect();
             let script = ["-c".to_owned(), UNITTEST.to_owned()];
             let arguments = module.before.into_iter().chain(script).chain(module.after).collect();
-            Reporting { arguments, runner: Some(Runner::Unittest), report: Report::File(UNITTEST_REPORT.to_owned()) }
+            let report = Report::File(UNITTEST_REPORT.to_owned());
+            Reporting { runner: Some(Runner::Unittest), named, ..Reporting::new(arguments, report) }
         }
         (_, asked) => unknown(arguments, asked),
     }
 }
+
+/// The file that Python runs.
+fn script(arguments: &[String]) -> Option<String> {
+    let inline = arguments.iter().any(|word| word.starts_with("-c"));
+    positional(arguments, &["-X", "-W"]).next().filter(|_| !inline).cloned()
+}
+
+/// The files and folders that the arguments of pytest name.
+fn pytest_paths(arguments: &[String]) -> Vec<String> {
+    if arguments.iter().any(|word| word == "--pyargs") {
+        return Vec::new();
+    }
+    let mut paths = Vec::new();
+    let mut before = "";
+    for word in arguments {
+        // A long option that is not known may take the next word.
+        let takes_value = PYTEST_VALUED.contains(&before)
+            || (before.starts_with("--") && !before.contains('=') && !PYTEST_FLAGS.contains(&before));
+        if !word.starts_with('-') && !takes_value {
+            paths.push(word.clone());
+        }
+        before = word;
+    }
+    paths
+}
+
+/// Options of pytest that take the next word.
+const PYTEST_VALUED: [&str; 8] = ["-c", "-k", "-m", "-n", "-o", "-p", "-r", "-W"];
+/// Long options of pytest that take none.
+const PYTEST_FLAGS: [&str; 14] = [
+    "--cache-clear",
+    "--disable-warnings",
+    "--exitfirst",
+    "--failed-first",
+    "--ff",
+    "--last-failed",
+    "--lf",
+    "--no-header",
+    "--no-summary",
+    "--quiet",
+    "--runxfail",
+    "--showlocals",
+    "--strict-markers",
+    "--verbose",
+];
 
 /// The module that Python's options make it run, and what stands before and after it.
 struct Module {

@@ -9,11 +9,23 @@ import unittest
 
 sys.path[:] = path
 
+FOLDER = os.path.join(os.getcwd(), "")
 REPORT = os.path.abspath(".proofmark-report.tap")
 
 
 def line(text):
     return " ".join(str(text).split())
+
+
+def place(traceback):
+    """The innermost frame in a file of the project."""
+    found = ""
+    while traceback is not None:
+        path = os.path.abspath(traceback.tb_frame.f_code.co_filename)
+        if path.startswith(FOLDER):
+            found = "  at: '%s:%d'\n" % (line(path[len(FOLDER) :]), traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
 
 
 class Result(unittest.TextTestResult):
@@ -26,7 +38,7 @@ class Result(unittest.TextTestResult):
         text = "%s %d - %s%s" % ("ok" if ok else "not ok", len(self.report) + 1, name, directive)
         if error is not None:
             said = "%s: %s" % (error[0].__name__, str(error[1])[:4000])
-            text += "\n  ---\n  message: |-\n    %s\n  ..." % "\n    ".join(said.splitlines())
+            text += "\n  ---\n  message: |-\n    %s\n%s  ..." % ("\n    ".join(said.splitlines()), place(error[2]))
         self.report.append(text)
 
     def addSuccess(self, test):

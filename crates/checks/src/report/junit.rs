@@ -4,12 +4,11 @@ use proofmark_receipt::Status;
 use proofmark_receipt::document::shown;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{ReportError, Reported, bad};
+use super::excerpt::{self, Sources};
+use super::{INSIDE, MAX_DEPTH, ReportError, Reported, bad};
 
 /// The most nodes a report may have.
 const MAX_NODES: u32 = 1_000_000;
-/// How deep its elements may nest.
-const MAX_DEPTH: usize = 32;
 /// The most attributes one element may have: the reader compares each with every other.
 const MAX_ATTRIBUTES: usize = 32;
 
@@ -20,7 +19,10 @@ const NOT_RUN_WORDS: [&str; 6] = ["notrun", "skipped", "disabled", "ignored", "s
 
 const SUITES: [&str; 2] = ["testsuites", "testsuite"];
 
-pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
+/// What node says of a test in place of its class.
+const CLASS_OF_NODE: &str = "test";
+
+pub(super) fn read(text: &str, sources: Sources<'_>) -> Result<Vec<Reported>, ReportError> {
     within_limits(text)?;
     // Without a DTD there are no entities, which could expand to far more than the report.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
@@ -33,15 +35,15 @@ pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
     root.descendants().filter(|node| is_suite(*node)).try_for_each(agrees)?;
     let cases = root.descendants().filter(|node| node.has_tag_name("testcase"));
     let suites = root.descendants().filter(|node| is_suite(*node));
-    Ok(cases.map(reported).chain(suites.filter_map(broken)).collect())
+    let reported = cases.map(|case| reported(case, sources));
+    Ok(reported.chain(suites.filter_map(|suite| broken(suite, sources))).collect())
 }
 
 /// What went wrong in a suite outside of its tests.
-fn broken(suite: Node<'_, '_>) -> Option<Reported> {
+fn broken(suite: Node<'_, '_>, sources: Sources<'_>) -> Option<Reported> {
     let error = suite.children().find(|child| child.has_tag_name("error") || child.has_tag_name("failure"))?;
-    let name = suite.attribute("name").unwrap_or_default().to_owned();
-    let (status, message) = (Status::Error, Some(message(error)));
-    Some(Reported { name, status, message, elapsed_ms: None, skipped: false, holds_tests: false })
+    let name = suite.attribute("name").unwrap_or_default();
+    Some(Reported { excerpts: excerpts(error, sources), ..Reported::new(name, Status::Error) })
 }
 
 fn is_suite(node: Node<'_, '_>) -> bool {
@@ -106,9 +108,13 @@ fn agrees(suite: Node<'_, '_>) -> Result<(), ReportError> {
     let most = if is_of_pytest(suite) { usize::MAX } else { tests };
     let least = if is_of_pytest(suite) && tests > 0 { tests.saturating_sub(errors).max(1) } else { tests };
     agrees_on(suite, "tests", tests, |stated| (least..=most).contains(&stated) && (tests > 0 || stated == 0))?;
-    // Runners count each `failure`, or each test that has one; so with errors.
-    agrees_on(suite, "failures", failures, |stated| stated == failures || stated == with("failure"))?;
-    agrees_on(suite, "errors", errors, |stated| stated == errors || stated == with("error"))?;
+    // Mocha writes each failure as a `failure` and counts it as an error.
+    let stated = |what| suite.attribute(what).and_then(|stated| stated.trim().parse::<usize>().ok());
+    if stated("failures") != Some(0) || stated("errors") != Some(failures + errors) {
+        // Runners count each `failure`, or each test that has one; so with errors.
+        agrees_on(suite, "failures", failures, |stated| stated == failures || stated == with("failure"))?;
+        agrees_on(suite, "errors", errors, |stated| stated == errors || stated == with("error"))?;
+    }
     // An upper bound only: `not_run` also finds tests that runners do not count as skipped.
     let skipped = cases().filter(|case| not_run(*case).is_some()).count();
     agrees_on(suite, "skipped", skipped, |stated| stated <= skipped || is_of_pytest(suite))
@@ -129,25 +135,44 @@ fn agrees_on(suite: Node<'_, '_>, what: &str, found: usize, fits: impl Fn(usize)
     }
 }
 
-fn reported(case: Node<'_, '_>) -> Reported {
-    let part = |name: &str| case.attribute(name).unwrap_or_default();
-    let class = part("classname");
-    let name = if class.is_empty() { part("name").to_owned() } else { format!("{class}::{}", part("name")) };
+fn reported(case: Node<'_, '_>, sources: Sources<'_>) -> Reported {
     let found = |tag: &str| case.children().find(|child| child.has_tag_name(tag));
-    let (status, message) = match (found("error"), found("failure")) {
-        (Some(error), _) => (Status::Error, Some(message(error))),
-        (None, Some(failure)) => (Status::Fail, Some(message(failure))),
+    let (status, error) = match (found("error"), found("failure")) {
+        (Some(error), _) => (Status::Error, Some(error)),
+        (None, Some(failure)) => (Status::Fail, Some(failure)),
         (None, None) => (Status::Pass, None),
     };
+    let mut test = Reported::new(name(case), status);
+    if let Some(error) = error {
+        test.excerpts = excerpts(error, sources);
+        let output = |tag: &str| excerpt::output(&text(found(tag)?));
+        (test.excerpts.stdout, test.excerpts.stderr) = (output("system-out"), output("system-err"));
+    }
     // The range leaves out NaN and infinity too, so the cast below is in bounds.
-    let seconds: Option<f64> = part("time").parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
-    let elapsed_ms = seconds.map(|seconds| (seconds * 1000.0) as u64);
-    let mut test = Reported { name, status, message, elapsed_ms, skipped: false, holds_tests: false };
+    let seconds: Option<f64> =
+        case.attribute("time").unwrap_or_default().parse().ok().filter(|time: &f64| (0.0..1e9).contains(time));
+    test.elapsed_ms = seconds.map(|seconds| (seconds * 1000.0) as u64);
     // A failure weighs more than a mark that the test did not run.
     if let (Status::Pass, Some(why)) = (status, not_run(case)) {
         test.skip(&why);
     }
     test
+}
+
+/// The class and the name; of node the suites around it and the name.
+fn name(case: Node<'_, '_>) -> String {
+    let name = case.attribute("name").unwrap_or_default();
+    match case.attribute("classname").unwrap_or_default() {
+        "" => name.to_owned(),
+        CLASS_OF_NODE => {
+            let around = case.ancestors().filter(|node| node.has_tag_name("testsuite"));
+            let mut names: Vec<&str> = around.filter_map(|suite| suite.attribute("name")).collect();
+            names.reverse();
+            names.push(name);
+            names.join(INSIDE)
+        }
+        class => format!("{class}::{name}"),
+    }
 }
 
 /// Why a test did not run, where it did not.
@@ -162,5 +187,14 @@ fn not_run(case: Node<'_, '_>) -> Option<String> {
 
 fn message(node: Node<'_, '_>) -> String {
     let message = node.attribute("message").unwrap_or_default();
-    if message.is_empty() { node.text().unwrap_or_default().trim().to_owned() } else { message.to_owned() }
+    if message.is_empty() { text(node).trim().to_owned() } else { message.to_owned() }
+}
+
+fn excerpts(error: Node<'_, '_>, sources: Sources<'_>) -> excerpt::Excerpts {
+    excerpt::failure(error.attribute("message").unwrap_or_default(), &text(error), sources)
+}
+
+/// The text of an element, which may be in several pieces.
+fn text(node: Node<'_, '_>) -> String {
+    node.children().filter_map(|child| child.text().filter(|_| child.is_text())).collect()
 }

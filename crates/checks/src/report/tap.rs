@@ -1,159 +1,191 @@
-//! TAP versions 13 and 14 (testanything.org), as node's test runner writes it. Tests inside of tests are counted by the
-//! outermost line that reports them.
+//! TAP versions 13 and 14 (testanything.org), as node's test runner writes it. Of tests inside of tests, the innermost count.
 
-use proofmark_receipt::Status;
+mod notes;
+mod test;
+
 use proofmark_receipt::document::shown;
 
-use super::{NO_TESTS, ReportError, Reported, bad};
+use self::notes::Notes;
+use self::test::Test;
+use super::excerpt::Sources;
+use super::{MAX_DEPTH, MAX_TESTS, ReportError, Reported, bad};
+use crate::job::PROJECT_FOLDER;
 
 /// Whether the text holds TAP: its first line, or a plan.
 pub(super) fn begins(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("TAP version ") || plan(line).is_some())
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Reported>, ReportError> {
-    let mut reader = Reader::default();
+pub(super) fn read(text: &str, sources: Sources<'_>) -> Result<Vec<Reported>, ReportError> {
+    let mut reader = Reader::new(sources);
     text.lines().try_for_each(|line| reader.line(line))?;
     if reader.block.is_some() {
         return Err(bad(OPEN_BLOCK));
     }
-    let (planned, tests) = (reader.planned, reader.tests);
-    match planned {
+    match reader.planned {
         None => Err(bad("the report is cut: it has no plan (`1..n`)")),
-        Some(planned) if planned != tests.len() => Err(bad(format!(
+        Some(planned) if planned != reader.outermost => Err(bad(format!(
             "the report is cut or contradicts itself: it plans {planned} tests and holds {}",
-            tests.len()
+            reader.outermost
         ))),
-        Some(_) => Ok(tests),
+        Some(_) => Ok(reader.finish()),
     }
 }
 
 /// The error for a block that hides the tests after it.
 const OPEN_BLOCK: &str = "the report is cut: the block of a test has no end (`...`)";
 
-#[derive(Default)]
-struct Reader {
-    tests: Vec<Reported>,
+/// The most lines that report a test, with those of tests that hold others.
+const MAX_REPORTED: usize = 4 * MAX_TESTS;
+/// The width of one level: subtests of TAP 14 are indented by four spaces.
+const LEVEL_WIDTH: usize = 4;
+/// How much of what a run printed between its tests is kept, in bytes.
+const MAX_PRINTED: usize = 16 << 10;
+
+struct Reader<'a> {
+    sources: Sources<'a>,
     planned: Option<usize>,
-    /// Whether the line before reported a test of the outermost level.
-    after_test: bool,
-    /// What was reported inside of the test whose own line is still to come, by how deep it stands.
+    /// How many tests of the outermost level there are.
+    outermost: usize,
+    /// How many lines reported a test.
+    reported: usize,
+    /// The tests read so far whose holder is still to come, by how deep they stand.
     levels: Vec<Level>,
+    /// How deep the test stands that the line before reported.
+    after_test: Option<usize>,
     block: Option<Block>,
+    /// What was printed since the last test of the outermost level.
+    printed: String,
 }
 
-/// The tests of one depth inside of a test.
+/// The tests of one depth.
 #[derive(Default)]
 struct Level {
     indent: usize,
-    /// How many of them tested something, as far as is known.
-    tested: usize,
-    /// Whether the last of them holds tests.
-    last_holds_tests: bool,
-    /// Whether one of them, or the whole, is without tests.
+    done: Vec<Reported>,
+    /// The last test, whose block may follow.
+    last: Option<Test>,
+    /// Whether the plan says that there are no tests.
     empty: bool,
 }
 
 /// A block of YAML, which belongs to the test before it.
 struct Block {
     indent: usize,
-    /// Whether that is a test of the outermost level.
-    of_outermost: bool,
-    /// Whether the message goes on in deeper lines.
-    in_message: bool,
+    /// How deep that test stands.
+    of: Option<usize>,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn new(sources: Sources<'a>) -> Reader<'a> {
+        Reader {
+            sources,
+            planned: None,
+            outermost: 0,
+            reported: 0,
+            levels: Vec::new(),
+            after_test: None,
+            block: None,
+            printed: String::new(),
+        }
+    }
+
     fn line(&mut self, line: &str) -> Result<(), ReportError> {
-        let after_test = std::mem::take(&mut self.after_test);
+        let after_test = self.after_test.take();
         let trimmed = line.trim();
         let indent = line.len() - line.trim_start().len();
-        if let Some(block) = &mut self.block {
+        if let Some(block) = &self.block {
+            let level = self.levels.iter_mut().find(|level| Some(level.indent) == block.of);
+            let notes = level.and_then(|level| level.last.as_mut()).map(|test| &mut test.notes);
             match (trimmed, indent == block.indent) {
-                ("...", true) => self.block = None,
-                _ if indent < block.indent && reports(trimmed) => return Err(bad(OPEN_BLOCK)),
-                _ if block.of_outermost => {
-                    self.tests.iter_mut().last().into_iter().for_each(|test| note(test, block, line))
+                ("...", true) => {
+                    notes.into_iter().for_each(Notes::close);
+                    self.block = None;
                 }
-                _ if indent == block.indent && is_suite(trimmed) => self.inner_suite(),
-                _ => {}
+                _ if indent < block.indent && reports(trimmed) => return Err(bad(OPEN_BLOCK)),
+                _ => notes.into_iter().for_each(|notes| notes.line(line, block.indent)),
             }
         } else if trimmed == "---" && indent > 0 {
-            self.block = Some(Block { indent, of_outermost: after_test, in_message: false });
-        } else if indent > 0 {
-            self.inner(trimmed, indent)?;
+            self.block = Some(Block { indent, of: after_test });
         } else {
-            self.outermost(trimmed)?;
+            gave_up(trimmed)?;
+            self.plan(trimmed, indent)?;
+            self.test(trimmed, indent)?;
+            if let Some(comment) = trimmed.strip_prefix('#').filter(|_| indent == 0) {
+                self.comment(comment);
+            }
         }
         Ok(())
     }
 
-    /// A line inside of a test whose own line is still to come.
-    fn inner(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
-        gave_up(line)?;
-        if plan(line) == Some(0) {
-            self.level(indent).empty = true;
-        }
-        let Some((_, rest)) = outcome(line) else { return Ok(()) };
-        let skipped = directive(rest).1.is_some();
-        let inside = self.inside(indent);
-        let level = self.level(indent);
-        level.last_holds_tests = inside.tested > 0;
-        match (skipped, inside.is_hollow()) {
-            (true, _) => {}
-            (false, true) => level.empty = true,
-            (false, false) => level.tested += 1,
-        }
-        Ok(())
-    }
-
-    /// The last inner test turns out to be a suite, which tests nothing by itself.
-    fn inner_suite(&mut self) {
-        if let Some(level) = self.levels.last_mut().filter(|level| !level.last_holds_tests && level.tested > 0) {
-            level.tested -= 1;
-            level.empty = true;
+    fn plan(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
+        match (plan(line), indent) {
+            (Some(count), 0) if self.planned.replace(count).is_some() => {
+                Err(bad("the report contradicts itself: it has two plans"))
+            }
+            (Some(0), 1..) => self.level(indent).map(|level| level.empty = true),
+            _ => Ok(()),
         }
     }
 
-    fn level(&mut self, indent: usize) -> &mut Level {
-        let mut level = self.levels.pop_if(|level| level.indent >= indent).unwrap_or_default();
-        level.indent = indent;
-        self.levels.push_mut(level)
-    }
-
-    /// Takes what is deeper than this, all of it together.
-    fn inside(&mut self, indent: usize) -> Level {
+    fn test(&mut self, line: &str, indent: usize) -> Result<(), ReportError> {
+        // What stands otherwise is printed by the tests, not reported.
+        if !indent.is_multiple_of(LEVEL_WIDTH) {
+            return Ok(());
+        }
+        let Some(mut test) = test(line, (indent == 0).then_some(self.outermost + 1))? else { return Ok(()) };
+        self.reported += 1;
+        if self.reported > MAX_REPORTED {
+            return Err(super::too_many());
+        }
+        if indent == 0 {
+            self.outermost += 1;
+            test.printed = std::mem::take(&mut self.printed);
+        }
         let shallower = self.levels.iter().take_while(|level| level.indent <= indent).count();
-        self.levels.drain(shallower..).fold(Level::default(), |all, level| Level {
-            tested: all.tested + level.tested,
-            empty: all.empty | level.empty,
-            ..all
-        })
+        for level in self.levels.split_off(shallower) {
+            test.empty |= level.empty;
+            test.holds.extend(level.finish(self.sources));
+        }
+        let sources = self.sources;
+        let level = self.level(indent)?;
+        let before = level.last.replace(test);
+        level.done.extend(before.into_iter().flat_map(|before| before.finish(sources)));
+        self.after_test = Some(indent);
+        Ok(())
     }
 
-    fn outermost(&mut self, line: &str) -> Result<(), ReportError> {
-        gave_up(line)?;
-        if let Some(count) = plan(line)
-            && self.planned.replace(count).is_some()
-        {
-            return Err(bad("the report contradicts itself: it has two plans"));
+    fn comment(&mut self, comment: &str) {
+        let comment = comment.strip_prefix(' ').unwrap_or(comment);
+        if self.printed.len() + comment.len() < MAX_PRINTED && !comment.starts_with("Subtest: ") {
+            self.printed.push_str(&unescaped(comment));
+            self.printed.push('\n');
         }
-        let Some(mut test) = test(line, self.tests.len() + 1)? else { return Ok(()) };
-        let inside = self.inside(0);
-        test.holds_tests = inside.tested > 0;
-        if inside.is_hollow() {
-            no_tests(&mut test);
+    }
+
+    fn level(&mut self, indent: usize) -> Result<&mut Level, ReportError> {
+        let index = self.levels.iter().take_while(|level| level.indent < indent).count();
+        if self.levels.get(index).is_none_or(|level| level.indent != indent) {
+            self.levels.insert(index, Level { indent, ..Level::default() });
         }
-        self.after_test = true;
-        self.tests.push(test);
-        Ok(())
+        if self.levels.len() > MAX_DEPTH {
+            return Err(bad(format!("the report nests more than {MAX_DEPTH} deep")));
+        }
+        self.levels.get_mut(index).ok_or_else(|| bad(OPEN_BLOCK))
+    }
+
+    /// The tests of the outermost level and those they hold. What stands deeper at the end belongs to no test.
+    fn finish(self) -> Vec<Reported> {
+        let outermost = self.levels.into_iter().find(|level| level.indent == 0);
+        outermost.map(|level| level.finish(self.sources)).unwrap_or_default()
     }
 }
 
 impl Level {
-    /// Whether a test that holds these tested nothing.
-    fn is_hollow(&self) -> bool {
-        self.empty && self.tested == 0
+    fn finish(self, sources: Sources<'_>) -> Vec<Reported> {
+        let mut tests = self.done;
+        tests.extend(self.last.into_iter().flat_map(|test| test.finish(sources)));
+        tests
     }
 }
 
@@ -176,38 +208,28 @@ fn outcome(line: &str) -> Option<(bool, &str)> {
     outcome.filter(|(_, rest)| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Whether a line of a block is node's word for a `describe`.
-fn is_suite(line: &str) -> bool {
-    line.split_once(':').is_some_and(|(key, value)| key == "type" && value.trim().trim_matches(['\'', '"']) == "suite")
-}
-
 /// The number of tests in a line `1..n`, which a comment may follow.
 fn plan(line: &str) -> Option<usize> {
     line.strip_prefix("1..")?.split('#').next()?.trim().parse().ok()
 }
 
-/// The test a line reports. Its number, where it has one, must be `expected`.
-fn test(line: &str, expected: usize) -> Result<Option<Reported>, ReportError> {
+/// The test a line reports. Its number, where it has one, must be `expected`, where that is known.
+fn test(line: &str, expected: Option<usize>) -> Result<Option<Test>, ReportError> {
     let Some((ok, rest)) = outcome(line) else { return Ok(None) };
     let (described, directive) = directive(rest);
     let described = described.trim();
     let (number, name) = described.split_once(' ').unwrap_or((described, ""));
-    let name = match number.parse::<usize>() {
-        Ok(number) if number == expected => name.trim_start(),
-        Ok(number) => {
+    let name = match (number.parse::<usize>(), expected) {
+        // Node numbers a file that fails as a whole among the files, not among the tests.
+        (Ok(number), Some(expected)) if number != expected && !name.contains(PROJECT_FOLDER) => {
             return Err(bad(format!("the report contradicts itself: test {expected} has the number {number}")));
         }
+        (Ok(_), _) => name.trim_start(),
         // Numbers are optional in TAP: without one the whole text is the name.
-        Err(_) => described,
+        (Err(_), _) => described,
     };
     let name = name.strip_prefix("- ").unwrap_or(name);
-    let status = if ok { Status::Pass } else { Status::Fail };
-    let name = unescaped(name);
-    let mut test = Reported { name, status, message: None, elapsed_ms: None, skipped: false, holds_tests: false };
-    if let Some(why) = directive {
-        test.skip(why);
-    }
-    Ok(Some(test))
+    Ok(Some(Test::new(unescaped(name), ok, directive.map(str::to_owned))))
 }
 
 /// Takes `# SKIP why` or `# TODO why` off the end of a line.
@@ -233,37 +255,4 @@ fn directive(line: &str) -> (&str, Option<&str>) {
 
 fn unescaped(name: &str) -> String {
     name.replace("\\#", "#").replace("\\\\", "\\")
-}
-
-/// A suite without tests tested nothing.
-fn no_tests(test: &mut Reported) {
-    if test.status == Status::Pass {
-        test.skip(NO_TESTS);
-    }
-}
-
-/// Takes the time, the kind and the error from a line of a test's block.
-fn note(test: &mut Reported, block: &mut Block, line: &str) {
-    let trimmed = line.trim();
-    if trimmed.is_empty() || line.len() - line.trim_start().len() > block.indent {
-        if let Some(message) = test.message.as_mut().filter(|_| block.in_message) {
-            message.push_str(if message.is_empty() { "" } else { "\n" });
-            message.push_str(trimmed);
-        }
-        return;
-    }
-    block.in_message = false;
-    let Some((key, value)) = trimmed.split_once(':') else { return };
-    let value = value.trim();
-    match key {
-        // The clamp keeps the cast in range; NaN, which it lets through, becomes 0.
-        "duration_ms" => test.elapsed_ms = value.parse::<f64>().ok().map(|time| time.clamp(0.0, 1e12) as u64),
-        "type" if is_suite(trimmed) && !test.holds_tests => no_tests(test),
-        "error" | "message" if test.message.is_none() && test.status == Status::Fail => {
-            block.in_message = value.starts_with(['|', '>']);
-            let message = if block.in_message { "" } else { value.trim_matches(['\'', '"']) };
-            test.message = Some(message.to_owned());
-        }
-        _ => {}
-    }
 }

@@ -90,10 +90,26 @@ impl Human {
         let summary = group.summary.as_ref().map_or_else(String::new, |summary| format!(": {}", printable(summary)));
         writeln!(out, "{word} {}{summary}", printable(&group.name))?;
         self.failures(out, group)?;
+        for case in group.cases.iter().filter(|case| case.status == Status::Warning && group.passes(case)) {
+            writeln!(out, "  {} {}", self.word(case.status, case.status.as_str()), printable(&case.name))?;
+            self.explain(out, case)?;
+        }
+        self.skipped(out, group)?;
         match &group.receipt {
             Some(receipt) => writeln!(out, "  {}", self.paint.dim(&format!("receipt {receipt}"))),
             None => Ok(()),
         }
+    }
+
+    /// Names what was skipped and is no failure.
+    fn skipped(&self, out: &mut impl Write, group: &Group) -> io::Result<()> {
+        let skipped = group.cases.iter().filter(|case| case.status == Status::Skipped && group.passes(case));
+        let names: Vec<String> = skipped.map(|case| printable(&case.name)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let more = if names.len() > MAX_SAME { ", …" } else { "" };
+        writeln!(out, "  skipped: {}{more}", names.iter().take(MAX_SAME).cloned().collect::<Vec<_>>().join(", "))
     }
 
     /// Writes the cases that did not pass; those with the same cause count as one.

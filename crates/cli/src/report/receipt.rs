@@ -11,6 +11,9 @@ use super::{Case, Group, Location, Status};
 /// How the message of a skipped test begins.
 const SKIPPED: &str = "skipped";
 
+/// How the message of a check begins that passed and may have tested nothing.
+const WARNING: &str = "warning: ";
+
 /// Where the files of a request are, so that a failure can be shown in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
@@ -61,6 +64,9 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
     let milliseconds = receipt.metadata().get("execution_ms").and_then(Json::as_number);
     let time = milliseconds.and_then(|number| number.as_str().parse().ok()).map(Duration::from_millis);
     let duration = time.map_or_else(String::new, |time| format!(", {} ms", time.as_millis()));
+    let (skipped, names) = skipped(receipt).unwrap_or_default();
+    let not_run = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    let no_checks = names.iter().filter_map(Json::as_str).map(no_check);
     // Only a project's report says that a test was skipped; the message of another check is the submission's.
     let in_process = receipt.metadata().get("comparison").and_then(Json::as_str) == Some("in-process");
     let total = usize::try_from(results.total).unwrap_or(usize::MAX);
@@ -73,18 +79,31 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
         },
         word: receipt.verdict().as_str().to_owned(),
         time,
-        summary: Some(format!("{} of {} passed{duration}", results.passed, count(total, "check"))),
+        summary: Some(format!("{} of {} passed{not_run}{duration}", results.passed, count(total, "check"))),
         receipt: Some(receipt.receipt_id().to_string()),
-        cases: results.details.iter().map(|detail| case(detail, in_process, places)).collect(),
+        cases: results.details.iter().map(|detail| case(detail, in_process, places)).chain(no_checks).collect(),
         qualifies: true,
         json: vec![receipt.to_text()],
     }
 }
 
+/// How many tests of a project were skipped and are no checks, and the names that the receipt has.
+fn skipped(receipt: &Receipt) -> Option<(u64, &[Json])> {
+    let skipped = receipt.metadata().get("skipped")?.as_object()?;
+    let names = skipped.get("tests").and_then(Json::as_array).unwrap_or_default();
+    Some((skipped.get("count")?.as_number()?.as_u64()?, names))
+}
+
+fn no_check(name: &str) -> Case {
+    Case { message: Some("skipped, and no check".to_owned()), ..Case::new(name, Status::Skipped) }
+}
+
 fn case(detail: &Detail, in_process: bool, places: &Places) -> Case {
     let message = detail.message.clone();
     let skipped = in_process && message.as_deref().is_some_and(|message| message.starts_with(SKIPPED));
+    let warned = in_process && message.as_deref().is_some_and(|message| message.starts_with(WARNING));
     let status = match detail.status {
+        DetailStatus::Pass if warned => Status::Warning,
         DetailStatus::Pass => Status::Pass,
         DetailStatus::Fail => Status::Fail,
         DetailStatus::Error if skipped => Status::Skipped,

@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request};
+use proofmark_verifier::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
 
 use super::filter::Filter;
 use crate::document;
 use crate::input::{self, Input, Source, Sources};
+use crate::project::Project;
 use crate::report::Places;
 
 /// The most requests of a window.
@@ -24,6 +25,8 @@ pub(crate) struct Window {
     pub(crate) requests: Vec<Request>,
     /// Of each request.
     pub(crate) names: Vec<Named>,
+    /// Installed packages of the project among them.
+    pub(crate) packages: Vec<HostFolder>,
     pub(crate) refused: Vec<Refused>,
 }
 
@@ -52,7 +55,7 @@ impl Window {
 pub(crate) struct Reader {
     submission: Option<(PathBuf, String)>,
     /// A request that is read already: a project.
-    first: Option<(Named, Request)>,
+    first: Option<Project>,
     sources: Sources,
     filter: Option<Filter>,
     /// How many requests the filter left out.
@@ -71,7 +74,7 @@ impl Reader {
     }
 
     /// With a request before all others.
-    pub(crate) fn with_first(self, first: Option<(Named, Request)>) -> Reader {
+    pub(crate) fn with_first(self, first: Option<Project>) -> Reader {
         Reader { first, ..self }
     }
 
@@ -90,8 +93,10 @@ impl Reader {
         let mut window = Window::default();
         let mut bytes = 0;
         // Taken once: the project is part of the first window only.
-        if let Some((name, request)) = self.first.take() {
-            self.add(&mut window, name, request);
+        if let Some(Project { folder, request, packages }) = self.first.take() {
+            window.packages = packages;
+            let places = Places { folder: Some(folder.clone()), ..Places::default() };
+            self.add(&mut window, Named { label: folder.display().to_string(), places }, request);
         }
         while !window.is_full(bytes) {
             let Some(Input { label, source }) = self.sources.next() else {

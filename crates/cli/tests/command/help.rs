@@ -8,10 +8,15 @@ use crate::transcript;
 
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["init"],
+    &["examples"],
     &["verify"],
     &["accept"],
     &["decide"],
     &["approve"],
+    &["decisions"],
+    &["decisions", "list"],
+    &["decisions", "show"],
     &["serve"],
     &["mcp"],
     &["mcp", "config"],
@@ -24,6 +29,7 @@ const COMMANDS: &[&[&str]] = &[
     &["policy", "test"],
     &["policy", "explain"],
     &["policy", "coverage"],
+    &["policy", "diff"],
     &["workflow"],
     &["workflow", "test"],
     &["lint"],
@@ -45,6 +51,10 @@ const COMMANDS: &[&[&str]] = &[
     &["key", "show"],
     &["key", "import"],
     &["key", "list"],
+    &["trust"],
+    &["trust", "add"],
+    &["trust", "list"],
+    &["trust", "remove"],
     &["doctor"],
     &["completions"],
 ];
@@ -158,7 +168,7 @@ fn the_doctor_names_levels_and_runtimes() {
         .map(|runtime| {
             let [language, name, version, path] =
                 ["language", "runtime", "version", "path"].map(|name| word(runtime, name).unwrap());
-            format!("  {language:<11} {name} {version} ({path})\n")
+            format!("  {language:<11} {name} {version} ({path})")
         })
         .collect();
     for line in &runtimes {

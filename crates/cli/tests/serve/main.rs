@@ -9,7 +9,6 @@ mod bodies;
 mod client;
 mod collector;
 mod durability;
-mod example;
 mod reload;
 mod secrets;
 mod server;

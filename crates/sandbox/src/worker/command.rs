@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use proofmark_checks::{End, Job, PROJECT_FOLDER, Project};
+use proofmark_checks::{End, Job, PROJECT_FOLDER, Project, Written};
 
 use super::{Backend, CANCELLED, STDERR_KEPT, STUCK};
 use crate::cell::Body;
@@ -12,7 +12,7 @@ use crate::runtime::Runtime;
 use crate::stage::Overseen;
 use crate::sys::{self, Exit};
 use crate::tree::c_string;
-use crate::watch::{Input, Output, Why, finish, watch};
+use crate::watch::{Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::ZygoteError;
 use crate::{program, project};
 
@@ -27,10 +27,10 @@ impl Backend {
         job: &Job,
         project: &Project,
         deadline: Instant,
-    ) -> Result<End, ZygoteError> {
+    ) -> Result<(End, Written), ZygoteError> {
         let packages = project::packages(runtime, project);
         if let Some(lacking) = project::lacking(runtime, project, &packages) {
-            return Ok(End::Unavailable(lacking));
+            return Ok((End::Unavailable(lacking), Written::default()));
         }
         let tree = project::tree(runtime, project, &packages)?;
         let launch = project::command(runtime, project, &packages)?;
@@ -48,27 +48,31 @@ impl Backend {
         let cap = job.limits.output_bytes;
         let mut outputs = [
             Output::fatal_past(cap, stdout_out)?,
-            Output::dropped_past(STDERR_KEPT, stderr_out)?,
+            Output::last(STDERR_KEPT, stderr_out)?,
             Output::fatal_past(cap, report_out)?,
         ];
         let bounds = self.bounds(&job.limits, deadline);
         let why = watch(cell.pidfd(), &mut Input::none(), &mut outputs, &bounds)?;
         let exit = cell.wait()?;
-        let [output, errors, report] = outputs.map(finish);
-        Ok(match why {
+        let [output, errors, report] = outputs;
+        let end = match why {
             Why::Ended => {
                 let status = match exit {
                     Exit::Code(status) => status,
                     Exit::Signal(signal) => SIGNALLED + signal,
                 };
+                let report = finish(report);
                 let report = report.split_first().filter(|(mark, _)| **mark == REPORT_MARK);
-                End::Ran { status, output, errors, report: report.map(|(_, bytes)| bytes.to_vec()) }
+                let report = report.map(|(_, bytes)| bytes.to_vec());
+                let end = End::Ran { status, output: finish(output), errors: finish(errors), report };
+                return Ok((end, Written::default()));
             }
             Why::Deadline => End::Timeout,
             Why::Memory => End::MemoryLimit,
             Why::Output => End::OutputLimit,
             Why::Cancelled => End::Unavailable(CANCELLED.to_owned()),
             Why::Stuck => End::Unavailable(STUCK.to_owned()),
-        })
+        };
+        Ok((end, Written { stdout: finish_tail(output), stderr: finish_tail(errors) }))
     }
 }

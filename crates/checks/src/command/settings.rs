@@ -1,0 +1,86 @@
+//! What a request and the `proofmark.yaml` of a project say alike of a command.
+
+use std::collections::BTreeMap;
+
+use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
+
+use super::{SkipPolicy, program, words};
+use crate::fields;
+use crate::reporting::{self, Report};
+use crate::suite::{AskedLimits, Reveal};
+
+/// The fields of a request that `proofmark.yaml` may have.
+pub const PROJECT_SETTINGS: [&str; 10] =
+    ["command", "report", "runtime", "skipped", "packages", "readable", "env", "limits", "reveal", "salt"];
+/// The most variables of the environment.
+pub const MAX_VARIABLES: usize = 64;
+/// The most bytes of their names and values together.
+pub const MAX_VARIABLE_BYTES: usize = 32 << 10;
+
+/// The settings of a command.
+pub(super) struct Settings {
+    pub(super) runtime: Option<String>,
+    pub(super) report: Option<Report>,
+    pub(super) skipped: SkipPolicy,
+    pub(super) packages: bool,
+    pub(super) readable: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) limits: AskedLimits,
+    pub(super) reveal: Reveal,
+}
+
+impl Settings {
+    /// Reads all settings but the command.
+    pub(super) fn read(fields: &Fields<'_>) -> Result<Settings, DocumentError> {
+        let env = fields.get("env").map(|field| variables(&field)).transpose()?;
+        Ok(Settings {
+            runtime: fields.get("runtime").map(|field| field.text().map(str::to_owned)).transpose()?,
+            report: fields.get("report").map(|field| reporting::read(&field)).transpose()?,
+            skipped: fields
+                .get("skipped")
+                .map(|field| field.choice(&SkipPolicy::WORDS))
+                .transpose()?
+                .unwrap_or_default(),
+            packages: fields.get("packages").map(|field| field.boolean()).transpose()?.unwrap_or(false),
+            readable: fields.get("readable").map(|field| words::texts(&field)).transpose()?.unwrap_or_default(),
+            env: env.unwrap_or_default(),
+            limits: fields::limits(fields.get("limits"))?,
+            reveal: fields::reveal(fields.get("reveal"))?,
+        })
+    }
+}
+
+/// Checks settings outside of a request: all of [`PROJECT_SETTINGS`] that the document has.
+///
+/// # Errors
+/// As for a request that has them.
+pub fn check_settings(fields: &Fields<'_>) -> Result<(), DocumentError> {
+    Settings::read(fields)?;
+    if let Some(field) = fields.get("command") {
+        program::interpreter(&field, &words::read(&field)?, None)?;
+    }
+    fields.get("salt").map(|field| field.text().map(drop)).transpose().map(drop)
+}
+
+fn variables(field: &Field<'_>) -> Result<BTreeMap<String, String>, DocumentError> {
+    let mut variables = BTreeMap::new();
+    let mut bytes = 0;
+    for (name, value) in field.fields()?.iter() {
+        let text = value.text()?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.chars().all(plain) || name.chars().next().is_none_or(|first| first.is_ascii_digit()) {
+            let message = format!("`{}` is not the name of a variable", shown(name));
+            return Err(value.error(Cause::InvalidValue, message).with_help("use letters, digits and `_`"));
+        }
+        if text.contains('\0') {
+            return Err(value.error(Cause::InvalidValue, "a variable has no null character").with_help("leave it out"));
+        }
+        bytes += name.len() + text.len();
+        variables.insert(name.to_owned(), text.to_owned());
+    }
+    if variables.len() > MAX_VARIABLES || bytes > MAX_VARIABLE_BYTES {
+        let message = format!("more than {MAX_VARIABLES} variables, or {MAX_VARIABLE_BYTES} bytes of them");
+        return Err(field.error(Cause::TooMany, message).with_help("leave some out"));
+    }
+    Ok(variables)
+}

@@ -1,0 +1,115 @@
+//! Test runners that are packages of Node.js, and how each is made to report.
+
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+
+use crate::reporting::{Report, Reporting, Runner, is_inside, unknown, values};
+
+/// The script of each runner below the project, where its package has it.
+pub(super) const JEST: &str = "node_modules/jest/bin/jest.js";
+pub(super) const VITEST: &str = "node_modules/vitest/vitest.mjs";
+pub(super) const MOCHA: &str = "node_modules/mocha/bin/mocha.js";
+
+const XML_REPORT: &str = ".proofmark-report.xml";
+const TAP_REPORT: &str = ".proofmark-report.tap";
+
+/// The reporter that [`JEST_REPORTER`] names, which writes [`TAP_REPORT`]: jest has none for a file of its own.
+const JEST_REPORTER_FILE: (&str, &str) = (".proofmark-jest.cjs", include_str!("jest.cjs"));
+const JEST_REPORTER: &str = "--reporters=/tmp/project/.proofmark-jest.cjs";
+
+/// How the runner is run that a script of installed packages is, with the arguments after the script; `None` where the script is
+/// the project's own.
+pub(super) fn reporting(
+    command: &Field<'_>,
+    script: &str,
+    arguments: &[String],
+    asked: Option<Report>,
+) -> Result<Option<Reporting>, DocumentError> {
+    let below = script.strip_prefix("./").unwrap_or(script);
+    if !below.starts_with("node_modules/") {
+        return Ok(None);
+    }
+    let named = below.strip_prefix("node_modules/.bin/");
+    let (runner, script) = match (named, below) {
+        (Some("jest"), _) | (_, JEST) => (Runner::Jest, JEST),
+        (Some("vitest"), _) | (_, VITEST) => (Runner::Vitest, VITEST),
+        (Some("mocha"), _) | (_, MOCHA) => (Runner::Mocha, MOCHA),
+        (_, other) => {
+            let all = [vec![script.to_owned()], arguments.to_vec()].concat();
+            return Ok(Some(Reporting { script: Some(other.to_owned()), ..unknown(all, asked) }));
+        }
+    };
+    let Told { arguments, report, files } = match (asked, runner) {
+        (Some(report), _) => Told { arguments: Vec::new(), report, files: Vec::new() },
+        (None, Runner::Jest) => jest(arguments),
+        (None, Runner::Vitest) => vitest(command, arguments)?,
+        (None, _) => mocha(command, arguments)?,
+    }
+    .after(script, arguments);
+    let (runner, script) = (Some(runner), Some(script.to_owned()));
+    Ok(Some(Reporting { runner, script, files, ..Reporting::new(arguments, report) }))
+}
+
+/// What makes a runner report.
+struct Told {
+    arguments: Vec<String>,
+    report: Report,
+    files: Vec<(&'static str, &'static str)>,
+}
+
+impl Told {
+    fn by(arguments: &[&str], report: &str) -> Told {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        Told { arguments, report: Report::File(report.to_owned()), files: Vec::new() }
+    }
+
+    /// The whole command: the script, its own arguments, and these.
+    fn after(self, script: &str, arguments: &[String]) -> Told {
+        // Before `--`, behind which words are no options.
+        let options = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+        let (before, behind) = arguments.split_at(options);
+        let arguments = [&[script.to_owned()], before, &self.arguments, behind].concat();
+        Told { arguments, ..self }
+    }
+}
+
+fn jest(arguments: &[String]) -> Told {
+    // Jest takes reporters away that are not named where others are.
+    let asked = !values(arguments, "--reporters").is_empty();
+    let reporters: &[&str] = if asked { &[JEST_REPORTER] } else { &["--reporters=default", JEST_REPORTER] };
+    Told { files: vec![JEST_REPORTER_FILE], ..Told::by(reporters, TAP_REPORT) }
+}
+
+fn vitest(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
+    let output = ["--outputFile", "--outputFile.junit"].iter().flat_map(|option| values(arguments, option)).next();
+    let reporters = values(arguments, "--reporter");
+    match output {
+        Some(path) if is_inside(&path) && reporters.iter().any(|reporter| reporter == "junit") => {
+            Ok(Told { arguments: Vec::new(), report: Report::File(path), files: Vec::new() })
+        }
+        Some(_) => Err(named_reporter(command, "--outputFile")),
+        None => {
+            let default: &[&str] = if reporters.is_empty() { &["--reporter=default"] } else { &[] };
+            let own = ["--reporter=junit", "--outputFile.junit=.proofmark-report.xml", "--run"];
+            Ok(Told::by(&[default, &own].concat(), XML_REPORT))
+        }
+    }
+}
+
+fn mocha(command: &Field<'_>, arguments: &[String]) -> Result<Told, DocumentError> {
+    let named = ["--reporter", "-R"].iter().any(|option| !values(arguments, option).is_empty());
+    match named {
+        // Mocha has one reporter at a time.
+        true => Err(named_reporter(command, "--reporter")),
+        false => {
+            let own = ["--reporter", "xunit", "--reporter-option", "output=.proofmark-report.xml"];
+            Ok(Told::by(&own, XML_REPORT))
+        }
+    }
+}
+
+fn named_reporter(command: &Field<'_>, option: &str) -> DocumentError {
+    let message = format!("the tests cannot be read where `{option}` says");
+    command
+        .error(Cause::InvalidValue, message)
+        .with_help(format!("leave `{option}` out, or name the file of JUnit XML or TAP in `report`"))
+}

@@ -1,0 +1,88 @@
+//! `proofmark examples`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::new_files::{NewFiles, Written};
+use crate::out;
+use crate::paint::printable;
+
+/// Write the examples that the documentation and the help use
+///
+/// The examples are part of this program. Files that exist are left alone.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark examples
+  proofmark verify examples/sort.json
+
+Exit codes: 0 every example is there; 2 one could not be written.")]
+pub(crate) struct Examples {
+    /// The folder to write them to, which is created if it is missing
+    #[arg(default_value = "examples", value_name = "DIR")]
+    folder: PathBuf,
+}
+
+macro_rules! example_files {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../examples/", $path)))),+]
+    };
+}
+
+/// Each file of the folder `examples`, below it, with its content.
+const FILES: &[(&str, &str)] = example_files!(
+    "accept/README.md",
+    "accept/attempt1.md",
+    "accept/attempt2.md",
+    "accept/cases.yaml",
+    "accept/trace1.json",
+    "accept/trace2.json",
+    "accept/workflow.yaml",
+    "agent/README.md",
+    "agent/agent.py",
+    "agent/policy.yaml",
+    "agent/requirements.txt",
+    "agent/reviewer.py",
+    "commerce/evaluator.py",
+    "commerce/job.json",
+    "commerce/paid_resource.py",
+    "decide/README.md",
+    "decide/cases.yaml",
+    "decide/policy.yaml",
+    "decide/request.json",
+    "fizzbuzz.yaml",
+    "median.yaml",
+    "policies/banking.yaml",
+    "policies/slack.yaml",
+    "profile.yaml",
+    "project-node/slug.js",
+    "project-node/slug.test.js",
+    "project-python/calc.py",
+    "project-python/tests/test_calc.py",
+    "sort.json",
+);
+
+impl Examples {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let shown = self.folder.display().to_string();
+        let folder =
+            NewFiles::below(&self.folder, false).with_context(|| format!("write the examples to `{shown}`"))?;
+        let (mut created, mut exist, mut failed) = (0, 0, 0);
+        for (path, content) in FILES {
+            match folder.write(path, content) {
+                Written::Created | Written::WouldCreate => created += 1,
+                Written::Exists => exist += 1,
+                Written::Failed(reason) => {
+                    failed += 1;
+                    out::report(&anyhow::anyhow!("write `{shown}/{path}`: {reason}"));
+                }
+            }
+        }
+        let left = if exist == 0 { String::new() } else { format!(" ({exist} existed and were left alone)") };
+        writeln!(out::stdout(), "wrote {created} files to `{}`{left}", printable(&shown))?;
+        Ok(if failed == 0 { Exit::Yes } else { Exit::NoAnswer })
+    }
+}

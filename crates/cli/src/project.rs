@@ -1,0 +1,198 @@
+//! The project of `proofmark verify --dir`, and how it is verified.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, value_parser};
+use proofmark_receipt::{Json, Object, object};
+use proofmark_verifier::{
+    CONFIG_FILE, HostFolder, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_TOTAL_TIMEOUT,
+    ProjectConfig, ProjectRequest, Request, project_request,
+};
+
+use crate::document;
+use crate::error::with_help;
+use crate::out;
+use crate::paint::printable;
+
+/// How many files that are left out are named.
+const MAX_NAMED: usize = 10;
+
+/// A project that was read.
+pub(crate) struct Project {
+    pub(crate) folder: PathBuf,
+    pub(crate) request: Request,
+    /// Installed packages, which its command may read.
+    pub(crate) packages: Vec<HostFolder>,
+}
+
+/// The project to verify, and settings that win over its `proofmark.yaml`.
+#[derive(Args)]
+#[command(next_help_heading = "Projects")]
+pub(crate) struct ProjectOptions {
+    /// Verify this project: run its command in a copy of it
+    ///
+    /// The command is behind `--`, or `command` in proofmark.yaml. Installed packages are shown to it read-only: those of the
+    /// host's Python and `node_modules`. docs/projects.md says what a project may set.
+    #[arg(long, value_name = "DIR", conflicts_with = "submission")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Read the settings from this file [default: proofmark.yaml in DIR, if it is there]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    config: Option<PathBuf>,
+    /// Ignore the project's proofmark.yaml
+    #[arg(long)]
+    no_config: bool,
+    /// End the command after this time, as in 90s or 2m [default: 60s, at most 600s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// Let the command use this much memory, in MiB [default: 512, at most 2048]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_MEMORY_MB)))]
+    memory: Option<u32>,
+    /// Let the command write this much to /tmp, in MiB [default: 64, at most 1024]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u32).range(1..=i64::from(MAX_DISK_MB)))]
+    disk: Option<u32>,
+    /// Let the command have this many processes and threads [default: 64, at most 256]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_PROCESSES)))]
+    processes: Option<u32>,
+    /// Let the command print this many bytes, and its report have as many [default: 1048576, at most 16777216]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX_OUTPUT_BYTES as u64))]
+    output_bytes: Option<u64>,
+    /// Read the results from this file of JUnit XML or TAP, or from stdout:tap or stdout:junit
+    #[arg(long, value_name = "FILE")]
+    report: Option<String>,
+    /// Run the command with this runtime, as in python3.12
+    #[arg(long, value_name = "NAME")]
+    runtime: Option<String>,
+    /// How skipped tests count: not at all, as tests without an answer, or as failed [default: partial]
+    #[arg(long, value_name = "POLICY", value_parser = PossibleValuesParser::new(["ignore", "partial", "fail"]))]
+    skipped: Option<String>,
+    /// The tests whose texts the receipt shows [default: all]
+    #[arg(long, value_name = "TESTS", value_parser = PossibleValuesParser::new(["all", "failures", "none"]))]
+    reveal: Option<String>,
+    /// Set a variable of the command's environment; can be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Leave out what this glob matches, by path or by name; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// The command that tests the project
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl ProjectOptions {
+    /// The folder and the file that are read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.dir.iter().chain(&self.config)
+    }
+
+    /// The project, if one is to be verified.
+    pub(crate) fn read(&self) -> anyhow::Result<Option<Project>> {
+        let Some(folder) = &self.dir else {
+            // clap waives `requires` where what is required conflicts with another argument, as the files of requests.
+            return match self.given() {
+                None => Ok(None),
+                Some(option) => Err(with_help(
+                    format!("verify without `--dir`: {option} is for projects"),
+                    "write it in the request, or name the project with `--dir`",
+                )),
+            };
+        };
+        let config = self.config(folder)?.with(&self.flags().into())?;
+        if !config.settings.contains("command") {
+            return Err(with_help(
+                format!("verify the project `{}`: there is no command", folder.display()),
+                format!("write it behind `--`, as in `-- pytest -q`, or as `command` in `{CONFIG_FILE}`"),
+            ));
+        }
+        let ProjectRequest { request, left_out, packages } = project_request(folder, &config)?;
+        for (path, why) in left_out.iter().take(MAX_NAMED) {
+            out::note(format_args!("left out `{}`: {why}", printable(path)));
+        }
+        if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+            out::note(format_args!("left out {more} more files and folders"));
+        }
+        Ok(Some(Project { folder: folder.clone(), request, packages }))
+    }
+
+    /// An option that means nothing without a project.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("`--config`", self.config.is_some()),
+            ("`--no-config`", self.no_config),
+            ("`--timeout`", self.timeout.is_some()),
+            ("`--memory`", self.memory.is_some()),
+            ("`--disk`", self.disk.is_some()),
+            ("`--processes`", self.processes.is_some()),
+            ("`--output-bytes`", self.output_bytes.is_some()),
+            ("`--report`", self.report.is_some()),
+            ("`--runtime`", self.runtime.is_some()),
+            ("`--skipped`", self.skipped.is_some()),
+            ("`--reveal`", self.reveal.is_some()),
+            ("`--env`", !self.env.is_empty()),
+            ("`--exclude`", !self.exclude.is_empty()),
+            ("a command", !self.command.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
+    fn config(&self, folder: &Path) -> anyhow::Result<ProjectConfig> {
+        let own = folder.join(CONFIG_FILE);
+        let path = match &self.config {
+            Some(path) => path,
+            None if !self.no_config && own.is_file() => &own,
+            None => return Ok(ProjectConfig::default()),
+        };
+        let config = document::read_as(path, "settings", ProjectConfig::read)?;
+        out::note(format_args!("settings of `{}`", path.display()));
+        Ok(config)
+    }
+
+    /// The options as settings.
+    fn flags(&self) -> Object {
+        let texts = |texts: &[String]| {
+            (!texts.is_empty()).then(|| texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>())
+        };
+        let mut env = Object::new();
+        self.env.iter().for_each(|(name, value)| drop(env.insert(name.as_str(), value.as_str())));
+        let limits = object! {
+            "timeout_ms"?: self.timeout.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            "memory_mb"?: self.memory.map(u64::from),
+            "disk_mb"?: self.disk.map(u64::from),
+            "processes"?: self.processes.map(u64::from),
+            "output_bytes"?: self.output_bytes,
+        };
+        object! {
+            "command"?: texts(&self.command),
+            "report"?: self.report.as_deref(),
+            "runtime"?: self.runtime.as_deref(),
+            "skipped"?: self.skipped.as_deref(),
+            "reveal"?: self.reveal.as_deref(),
+            "env"?: (!self.env.is_empty()).then_some(env),
+            "limits"?: limits.iter().next().is_some().then(|| limits.clone()),
+            "exclude"?: texts(&self.exclude),
+        }
+    }
+}
+
+/// A time with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => return Err("write a number and `ms`, `s` or `m`, as in `90s`".to_owned()),
+    };
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    let time = number.and_then(|number| number.checked_mul(milliseconds)).map(Duration::from_millis);
+    let most = MAX_TOTAL_TIMEOUT.as_secs();
+    time.filter(|time| *time <= MAX_TOTAL_TIMEOUT).ok_or_else(|| format!("write more than 0, and at most {most}s"))
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write a name, `=` and a value, as in `CI=1`")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

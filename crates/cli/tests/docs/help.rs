@@ -1,0 +1,102 @@
+//! The examples in the help of every command.
+
+use proofmark_testing::{python_with, skip};
+
+use crate::session::Session;
+
+/// What the examples of the help find in their folder and in their home, made by these commands.
+const FIXTURE: &[&str] = &[
+    "proofmark examples",
+    "cp examples/sort.json request.json; sed '/\"output\": {/,/}/d' examples/sort.json > suite.yaml; cp -r examples/project-python project",
+    "printf 'def sort_list(xs):\\n    return sorted(xs)\\n' > solution.py",
+    "cp examples/accept/workflow.yaml .; mkdir workflows; cp workflow.yaml workflows",
+    "cp examples/accept/attempt2.md response.md; cp examples/accept/trace2.json trace.json",
+    "printf 'name: everyone\\nclasses: {mutating: {maxAttempts: 5}}\\n' > workflow-policy.yaml",
+    "cp examples/decide/policy.yaml examples/sort.json ..; sed 's,../sort.json,examples/sort.json,' examples/decide/policy.yaml > policy.yaml",
+    "cp examples/decide/cases.yaml .; cp examples/commerce/job.json .",
+    "for n in 1 2 3; do tr -d '\\n' < request.json | sed \"s/acp-tx-789/task-$n/\"; echo; done > requests.jsonl",
+    "mkdir requests; cp request.json requests",
+    "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
+    "proofmark key new default; proofmark key new reviewer",
+    "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem; cp issuer.pem ci.pem",
+    "proofmark verify request.json --chain nightly --json > receipt.json; mkdir receipts; cp receipt.json receipts",
+    "proofmark receipt export --chain nightly --head > head.json; proofmark x402 encode receipt.json > headers.txt",
+    "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
+    "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
+    "proofmark decide action.json --action-policy policy.yaml --json > decision.json; test -s decision.json",
+    "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
+    "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
+];
+
+/// In the help, this is the beginning of the id of a receipt.
+const RECEIPT_ID: &str = "3f2a9c1e";
+
+/// Every command and subcommand, as its words, with its help.
+fn commands(session: &Session) -> Vec<(Vec<String>, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![Vec::<String>::new()];
+    while let Some(words) = open.pop() {
+        let help = session.run(&[&format!("proofmark {} --help", words.join(" "))]).remove(0).output;
+        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        for name in listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+            open.push([&words[..], &[name.to_owned()]].concat());
+        }
+        found.push((words, help));
+    }
+    found
+}
+
+/// The commands below `Example:` or `Examples:`.
+fn examples(help: &str) -> Vec<&str> {
+    let after = help.lines().skip_while(|line| !matches!(*line, "Example:" | "Examples:")).skip(1);
+    after.map_while(|line| line.strip_prefix("  ")).collect()
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+        return skip("python", "PROOFMARK_PYTHON names no Python with pytest");
+    }
+    if python_with("pytest", "pytest").is_none() {
+        return;
+    }
+    let fixture = Session::new();
+    for (command, done) in FIXTURE.iter().zip(fixture.run(FIXTURE)) {
+        // Only the decision is a no.
+        assert_eq!(done.code, Some(0), "{command}: {}", done.output);
+    }
+    let id = std::fs::read_to_string(fixture.work().join("id")).unwrap();
+    let mut failed = Vec::new();
+    let mut count = 0;
+    for (words, help) in commands(&fixture) {
+        for example in examples(&help) {
+            count += 1;
+            let command = example.replace(RECEIPT_ID, id.trim());
+            let serves = example.starts_with("proofmark serve") && !example.contains("--check");
+            let command = match (serves, example.contains("--watch")) {
+                (true, _) => served(&command),
+                (false, true) => interrupted(&command),
+                (false, false) => command,
+            };
+            let done = fixture.copy().run(&[". ./header.sh", &command]).remove(1);
+            // 0 and 1 are answers; 2 is wrong usage, a missing file, or no answer.
+            if !matches!(done.code, Some(0 | 1)) {
+                failed.push(format!("{}: `{example}` exits with {:?}\n{}", words.join(" "), done.code, done.output));
+            }
+        }
+    }
+    assert!(count > 40, "{count} examples");
+    assert!(failed.is_empty(), "{} of {count} examples\n\n{}", failed.len(), failed.join("\n\n"));
+}
+
+/// A command that runs until Ctrl-C, which it answers with 130.
+fn interrupted(example: &str) -> String {
+    format!("timeout --preserve-status -s INT 15 {example}; test $? = 130")
+}
+
+/// The command, ended by SIGTERM as soon as it serves.
+fn served(example: &str) -> String {
+    format!(
+        "{example} 2> served.log & server=$!; for n in $(seq 600); do grep -q 'serving on' served.log && break; sleep 0.1; done; cat served.log; kill $server; wait $server"
+    )
+}

@@ -1,0 +1,150 @@
+//! `proofmark init`, and the commands that it prints.
+
+use std::fs;
+
+use proofmark_receipt::Json;
+
+use crate::commands::tree;
+use crate::session::Session;
+
+const POLICY_FILES: [&str; 3] = [".github/workflows/proofmark.yml", "proofmark/cases.yaml", "proofmark/policy.yaml"];
+
+/// A folder with these files.
+fn with(files: &[(&str, &str)]) -> Session {
+    let session = Session::new();
+    files.iter().for_each(|(name, content)| session.write(name, content));
+    session
+}
+
+/// Runs `proofmark init --json`, and returns the kind of project it found.
+fn init(session: &Session) -> String {
+    let done = session.run(&["proofmark init --json"]).remove(0);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result = Json::parse(done.output.trim().as_bytes()).unwrap();
+    result.as_object().unwrap().get("project").and_then(Json::as_str).unwrap().to_owned()
+}
+
+fn read(session: &Session, path: &str) -> String {
+    fs::read_to_string(session.work().join(path)).unwrap()
+}
+
+/// Runs the three commands that `proofmark init` prints below `Next:`.
+fn next_commands_work(session: &Session, arguments: &str) {
+    let done = session.run(&[&format!("proofmark init {arguments}")]).remove(0);
+    let next: Vec<&str> =
+        done.output.lines().skip_while(|line| *line != "Next:").skip(1).take(3).map(str::trim).collect();
+    for (command, done) in next.iter().zip(session.run(&next)) {
+        assert_eq!(done.code, Some(0), "{command}: {}", done.output);
+    }
+    let policy = session.run(&["find . -name policy.yaml -exec proofmark lint '{}' ';'"]).remove(0);
+    assert!(!policy.output.contains("allows_everything"), "{}", policy.output);
+    let coverage = session.run(&["find . -name cases.yaml -exec proofmark policy coverage '{}' ';'"]).remove(0);
+    assert!(!coverage.output.contains("never hit"), "{}", coverage.output);
+}
+
+#[test]
+fn an_empty_folder_gets_an_example_that_passes() {
+    let session = Session::new();
+    next_commands_work(&session, "");
+    let files: Vec<String> = tree(&session.work()).into_keys().collect();
+    let mut expected = [&POLICY_FILES[..], &["proofmark/solution.py", "proofmark/suite.yaml"]].concat();
+    expected.sort_unstable();
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn the_commands_work_for_a_folder_with_a_name_that_a_shell_would_split() {
+    let session = Session::new();
+    next_commands_work(&session, "'it'\\''s new'");
+    assert!(session.work().join("it's new/proofmark/suite.yaml").exists());
+}
+
+#[test]
+fn a_script_gets_a_suite_for_its_function() {
+    for (name, text) in [
+        ("tool.py", "import sys\n\ndef _hidden():\n    pass\n\ndef area(w, h):\n    return w * h\n"),
+        ("tool.js", "function area (w, h) {\n  return w * h\n}\n"),
+        ("tool.rb", "def area?(w)\n  true\nend\n\ndef area(w, h)\n  w * h\nend\n"),
+    ] {
+        let session = with(&[(name, text)]);
+        next_commands_work(&session, "");
+        assert!(read(&session, "proofmark/suite.yaml").contains(&format!("--submission {name}")), "{name}");
+        assert!(!session.work().join("proofmark.yaml").exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_runner_of_the_tests_is_found() {
+    let package = |test: &str, installed: &str| {
+        format!(r#"{{"scripts": {{"test": "{test}"}}, "devDependencies": {{"{installed}": "1"}}}}"#)
+    };
+    let jest = ("sum.test.js", "test('a', () => {})");
+    for (files, runner, command) in [
+        (vec![("tests/test_a.py", "def test_a():\n    assert True\n")], "pytest", "[python3, -m, pytest, -q]"),
+        (vec![("test_a.py", "import unittest\n")], "unittest", "[python3, -m, unittest]"),
+        (vec![("tests/test_a.py", "import unittest\n")], "unittest", "[python3, -m, unittest, discover, -s, tests]"),
+        (
+            vec![("test_a.py", "import unittest\n"), ("pyproject.toml", "[tool.pytest.ini_options]\n")],
+            "pytest",
+            "[python3, -m, pytest, -q]",
+        ),
+        (vec![("a.test.mjs", "import test from 'node:test'\n")], "node:test", "[node, --test]"),
+        (vec![jest, ("package.json", &package("jest --ci", "x"))], "jest", "[node, node_modules/.bin/jest]"),
+        (vec![jest, ("package.json", &package("", "mocha"))], "mocha", "[node, node_modules/.bin/mocha]"),
+        (vec![jest, ("package.json", &package("", "vitest"))], "vitest", "[node, node_modules/.bin/vitest, run]"),
+    ] {
+        let session = with(&files);
+        assert_eq!(init(&session), runner, "{files:?}");
+        assert!(read(&session, "proofmark.yaml").contains(&format!("\ncommand: {command}\n")), "{files:?}");
+        assert!(!session.work().join("proofmark/suite.yaml").exists(), "{files:?}");
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_and_a_second_run_says_so() {
+    let session = with(&[("proofmark/policy.yaml", "mine\n")]);
+    assert_eq!(init(&session), "nothing");
+    assert_eq!(read(&session, "proofmark/policy.yaml"), "mine\n");
+    let before = tree(&session.work());
+    let again = session.run(&["proofmark init"]).remove(0);
+    assert_eq!((again.code, again.output.matches("  left alone ").count()), (Some(0), 5), "{again:?}");
+    assert_eq!(tree(&session.work()), before);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let session = Session::new();
+    let done = session.run(&["proofmark init --dry-run", "proofmark init new --dry-run", "ls -A"]);
+    assert_eq!((done[0].code, done[0].output.matches("  would create ").count()), (Some(0), 5), "{done:?}");
+    assert_eq!((done[1].code, done[1].output.matches("  would create ").count()), (Some(0), 5), "{done:?}");
+    assert_eq!(done[2].output, "");
+}
+
+/// What a submission may leave behind in the folder: links that lead elsewhere.
+#[test]
+fn nothing_is_written_through_a_link_that_leads_out() {
+    let session = Session::new();
+    let done = session.run(&[
+        "mkdir ../outside; ln -s ../outside proofmark; ln -s ../outside/new .github; proofmark init",
+        "rm .github; mkdir .github; ln -s ../../outside/written.yml .github/workflows; proofmark init",
+        "rm .github/workflows; mkdir .github/workflows; ln -s ../../../outside/written.yml .github/workflows/proofmark.yml; proofmark init",
+        "ls -A ../outside",
+        "rm proofmark; mkdir real; ln -s real proofmark; proofmark init",
+        "ls real",
+    ]);
+    let codes: Vec<Option<i32>> = done.iter().map(|done| done.code).collect();
+    assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0), Some(0)], "{done:#?}");
+    assert_eq!(done[3].output, "", "{done:#?}");
+    assert!(done[0].output.contains("`proofmark` is a link that leads out of the folder"), "{done:#?}");
+    assert_eq!(done[5].output, "cases.yaml\npolicy.yaml\nsolution.py\nsuite.yaml\n");
+}
+
+/// Names that the submission chooses reach neither YAML nor a terminal.
+#[test]
+fn names_that_need_quoting_are_not_used() {
+    let session = with(&[("a: b.py", "def f(x):\n    return x\n"), ("\u{1b}[2Jx.py", "def g(x):\n    return x\n")]);
+    assert_eq!(init(&session), "nothing");
+    let script = with(&[("x.py", "def f: injected(x)\ndef ok(x):\n    return x\n")]);
+    assert_eq!(init(&script), "script");
+    assert!(!read(&script, "proofmark/suite.yaml").contains("injected"));
+}

@@ -1,0 +1,149 @@
+//! The pages of the documentation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proofmark_testing::{python_with, skip};
+
+use crate::page::{Page, Part};
+use crate::session::Session;
+
+const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Each page, and the Python package that its commands need.
+macro_rules! pages {
+    ($($test:ident: $path:literal $(needs $module:literal of $package:literal)?;)+) => {
+        const PAGES: &[&str] = &[$($path),+];
+        $(#[test]
+        fn $test() {
+            run($path, &[$(($module, $package)),*]);
+        })+
+    };
+}
+
+pages! {
+    readme: "README.md" needs "pytest" of "pytest";
+    commerce: "docs/commerce.md";
+    contracts: "docs/contracts.md";
+    decisions: "docs/decisions.md";
+    mcp: "docs/mcp.md";
+    predicate: "docs/predicate.md";
+    receipts: "docs/receipts.md";
+    requests: "docs/requests.md";
+    results: "docs/results.md";
+    serving: "docs/serving.md";
+    start_actions: "docs/start-actions.md";
+    start_ci: "docs/start-ci.md";
+    start_mcp: "docs/start-mcp.md";
+    start_workflows: "docs/start-workflows.md";
+    accept_example: "examples/accept/README.md";
+    agent_example: "examples/agent/README.md" needs "verifiedx" of "verifiedx==0.1.20";
+    decide_example: "examples/decide/README.md";
+}
+
+/// The commands that no test runs, because they install something, with their pages.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("README.md", "cargo install --path crates/cli --locked"),
+    ("examples/agent/README.md", "pip install -r examples/agent/requirements.txt"),
+];
+
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(TREE).join(path)).unwrap()
+}
+
+fn run(path: &str, needs: &[(&str, &str)]) {
+    let page = Page::read(&text(path));
+    for (module, package) in needs {
+        if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+            return skip("python", &format!("PROOFMARK_PYTHON names no Python with {module}"));
+        }
+        if python_with(module, package).is_none() {
+            return;
+        }
+    }
+    let session = Session::new();
+    // The files come first: a page shows a file before the commands that read it, and no command changes one.
+    let mut commands = Vec::new();
+    for part in &page.parts {
+        match part {
+            Part::File { name, content } => session.write(name, content),
+            Part::Command(command) => commands.push(command),
+        }
+    }
+    let texts: Vec<&str> = commands.iter().map(|command| command.text.as_str()).collect();
+    let done = session.run(&texts);
+    let failed = commands.iter().zip(&done).filter_map(|(command, done)| session.check(command, done).err());
+    let failed: Vec<String> = failed.collect();
+    assert!(failed.is_empty(), "{path}: {} of {} commands\n\n{}", failed.len(), texts.len(), failed.join("\n\n"));
+}
+
+#[test]
+fn every_page_is_run_and_what_is_not_run_is_known() {
+    let mut found: Vec<String> = ["README.md".to_owned()].into();
+    for folder in ["docs", "examples"] {
+        add_pages(&Path::new(TREE).join(folder), folder, &mut found);
+    }
+    found.sort();
+    let mut listed = PAGES.to_vec();
+    listed.sort_unstable();
+    assert_eq!(found, listed);
+    let pages: Vec<(&str, Page)> = PAGES.iter().map(|path| (*path, Page::read(&text(path)))).collect();
+    let not_run =
+        pages.iter().flat_map(|(path, page)| page.not_run.iter().map(move |command| (*path, command.as_str())));
+    assert_eq!(not_run.collect::<Vec<_>>(), NOT_RUN);
+    let commands: usize = pages.iter().map(|(_, page)| page.commands()).sum();
+    println!("{commands} commands on {} pages", pages.len());
+}
+
+fn add_pages(folder: &Path, shown: &str, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let shown = format!("{shown}/{name}");
+        match path.is_dir() {
+            true => add_pages(&path, &shown, found),
+            // Markdown files of an example that are no page: responses of agents.
+            false if name.ends_with(".md") && !name.starts_with("attempt") => found.push(shown),
+            false => {}
+        }
+    }
+}
+
+/// The relative links of a page, outside its blocks: a path, and a heading after `#`.
+fn links(text: &str) -> Vec<(String, String)> {
+    let outside: String = text.split("```").step_by(2).collect();
+    let targets = outside.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let relative = targets.filter(|target| !target.contains("://"));
+    relative
+        .map(|target| target.split_once('#').unwrap_or((target, "")))
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .collect()
+}
+
+/// The name by which a link refers to a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "vectors/README.md"];
+    let mut broken = Vec::new();
+    for path in PAGES.iter().chain(&more) {
+        let folder = Path::new(path).parent().unwrap();
+        for (file, heading) in links(&text(path)) {
+            let target = if file.is_empty() { Path::new(path).to_owned() } else { folder.join(&file) };
+            let whole = Path::new(TREE).join(&target);
+            let found = match heading.as_str() {
+                "" => whole.exists(),
+                heading => fs::read_to_string(&whole)
+                    .is_ok_and(|text| text.lines().any(|line| line.starts_with('#') && anchor(line) == heading)),
+            };
+            if !found {
+                broken.push(format!("{path}: {file}#{heading}"));
+            }
+        }
+    }
+    assert_eq!(broken, [""; 0]);
+}

@@ -1,0 +1,59 @@
+//! How a project is verified, as its `proofmark.yaml` says.
+
+use proofmark_checks::{PROJECT_SETTINGS, RequestError, check_settings};
+use proofmark_evidence::glob::Globs;
+use proofmark_receipt::document::Field;
+use proofmark_receipt::{Json, Object};
+
+/// The file in a project's folder that says how it is verified.
+pub const CONFIG_FILE: &str = "proofmark.yaml";
+/// What of the project is left out.
+const EXCLUDE: &str = "exclude";
+
+/// How a project is verified.
+#[derive(Debug, Default)]
+pub struct ProjectConfig {
+    /// Fields of `verification`, as the document has them.
+    pub settings: Object,
+    exclude: Vec<Globs>,
+}
+
+impl ProjectConfig {
+    /// Reads a `proofmark.yaml`.
+    ///
+    /// # Errors
+    /// [`RequestError`] with the place, as for a request with the same fields.
+    pub fn read(document: &Json) -> Result<ProjectConfig, RequestError> {
+        let fields = Field::root(document).fields()?;
+        fields.only(&[PROJECT_SETTINGS.as_slice(), &[EXCLUDE]].concat())?;
+        check_settings(&fields)?;
+        ProjectConfig::default().with(document)
+    }
+
+    /// The same with other settings, which win. Of objects, as `limits`, their members do; what is to be excluded is added.
+    /// The settings are checked with the request that they become part of.
+    ///
+    /// # Errors
+    /// [`RequestError`] where `exclude` holds no globs.
+    pub fn with(mut self, document: &Json) -> Result<ProjectConfig, RequestError> {
+        for (name, field) in Field::root(document).fields()?.iter() {
+            match (name, field.json.as_object(), self.settings.get_mut(name)) {
+                (EXCLUDE, ..) => self.exclude.push(Globs::read(&field)?),
+                (_, Some(members), Some(Json::Object(object))) => {
+                    members.iter().for_each(|(name, value)| drop(object.insert(name, value.clone())));
+                }
+                _ => drop(self.settings.insert(name, field.json.clone())),
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether a file or a folder is left out: by its path, or by its name wherever it is. A glob that ends with `/` means the
+    /// same as without.
+    pub(super) fn excludes(&self, below: &str) -> bool {
+        let name = below.rsplit('/').next().unwrap_or(below);
+        let folder = (format!("{below}/"), format!("{name}/"));
+        let texts = [below, name, &folder.0, &folder.1];
+        self.exclude.iter().any(|globs| texts.iter().any(|text| globs.matches(text)))
+    }
+}

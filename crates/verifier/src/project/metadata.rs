@@ -1,0 +1,78 @@
+//! What a receipt says of how a project was verified, beside its checks.
+
+use proofmark_checks::{Command, Job, Judgment, Program, Report, ReportForm, Reveal, SkipPolicy};
+use proofmark_receipt::{Json, Object, object};
+
+/// How much of the command is shown, in characters.
+const MAX_COMMAND_CHARS: usize = 1_000;
+/// How many folders of packages are named.
+const MAX_PACKAGES: usize = 16;
+/// How much the names of skipped tests may take together, in bytes of JSON.
+const MAX_SKIPPED_BYTES: usize = 8 << 10;
+
+/// Adds the settings in force, and the tests that were skipped and are no checks. `job` is what was run, if anything was.
+pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judgment, job: Option<&Job>) {
+    let shown = command.reveal != Reveal::None;
+    let mut settings = Object::new();
+    if shown {
+        settings.insert("command", words(command));
+        settings.insert("report", report(&command.report));
+        settings.insert("packages", job.map(packages).unwrap_or_default());
+    }
+    settings.insert("skipped", command.skipped.as_str());
+    if let Some(job) = job.filter(|_| shown) {
+        settings.insert("limits", limits(job));
+    }
+    metadata.insert("settings", settings);
+    if command.skipped == SkipPolicy::Ignore {
+        let names = if shown { Some(names(&judgment.skipped)) } else { None };
+        metadata.insert("skipped", object! { "count": judgment.skipped.len() as u64, "tests"?: names });
+    }
+}
+
+fn words(command: &Command) -> String {
+    let words = command.words.join(" ");
+    match words.char_indices().nth(MAX_COMMAND_CHARS) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
+    }
+}
+
+fn report(report: &Report) -> String {
+    match report {
+        Report::File(path) => path.clone(),
+        Report::Stdout(ReportForm::Tap) => "stdout:tap".to_owned(),
+        Report::Stdout(ReportForm::JUnit) => "stdout:junit".to_owned(),
+        Report::ExitStatus => "exit status".to_owned(),
+    }
+}
+
+/// The installed packages that the command could read. No digest covers them.
+fn packages(job: &Job) -> Vec<Json> {
+    let Program::Command(project) = &job.program else { return Vec::new() };
+    let installed = (project.packages && job.language.has_packages()).then(|| job.language.as_str());
+    let folders = project.folders.iter().map(|folder| folder.at.as_str());
+    installed.into_iter().chain(folders).take(MAX_PACKAGES).map(Json::from).collect()
+}
+
+fn limits(job: &Job) -> Object {
+    let milliseconds = u64::try_from(job.limits.total_timeout.as_millis()).unwrap_or(u64::MAX);
+    object! {
+        "timeout_ms": milliseconds,
+        "memory_mb": u64::from(job.limits.memory_mb),
+        "disk_mb": u64::from(job.limits.disk_mb),
+        "output_bytes": job.limits.output_bytes as u64,
+        "processes": u64::from(job.limits.processes),
+    }
+}
+
+fn names(skipped: &[String]) -> Vec<Json> {
+    let mut left = MAX_SKIPPED_BYTES;
+    let names = skipped.iter().map(|name| Json::from(name.as_str()));
+    let fits = |name: &Json| {
+        let rest = left.checked_sub(name.to_text().len() + 1);
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    names.take_while(fits).collect()
+}

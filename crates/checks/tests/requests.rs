@@ -298,8 +298,10 @@ fn a_submission_is_run_without_its_byte_order_mark_and_fences() {
 #[test]
 fn a_request_may_begin_with_a_byte_order_mark() {
     let read = |text: &str, format| Request::read(format!("\u{feff}{text}").as_bytes(), format, None).unwrap();
-    assert_eq!(read(EXAMPLE, Format::Json), json(EXAMPLE).unwrap());
-    assert_eq!(read(EXAMPLE_YAML, Format::Yaml), yaml(EXAMPLE_YAML).unwrap());
+    // The mark is one of the bytes, and says nothing.
+    let said = |request: Request| Request { bytes: None, ..request };
+    assert_eq!(said(read(EXAMPLE, Format::Json)), said(json(EXAMPLE).unwrap()));
+    assert_eq!(said(read(EXAMPLE_YAML, Format::Yaml)), said(yaml(EXAMPLE_YAML).unwrap()));
     // Only one.
     assert!(Request::read(format!("\u{feff}\u{feff}{EXAMPLE}").as_bytes(), Format::Json, None).is_err());
 }

@@ -23,6 +23,7 @@ use crate::paint::{Paint, printable};
 use crate::receipt::read;
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style, of_decision};
 use crate::signed::signed_by;
+use crate::source::in_presented;
 
 /// Decide whether an action may execute now, and how to continue if not
 ///
@@ -31,8 +32,8 @@ use crate::signed::signed_by;
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decide examples/decide/request.json --action-policy examples/decide/policy.yaml
-  proofmark decide request.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
-  proofmark decide request.json --action-policy policy.yaml --replay 97473953
+  proofmark decide action.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
+  proofmark decide action.json --action-policy policy.yaml --replay 97473953
 
 Exit codes: 0 allowed, or the replay is `same`; 1 not allowed, or the replay differs, is invalid or untrusted;
 2 not decided, or the signature of the replayed receipt cannot be verified.")]
@@ -100,14 +101,14 @@ impl Decide {
             require_trusted(receipt, &trusted, argument)?;
             let (own, trusted) = (Some(key.signer()), trusted.signers());
             let question = Question { policy: &policy, request: &request, folders, trusted, own, stop };
-            if let Some(reason) = not_admitted(&resume(&question, receipt, &store)?) {
+            if let Some(reason) = not_admitted(&resume(&question, receipt, &store).map_err(in_presented)?) {
                 return self.refuse(&reason);
             }
         }
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
         let decider = decider.recording_facts(self.recording.record_facts);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
-        let decided = decider.decide_presented(&asked, folders)?;
+        let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
         match self.formatting.format() {
             Format::Human => self.print(&decider, &decided)?,
             format => self.report(format, &decided)?,
@@ -191,7 +192,7 @@ fn not_admitted(admission: &Admission) -> Option<String> {
 
 fn recompute(question: &Question<'_>, receipt: &DecisionReceipt, known: &KnownSigners) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let replay = replay(question, receipt)?;
+    let replay = replay(question, receipt).map_err(in_presented)?;
     let Verification { answer, trust, signer, .. } = &replay.verification;
     let signed = match signer {
         Some(signer) if *trust == Trust::Trusted => signed_by(known, signer, *trust),

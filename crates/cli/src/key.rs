@@ -41,7 +41,7 @@ pub(crate) struct New {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show release --format jwk")]
+#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show reviewer --format jwk")]
 pub(crate) struct Show {
     /// The name of the key, or the path of a key file
     #[arg(default_value = DEFAULT_KEY)]

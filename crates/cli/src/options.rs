@@ -128,6 +128,12 @@ impl StoreAt {
         Ok(Store::open(&config.store_path(self.store.as_deref()))?)
     }
 
+    /// Opens the store, if there is one.
+    pub(crate) fn open_if_there(&self, config: &Config) -> anyhow::Result<Option<Store>> {
+        let path = config.store_path(self.store.as_deref());
+        Ok(if path.exists() { Some(Store::open_existing(&path)?) } else { None })
+    }
+
     /// Opens the store to read it; it must exist.
     pub(crate) fn open_existing(&self, config: &Config) -> anyhow::Result<Store> {
         Ok(Store::open_existing(&config.store_path(self.store.as_deref()))?)

@@ -18,6 +18,7 @@ use proofmark_server::{
 use proofmark_verifier::{Decider, Store, Verifications, allow_many_files};
 
 use crate::config::Config;
+use crate::document;
 use crate::exit::Exit;
 use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
@@ -205,10 +206,11 @@ impl ServiceOptions {
     }
 
     fn policies(&self) -> anyhow::Result<Policies> {
-        let action = self.action_policy.clone().map(|path| served_files::load(&served_files::action_policy(path)));
-        let workflow =
-            self.workflow_policy.clone().map(|path| served_files::load(&served_files::workflow_policy(path)));
-        Ok(Policies { action: action.transpose()?, workflow: workflow.transpose()? })
+        let action = self.action_policy.clone().map(served_files::action_policy);
+        let workflow = self.workflow_policy.clone().map(served_files::workflow_policy);
+        let action = action.map(|file| served_files::load(&file, document::action_policy)).transpose()?;
+        let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
+        Ok(Policies { action, workflow })
     }
 }
 

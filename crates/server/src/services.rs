@@ -7,8 +7,8 @@ use std::time::Instant;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, StoreError, Tenant, Verifications,
-    accept, check_document,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, Tenant,
+    Verifications, accept, check_document,
 };
 use tracing::{error, info};
 
@@ -92,6 +92,8 @@ impl Services {
             receipts: None,
             presented: &body.receipts,
             trusted: self.decider.trusted(),
+            in_order: false,
+            purpose: Purpose::Attempt,
             stop,
         };
         accept(&attempt, &self.decider.issuer())

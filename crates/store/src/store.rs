@@ -12,7 +12,7 @@ use crate::executions::{self, Finding};
 use crate::jobs::{Change, StoredJob};
 use crate::read::{self, Filter, MIN_PREFIX, Page};
 use crate::receipt_meta::{self, StoredReceipt};
-use crate::runs::{self, StepRun};
+use crate::runs::{self, ListedStep};
 use crate::tenant::Tenant;
 use crate::writer::{Task, Writer};
 use crate::{file, schema};
@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_step_runs(&self) -> Result<Vec<(Tenant, StepRun)>, StoreError> {
+    pub fn all_tenants_step_runs(&self) -> Result<Vec<ListedStep>, StoreError> {
         self.read(runs::all_runs)
     }
 

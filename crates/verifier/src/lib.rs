@@ -42,13 +42,13 @@ pub use proofmark_checks::{
 };
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, MAX_CLOCK_SKEW, MAX_PAGE, Page,
-    ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant, TenantError,
-    TenantStore, VerdictCounts,
+    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant,
+    TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{
-    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Sender, StoredStateError, StoredStep, accept, chain_name,
+    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
     stored_state, stored_step,
 };
 pub use checked::{Checked, check_document};

@@ -287,7 +287,8 @@ impl Decider {
         let own = Some(self.key.signer());
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
-        let question = Question { policy: &policy, request: &request, folders: &[], trusted: self.trusted(), own, stop };
+        let question =
+            Question { policy: &policy, request: &request, folders: &[], trusted: self.trusted(), own, stop };
         let evidence = decide::evidence(&question, &store, now)?;
         let mut fact = [presented::fact(approval, self.trusted(), Some(&store))?];
         decide::vouch(&mut fact, own);

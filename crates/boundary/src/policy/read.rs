@@ -76,7 +76,9 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
     // Compared as written: `1.0` is refused too.
     match field.json.as_number().map(|number| number.as_str()) {
         Some("1") => Ok(()),
-        Some(other) => Err(field.error(Cause::Unsupported, format!("unknown version `{}`; write 1", shown(other)))),
+        Some(other) => {
+            Err(field.error(Cause::Unsupported, format!("unknown version `{}`", shown(other))).with_help("write 1"))
+        }
         None => Err(field.wrong_type("the number 1")),
     }
 }
@@ -84,19 +86,25 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
 fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, ActionPolicyError> {
     let items = field.items()?;
     if items.len() > MAX_BOUNDARIES {
-        return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries; join some")).into());
+        return Err(field
+            .error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries"))
+            .with_help("join some")
+            .into());
     }
     let mut boundaries: Vec<Boundary> = Vec::new();
     let mut rules = 0;
     for item in &items {
         let boundary = boundary(item, schema)?;
         if boundaries.iter().any(|other| other.id == boundary.id) {
-            let message = format!("another boundary has the id `{}`; give each its own id", shown(&boundary.id));
-            return Err(item.error(Cause::DuplicateName, message).into());
+            let message = format!("another boundary has the id `{}`", shown(&boundary.id));
+            return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id").into());
         }
         rules += boundary.deny.len() + boundary.require.len() + boundary.warn.len();
         if rules > MAX_RULES {
-            return Err(field.error(Cause::TooMany, format!("more than {MAX_RULES} rules; join some")).into());
+            return Err(field
+                .error(Cause::TooMany, format!("more than {MAX_RULES} rules"))
+                .with_help("join some")
+                .into());
         }
         boundaries.push(boundary);
     }
@@ -148,7 +156,7 @@ fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String
     let taken = classes.iter().find(|class| facts::ACTION_CLASSES.contains(&class.as_str()));
     match (taken, fields.get("classes")) {
         (Some(class), Some(field)) => {
-            Err(field.error(Cause::DuplicateName, format!("`{class}` is predefined; leave it out")))
+            Err(field.error(Cause::DuplicateName, format!("`{class}` is predefined")).with_help("leave it out"))
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -179,9 +187,9 @@ fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
 fn unmatched(fields: &Fields<'_>, exemptions: &[Exemption]) -> Result<Unmatched, DocumentError> {
     let Some(field) = fields.get("unmatched") else {
         return match fields.get("exemptions") {
-            Some(field) => {
-                Err(field.error(Cause::ConflictingFields, "`exemptions` have no effect; write `unmatched: allow`"))
-            }
+            Some(field) => Err(field
+                .error(Cause::ConflictingFields, "`exemptions` have no effect")
+                .with_help("write `unmatched: allow`")),
             None => Ok(Unmatched::Block(OnBlock::ReplanRequired)),
         };
     };
@@ -231,9 +239,9 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
         // Without the tool or the target, denials of different actions would be counted as one.
         match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
             true => Ok(path),
-            false => {
-                Err(field.error(Cause::InvalidValue, "only arguments can be left out; write it as in `args.note`"))
-            }
+            false => Err(field
+                .error(Cause::InvalidValue, "only arguments can be left out")
+                .with_help("write it as in `args.note`")),
         }
     };
     field.items()?.into_iter().map(path).collect()
@@ -270,7 +278,7 @@ fn asked(boundaries: &[Boundary]) -> Vec<String> {
 fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
-        return Err(field.error(Cause::Empty, "the list has no keys; write one"));
+        return Err(field.error(Cause::Empty, "the list has no keys").with_help("write one"));
     }
     items.iter().map(person).collect()
 }
@@ -289,10 +297,12 @@ fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
     if text.trim().is_empty() {
-        return Err(field.error(Cause::Empty, "the text is empty; write something"));
+        return Err(field.error(Cause::Empty, "the text is empty").with_help("write something"));
     }
     if text.len() > MAX_TEXT_BYTES {
-        return Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes; shorten it")));
+        return Err(field
+            .error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes"))
+            .with_help("shorten it"));
     }
     Ok(text)
 }

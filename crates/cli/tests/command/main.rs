@@ -11,6 +11,7 @@ mod accept;
 mod answers;
 mod bad_input;
 mod batch;
+mod broken;
 mod chain;
 mod decide;
 mod decisions;

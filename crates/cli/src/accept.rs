@@ -12,7 +12,7 @@ use proofmark_receipt::Timestamp;
 use proofmark_receipt::document::Format as Notation;
 use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, TrustedSigners, accept};
 
-use crate::config::{Config, DEFAULT_KEY};
+use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -150,8 +150,10 @@ impl Accept {
     /// Where the receipt is issued, and whose receipts count. A dry run creates neither key nor store.
     fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, TrustedSigners)> {
         let trusted = self.trusting.signers(config)?;
-        let no_key = self.signing.key.is_none() && !config.keyring().has(DEFAULT_KEY);
-        let key = if self.dry_run && no_key { None } else { Some(self.signing.key(config)?) };
+        let key = match self.dry_run {
+            true => self.signing.existing_key(config)?,
+            false => Some(self.signing.key(config)?),
+        };
         let trusted = match &key {
             Some(key) => trusted.with_own(key.signer()),
             None => trusted,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document::Format;
 use proofmark_receipt::json::{JsonErrorKind, MAX_BYTES};
 use proofmark_receipt::{Json, Receipt};
 use proofmark_verifier::Store;
@@ -13,6 +14,7 @@ use crate::error::with_help;
 use crate::input;
 use crate::options::StoreAt;
 use crate::out;
+use crate::source::Source;
 
 /// The largest file of receipts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -77,7 +79,8 @@ pub(crate) fn decision(argument: &str, store: &StoreAt, config: &Config) -> anyh
         let found = format!("read the decision receipt `{argument}`: it has {} documents", texts.len());
         return Err(with_help(found, "give one, or its id"));
     };
-    DecisionReceipt::parse(&text.bytes).with_context(|| format!("read the decision receipt `{}`", text.label))
+    let source = Source { label: &text.label, line: 1, text: &text.bytes, format: Format::Json };
+    DecisionReceipt::parse(&text.bytes).map_err(|error| source.error("read the decision receipt", &error))
 }
 
 /// The stored receipt or decision whose id begins with `prefix`.

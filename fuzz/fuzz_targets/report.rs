@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use proofmark_checks::{CaseOutcome, End, Format, Outcome, Request};
+use proofmark_checks::{CaseOutcome, End, Format, Outcome, Request, Written};
 use proofmark_receipt::Verdict;
 
 const COMMANDS: [&str; 3] = [r#"["pytest"]"#, r#"["node", "--test"]"#, r#"["bash", "run.sh"]"#];
@@ -19,8 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
         for status in [0, 1] {
             let (output, report) = (bytes.to_vec(), Some(bytes.to_vec()));
             let end = End::Ran { status, output, errors: Vec::new(), report };
-            let case = CaseOutcome { end, elapsed: Duration::ZERO };
-            let outcome = Outcome { runtime: "python3.11".to_owned(), isolation: Vec::new(), cases: vec![case] };
+            let case = CaseOutcome { end, elapsed: Duration::ZERO, timeout: Duration::ZERO, written: Written::default() };
+            let outcome = Outcome { runtime: "python3.11".to_owned(), cases: vec![case], ..Outcome::default() };
             let judgment = request.judge(Some(&outcome), None);
             assert!(judgment.results.total > 0);
             assert!(status == 0 || judgment.verdict != Verdict::Pass);

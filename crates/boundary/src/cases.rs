@@ -69,8 +69,8 @@ impl Cases {
         for item in &items {
             let case = case(item)?;
             if cases.iter().any(|other| other.name == case.name) {
-                let message = format!("another case has the name `{}`; give each its own name", shown(&case.name));
-                return Err(item.error(Cause::DuplicateName, message));
+                let message = format!("another case has the name `{}`", shown(&case.name));
+                return Err(item.error(Cause::DuplicateName, message).with_help("give each its own name"));
             }
             cases.push(case);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proofmark_receipt::document::counted;
+
 use crate::decide::Decision;
 use crate::judge::RuleStatus;
 use crate::policy::ActionPolicy;
@@ -18,9 +20,25 @@ pub struct RuleHits {
     /// Its place in the policy; for a boundary the counts say how often it applied.
     pub rule: String,
     pub boundary: String,
+    /// Its place with the id of the boundary, as in `deploy.require[0]`.
+    pub name: String,
     pub held: u64,
     /// How often it failed or was unknown, so that it had an effect.
     pub hit: u64,
+}
+
+impl RuleHits {
+    /// What the counts mean, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let (held, hit) = (counted(self.held, "time"), counted(self.hit, "time"));
+        match self.rule.rsplit_once('.').map(|(_, kind)| kind.split('[').next().unwrap_or(kind)) {
+            Some("deny") => format!("did not apply {held}, denied {hit}"),
+            Some("require") => format!("was met {held}, blocked {hit}"),
+            Some("warn") => format!("did not apply {held}, warned {hit}"),
+            _ => format!("applied {held}, was unknown {hit}"),
+        }
+    }
 }
 
 impl Coverage {
@@ -31,7 +49,8 @@ impl Coverage {
         for boundary in &policy.boundaries {
             let mut add = |rule: &str| {
                 let boundary = boundary.id.to_string();
-                rules.push(RuleHits { rule: rule.to_owned(), boundary, held: 0, hit: 0 });
+                let name = policy.rule_name(rule);
+                rules.push(RuleHits { rule: rule.to_owned(), boundary, name, held: 0, hit: 0 });
             };
             add(&boundary.at);
             boundary.deny.iter().for_each(|rule| add(&rule.at));

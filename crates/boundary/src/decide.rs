@@ -81,11 +81,16 @@ fn within(
     let expires_at = expiry(&input, &judged);
     let (disposition, shadowed) = shadow(policy.mode, &judged);
     let (unread, changes) = match disposition {
-        // An allow needs no change, and a path that ended is never resumed (`admits`).
-        Disposition::Allow | Disposition::AllowWithWarning | Disposition::TerminalBlock => {
+        // An allow needs no change, and a path that ended is never resumed (`admits`). A reviewer may still approve it,
+        // where a rule says so, and then has to know what is missing.
+        Disposition::Allow | Disposition::AllowWithWarning => (Vec::new(), Changes::default()),
+        Disposition::TerminalBlock if moment.history.denial.is_some() || !asks_approval(&judged) => {
             (Vec::new(), Changes::default())
         }
-        Disposition::LocalReplan | Disposition::UpstreamReplan | Disposition::HumanReview => {
+        Disposition::TerminalBlock
+        | Disposition::LocalReplan
+        | Disposition::UpstreamReplan
+        | Disposition::HumanReview => {
             let (evidence, unread) = recorded(evidence, &judged);
             (unread, change::changes(&Input { evidence: &evidence, budget: searching, ..input }, &judged))
         }
@@ -108,6 +113,11 @@ fn within(
         policy_hash: policy.hash(),
         fingerprint: policy.fingerprint(request),
     }
+}
+
+/// Whether approvals are missing that a rule asks for.
+fn asks_approval(judged: &JudgedPolicy) -> bool {
+    judged.findings.iter().any(|finding| finding.missing_approvals.is_some())
 }
 
 /// The documents that the receipt will hold, and those of them that no rule read. The search for changes sees these alone,

@@ -2,19 +2,21 @@
 
 use std::fmt::Write;
 
-use proofmark_evidence::{Accepts, ApprovalDemand};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, SignerDemand, span};
+use proofmark_receipt::document::counted;
 
 use crate::decide::Decision;
 use crate::evidence::EvidenceItem;
 use crate::judge::{RuleFinding, RuleStatus, call_words};
 use crate::policy::{ActionPolicy, Boundary, Demand, Mode, ReceiptRule, Unmatched};
+use crate::rule_ref::RuleKind;
 
 /// A policy in words: what each boundary matches and requires, and what follows for unmatched actions.
 #[must_use]
 pub fn explain_policy(policy: &ActionPolicy) -> String {
     let mut text = String::new();
     for boundary in &policy.boundaries {
-        text.push_str(&explain_boundary(boundary));
+        text.push_str(&explain_boundary(policy, boundary));
     }
     let rest = match policy.unmatched {
         Unmatched::Block(otherwise) => format!("is blocked: {}", otherwise.as_str()),
@@ -40,11 +42,10 @@ pub fn explain_policy(policy: &ActionPolicy) -> String {
     text
 }
 
-/// A decision in words: every rule that was judged, and why.
+/// A decision in words: every rule of the policy, whether it was judged, and why.
 #[must_use]
 pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
     let mut text = String::new();
-    line(&mut text, 0, &format!("{} ({})", decision.outcome(), decision.disposition().mode()));
     for boundary in &policy.boundaries {
         let own: Vec<_> = decision.findings().iter().filter(|finding| finding.boundary == boundary.id).collect();
         let about = match own.first() {
@@ -56,25 +57,22 @@ pub fn explain_decision(policy: &ActionPolicy, decision: &Decision) -> String {
             },
         };
         line(&mut text, 0, &format!("{}: {about}", boundary.id));
-        own.iter().for_each(|finding| explain_finding(&mut text, finding));
+        own.iter().for_each(|finding| explain_finding(&mut text, policy, finding));
     }
     let whole = decision.findings().iter().filter(|finding| finding.boundary.is_empty());
-    whole.for_each(|finding| explain_finding(&mut text, finding));
-    if !decision.changes().is_empty() {
-        line(&mut text, 0, "It would be allowed if:");
-        decision.changes().iter().for_each(|change| line(&mut text, 1, change.words()));
-    }
+    whole.for_each(|finding| explain_finding(&mut text, policy, finding));
     text
 }
 
-fn explain_boundary(boundary: &Boundary) -> String {
+fn explain_boundary(policy: &ActionPolicy, boundary: &Boundary) -> String {
     let mut text = String::new();
     line(&mut text, 0, &format!("{}: {}", boundary.id, boundary.matcher.shown()));
     if let Some(when) = &boundary.when {
         line(&mut text, 1, &format!("when `{}`", when.source()));
     }
     for rule in &boundary.deny {
-        let unless = rule.unless.as_ref().map_or(String::new(), |demand| format!(", unless {}", approval(demand)));
+        let unless =
+            rule.unless.as_ref().map_or(String::new(), |demand| format!(", unless {}", approval(policy, demand)));
         let words = format!("denied if `{}`{unless}: {}", rule.when.source(), rule.otherwise.as_str());
         line(&mut text, 1, &words);
     }
@@ -82,7 +80,7 @@ fn explain_boundary(boundary: &Boundary) -> String {
         let demand = match &rule.demand {
             Demand::Fact(condition) => format!("`{}`", condition.source()),
             Demand::Receipt(rule) => receipt(rule),
-            Demand::Approval(demand) => approval(demand),
+            Demand::Approval(demand) => approval(policy, demand),
             Demand::ToolCall(demand) => format!("a {}", call_words(demand)),
         };
         line(&mut text, 1, &format!("requires {demand}; else {}", rule.otherwise.as_str()));
@@ -94,27 +92,83 @@ fn explain_boundary(boundary: &Boundary) -> String {
 }
 
 fn receipt(rule: &ReceiptRule) -> String {
-    let held_to = match (&rule.demand.accepts, &rule.specification) {
+    let demand = &rule.demand;
+    let held_to = match (&demand.accepts, &rule.specification) {
         (Accepts::Suite(suite), _) => format!("of the suite {suite}"),
         (_, Some(specification)) => format!("for the specification {}", specification.source()),
         (Accepts::Specification | Accepts::AnySuite, None) => "of any suite".to_owned(),
     };
-    let (verdict, kind) = (rule.demand.verdict, rule.demand.kind.as_str());
-    format!("a `{verdict}` {kind} receipt over {}, {held_to}", rule.output.source())
+    let signer = match &demand.signer {
+        SignerDemand::Trusted => "a trusted signer".to_owned(),
+        SignerDemand::Any => "any signer".to_owned(),
+        SignerDemand::Keys(keys) => keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
+    };
+    let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
+    let mut words = format!(
+        "a `{}` {} receipt over {}, {held_to}, signed by {signer}, of tier {}",
+        demand.verdict,
+        demand.kind.as_str(),
+        rule.output.source(),
+        tiers.join(" or "),
+    );
+    if let Some(tests) = demand.tests {
+        words.push_str(&format!(", with the tests {tests}"));
+    }
+    if demand.comparison == Comparison::InProcess {
+        words.push_str(", also one whose answers were compared in the submission's process");
+    }
+    words.push_str(&match demand.max_age_millis {
+        Some(millis) => format!(", not older than {}", span::words(millis)),
+        None => ", of any age".to_owned(),
+    });
+    words.push_str(if demand.single_use { ", and counts once" } else { ", and counts any number of times" });
+    words
 }
 
-fn approval(demand: &ApprovalDemand) -> String {
-    format!("{} approvals as {}", demand.count, demand.role)
+fn approval(policy: &ActionPolicy, demand: &ApprovalDemand) -> String {
+    let distinct = if demand.count > 1 && demand.distinct { " by different reviewers" } else { "" };
+    let bound = match (demand.binds.environment, demand.binds.agent) {
+        (true, true) => "",
+        (true, false) => ", for any agent",
+        (false, true) => ", in any environment",
+        (false, false) => ", for any agent in any environment",
+    };
+    let who = match policy.roles.members(&demand.role) {
+        Some(members) => members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        None => "any trusted signer".to_owned(),
+    };
+    format!("{} as {}{distinct}{bound} (held by {who})", counted(demand.count as u64, "approval"), demand.role)
 }
 
-fn explain_finding(text: &mut String, finding: &RuleFinding) {
-    line(text, 1, &format!("{} {}", finding.rule, finding.status.as_str()));
+fn explain_finding(text: &mut String, policy: &ActionPolicy, finding: &RuleFinding) {
+    // The line of the boundary says whether it applies.
+    if matches!(finding.source.kind, RuleKind::Match | RuleKind::When) && finding.reason.is_none() {
+        finding.evidence.iter().for_each(|item| line(text, 1, &explain_item(item)));
+        return;
+    }
+    line(text, 1, &format!("{} {}", policy.rule_name(&finding.rule), status_words(finding)));
     if let Some(reason) = &finding.reason {
         let detail = reason.detail.as_ref().map_or(String::new(), |detail| format!(" {detail}"));
         line(text, 2, &format!("{}: {}{detail}", reason.code, reason.message));
     }
     for item in &finding.evidence {
         line(text, 2, &explain_item(item));
+    }
+}
+
+/// What the status of a rule means for the action.
+fn status_words(finding: &RuleFinding) -> &'static str {
+    match (finding.source.kind, finding.status) {
+        (RuleKind::Deny, RuleStatus::Holds) if finding.reason.is_some() => "is lifted by an approval",
+        (RuleKind::Deny | RuleKind::Warn, RuleStatus::Holds) => "does not apply",
+        (RuleKind::Deny, RuleStatus::Fails) => "denies the action",
+        (RuleKind::Warn, RuleStatus::Fails) => "warns",
+        (RuleKind::Require, RuleStatus::Holds) => "is met",
+        (RuleKind::Require, RuleStatus::Fails) => "is not met",
+        (_, RuleStatus::Unknown) => "is unknown",
+        (_, RuleStatus::NotApplicable) => "does not apply",
+        (_, RuleStatus::Fails) => "blocks the action",
+        (_, RuleStatus::Holds) => "applies",
     }
 }
 
@@ -131,7 +185,10 @@ fn explain_item(item: &EvidenceItem) -> String {
         }
         EvidenceItem::NoDocument { role: Some(role), .. } => format!("[{status}] no approval as {role}"),
         EvidenceItem::NoDocument { role: None, .. } => format!("[{status}] no receipt"),
-        EvidenceItem::ToolCall { tool, index: Some(index), .. } => format!("[{status}] {tool} is call {index}"),
+        // Calls are counted from 1, as people count.
+        EvidenceItem::ToolCall { tool, index: Some(index), .. } => {
+            format!("[{status}] call {} is of {tool}", index.saturating_add(1))
+        }
         EvidenceItem::ToolCall { tool, index: None, .. } => format!("[{status}] no call of {tool}"),
     }
 }

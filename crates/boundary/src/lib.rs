@@ -45,6 +45,7 @@ mod receipt;
 mod replay;
 mod request;
 mod rule_ref;
+mod stated;
 pub mod taint;
 
 pub use admission::{Admission, admits};
@@ -61,5 +62,6 @@ pub use judge::{Reason, RuleFinding, RuleStatus};
 pub use moment::{Denial, History, Moment};
 pub use policy::{ActionPolicy, ActionPolicyError, Mode, OnBlock, Warning};
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError};
-pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, replay};
+pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
 pub use request::Request;
+pub use stated::{StatedReason, StatedRule};

@@ -30,6 +30,8 @@ pub struct ActionPolicy {
     pub(crate) valid_for_millis: i64,
     pub(crate) presentation: Vec<Vec<String>>,
     pub(crate) roles: Roles,
+    /// Roles that any trusted signer may claim, as the author of the policy has written.
+    pub(crate) open_roles: Vec<String>,
     pub(crate) classes: Vec<String>,
     pub(crate) hash: Sha256Digest,
 }
@@ -146,6 +148,19 @@ impl ActionPolicy {
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         lint::warnings(self)
+    }
+
+    /// Who may approve in a role, as the policy writes them; `None` where every trusted signer may.
+    #[must_use]
+    pub fn holders(&self, role: &str) -> Option<Vec<String>> {
+        self.roles.members(role).map(|members| members.iter().map(ToString::to_string).collect())
+    }
+
+    /// A rule's place with the id of its boundary: `deploy.require[0]` for `boundaries[2].require[0]`.
+    #[must_use]
+    pub fn rule_name(&self, place: &str) -> String {
+        let named = self.boundaries.iter().find_map(|boundary| Some((boundary, place.strip_prefix(&*boundary.at)?)));
+        named.map_or_else(|| place.to_owned(), |(boundary, rest)| format!("{}{rest}", boundary.id))
     }
 
     pub(crate) fn knows_class(&self, class: &str) -> bool {

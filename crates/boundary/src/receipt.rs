@@ -18,8 +18,9 @@ use crate::disposition::Disposition;
 use crate::judge::Reason;
 use crate::request::Request;
 
-/// The engine's name and version, as receipts bind them.
-pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"));
+/// The engine's name and version, as receipts bind them. The number behind `+` is raised whenever the same arguments give
+/// another receipt.
+pub const ENGINE: &str = concat!("proofmark-boundary/", env!("CARGO_PKG_VERSION"), "+1");
 
 /// What `receipt_type` always is.
 pub(crate) const RECEIPT_TYPE: &str = "verifiedx_decision_receipt";

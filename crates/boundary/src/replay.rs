@@ -3,10 +3,10 @@
 use proofmark_evidence::{Evidence, ReceiptFact, difference};
 use proofmark_receipt::{Json, SignatureStatus, SignerId, Timestamp, Trust, Verification};
 
-use crate::decide::decide;
+use crate::decide::{Decision, decide};
 use crate::moment::{Denial, History, Moment};
 use crate::policy::ActionPolicy;
-use crate::receipt::{DecisionReceipt, documents};
+use crate::receipt::{DecisionReceipt, ENGINE, documents};
 use crate::request::Request;
 
 /// The most differences that are named.
@@ -21,6 +21,12 @@ pub const NOT_COMPARED: [&str; 6] = [
     "issuer_key",
     "signature",
 ];
+
+/// Members that are words for people. Each engine has its own, so a replay compares them with its own receipts only; codes,
+/// conditions, evidence and the outcome are always compared.
+const WORDS: [&str; 3] = ["viewer_guidance", "what_would_change_this", "resume_contract.resume_when"];
+/// The last names of such members.
+const WORDS_OF_CODES: [&str; 2] = [".message", ".detail"];
 
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,16 +89,9 @@ fn recompute(
     policy: &ActionPolicy,
     presented: &[ReceiptFact],
 ) -> Recomputed {
-    let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
-    let Some(documents) = evidence else { return Recomputed::Unreadable("evidence") };
-    let Some(now) = timestamp(receipt, "decided_at") else { return Recomputed::Unreadable("binding.decided_at") };
-    let Some(denied) = receipt.member("binding", "denied_before").and_then(|count| count.as_number()?.as_u64()) else {
-        return Recomputed::Unreadable("binding.denied_before");
-    };
-    let denial = receipt.member("binding", "denial").map(Denial::read);
-    // Without the member there was no denial; one that cannot be read must not be replayed as if there was none.
-    let Some(denial) = denial.map_or(Some(None), |denial| denial.map(Some)) else {
-        return Recomputed::Unreadable("binding.denial");
+    let (documents, moment) = match recorded(receipt) {
+        Ok(recorded) => recorded,
+        Err(place) => return Recomputed::Unreadable(place),
     };
     // Whether a document is spent changes with time, so only what was recorded about that counts.
     let as_recorded = |own: &ReceiptFact, fact: &ReceiptFact| ReceiptFact {
@@ -109,11 +108,14 @@ fn recompute(
             recomputed: "as verified now".to_owned(),
         })
         .collect();
-    let moment = Moment { now, history: History { denied, denial } };
     let decision = decide(policy, request, &Evidence::new(documents), &moment);
     // The id is taken over and the chain left out: neither can be recomputed (`NOT_COMPARED`).
     let again = DecisionReceipt::unchained(&decision, request, receipt.decision_id());
-    let not_compared = |place: &str| NOT_COMPARED.contains(&place);
+    let other_engine = other_engine(receipt).is_some();
+    let is_words = |place: &str| {
+        place == "binding.engine" || WORDS.contains(&place) || WORDS_OF_CODES.iter().any(|name| place.ends_with(name))
+    };
+    let not_compared = |place: &str| NOT_COMPARED.contains(&place) || (other_engine && is_words(place));
     let found = difference::differences(receipt.document(), again.document(), MAX_DIFFERENCES, &not_compared);
     differences.extend(found.into_iter().map(|difference| Difference {
         at: difference.at,
@@ -122,6 +124,39 @@ fn recompute(
     }));
     differences.truncate(MAX_DIFFERENCES);
     if differences.is_empty() { Recomputed::Same } else { Recomputed::Differs(differences) }
+}
+
+/// The engine that made the decision, if it is not this one.
+#[must_use]
+pub fn other_engine(receipt: &DecisionReceipt) -> Option<&str> {
+    receipt.member("binding", "engine").and_then(Json::as_str).filter(|engine| *engine != ENGINE)
+}
+
+/// Decides on a request at the time and with the documents that a receipt records.
+///
+/// # Errors
+/// The member of the receipt that cannot be read.
+pub fn decide_as_recorded(
+    receipt: &DecisionReceipt,
+    request: &Request,
+    policy: &ActionPolicy,
+) -> Result<Decision, &'static str> {
+    let (documents, moment) = recorded(receipt)?;
+    Ok(decide(policy, request, &Evidence::new(documents), &moment))
+}
+
+/// The documents that a receipt records, as they were found, and the moment of the decision; or the member that cannot be
+/// read.
+fn recorded(receipt: &DecisionReceipt) -> Result<(Vec<ReceiptFact>, Moment), &'static str> {
+    let evidence = receipt.document().get("evidence").and_then(Json::as_array).and_then(documents);
+    let documents = evidence.ok_or("evidence")?;
+    let now = timestamp(receipt, "decided_at").ok_or("binding.decided_at")?;
+    let denied = receipt.member("binding", "denied_before").and_then(|count| count.as_number()?.as_u64());
+    let denied = denied.ok_or("binding.denied_before")?;
+    let denial = receipt.member("binding", "denial").map(Denial::read);
+    // Without the member there was no denial; one that cannot be read must not be replayed as if there was none.
+    let denial = denial.map_or(Some(None), |denial| denial.map(Some)).ok_or("binding.denial")?;
+    Ok((documents, Moment { now, history: History { denied, denial } }))
 }
 
 fn timestamp(receipt: &DecisionReceipt, name: &str) -> Option<Timestamp> {

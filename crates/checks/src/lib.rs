@@ -39,6 +39,7 @@ pub use compare::{NEAR_ZERO, Rules, Tolerance, equal};
 pub use constraint::{
     Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_STEPS, MAX_CONSTRAINTS, MAX_PATTERN_BYTES, MAX_VIOLATIONS,
 };
+pub use difference::MAX_DIFFERENCE_CHARS;
 pub use fields::Outside;
 pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,

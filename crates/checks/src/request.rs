@@ -34,6 +34,8 @@ pub struct Request {
     pub checks: Checks,
     /// Digests of what the receipt is about.
     pub hashes: Hashes,
+    /// The digest of the bytes it was read from; `None` where it was not read from bytes.
+    pub bytes: Option<Sha256Digest>,
 }
 
 /// What a submission must pass.
@@ -89,7 +91,8 @@ impl Request {
     ///
     /// [`RequestError`] with the place, and what to write instead.
     pub fn read_with(bytes: &[u8], format: Format, outside: &Outside<'_>) -> Result<Request, RequestError> {
-        Request::from_document(&document::parse(bytes, format)?, outside)
+        let request = Request::from_document(&document::parse(bytes, format)?, outside)?;
+        Ok(Request { bytes: Some(Sha256Digest::of(bytes)), ..request })
     }
 
     /// Reads a request that was parsed before, and names no files.
@@ -139,7 +142,7 @@ impl Request {
             output: output_digest,
             tests: Some(digest(&verification)?),
         };
-        Ok(Request { task, output, checks, hashes })
+        Ok(Request { task, output, checks, hashes, bytes: None })
     }
 }
 

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use proofmark_checks::{
-    CaseOutcome, End, Fault, Format, Judgment, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request, Written,
+    CaseOutcome, End, Fault, Format, Judgment, Limits, MAX_SHOWN_CHARS, MAX_TESTS, Outcome, Request, Tail, Written,
+    same_error,
 };
 use proofmark_receipt::{Draft, Object, ReceiptId, Sha256Digest, Status, Timestamp, Verdict};
 
@@ -30,6 +31,9 @@ fn one(name: &str) -> String {
     format!(r#"{{"name": "{name}", "input": "[]", "expected_output": "1"}}"#)
 }
 
+const LIMITS: Limits =
+    Limits { memory_mb: 256, total_timeout: Duration::from_secs(60), output_bytes: 1_000, processes: 64, disk_mb: 0 };
+
 fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
     let case = |end| CaseOutcome {
         end,
@@ -37,7 +41,12 @@ fn outcome(ends: impl IntoIterator<Item = End>) -> Outcome {
         timeout: Duration::from_secs(5),
         written: Written::default(),
     };
-    Outcome { runtime: "some1.0".to_owned(), cases: ends.into_iter().map(case).collect(), ..Outcome::default() }
+    Outcome {
+        runtime: "some1.0".to_owned(),
+        limits: LIMITS,
+        cases: ends.into_iter().map(case).collect(),
+        ..Outcome::default()
+    }
 }
 
 fn value(wire: &str) -> End {
@@ -83,10 +92,10 @@ fn every_end_in_every_mode_has_one_status_fault_and_verdict() {
         (End::Text(vec![0xff]), [OURS, OURS, FAIL], ""),
         (raised("ValueError", "no"), [THEIRS; 3], "ValueError: no"),
         (raised("KeyError", ""), [THEIRS; 3], "KeyError"),
-        (End::Timeout, [THEIRS; 3], "timeout"),
-        (End::TotalTimeout, [THEIRS; 3], "timeout"),
-        (End::MemoryLimit, [THEIRS; 3], "memory limit"),
-        (End::OutputLimit, [THEIRS; 3], "output limit"),
+        (End::Timeout, [THEIRS; 3], "5000 ms"),
+        (End::TotalTimeout, [THEIRS; 3], "60000 ms"),
+        (End::MemoryLimit, [THEIRS; 3], "256 MiB"),
+        (End::OutputLimit, [THEIRS; 3], "1000 bytes"),
         (End::Signal(11), [THEIRS; 3], "killed by signal 11 (SIGSEGV)"),
         (End::Signal(64), [THEIRS; 3], "killed by signal 64"),
         (End::Exit(3), [THEIRS; 3], "exit status 3"),
@@ -272,6 +281,119 @@ fn hidden_tests_show_nothing_the_submission_or_the_suite_has_chosen() {
     let missing = request(&head, &one("a"))
         .judge(Some(&outcome([End::Unavailable("no python3.12 here".to_owned())])), Some(&outcome([value("1")])));
     assert_eq!(message(&missing), "no python3.12 here");
+}
+
+/// What a check that failed shows beside its answer.
+#[test]
+fn a_failed_check_shows_its_input_what_it_wrote_and_where_it_failed() {
+    let tests = r#"{"name": "a", "input": [1.0, "x", {"k": null}], "expected_output": [1, 2]}"#;
+    let at_line = |line| End::Raised { kind: "E".to_owned(), text: "no".to_owned(), line, types: vec![] };
+    let judged = |head: &str, tests: &str, end: End| {
+        let mut ran = outcome([end]);
+        let tail = |text: &str, left_out| Tail { bytes: text.as_bytes().to_vec(), left_out };
+        ran.cases[0].written = Written { stdout: tail("out\u{1b}", 0), stderr: tail("\u{e9}rr", 9) };
+        request(head, tests).judge(Some(&ran), None).results.details[0].clone()
+    };
+    let failed = judged(CALL, tests, value("[1,3]"));
+    assert_eq!(failed.input.as_deref(), Some("f(1.0, 'x', {'k': None})"));
+    assert_eq!(failed.difference.as_deref(), Some("at [1]\n- [1, 2]\n+ [1, 3]"));
+    assert_eq!(failed.stdout.as_deref(), Some("out\u{1b}"));
+    assert_eq!(failed.stderr.as_deref(), Some("… 9 bytes are left out\nérr"));
+    assert_eq!(failed.location, None);
+    let raised = judged(CALL, tests, at_line(Some(12)));
+    assert_eq!((raised.location.as_deref(), raised.message.as_deref()), (Some("submission.py:12"), Some("E: no")));
+    let javascript = judged(r#""language": "js", "entrypoint": "f","#, tests, at_line(Some(3)));
+    assert_eq!(javascript.location.as_deref(), Some("submission.js:3"));
+    assert_eq!(javascript.input.as_deref(), Some(r#"f(1, "x", {"k": null})"#));
+    let passed = judged(CALL, tests, value("[1,2]"));
+    assert_eq!((passed.status, passed.input, passed.stdout, passed.stderr), (Status::Pass, None, None, None));
+    // The submission chooses all of these, so a suite that reveals nothing shows none.
+    let hidden = format!(r#"{CALL} "reveal": "none", "salt": "0123456789abcdef","#);
+    for end in [value("[1,3]"), at_line(Some(12))] {
+        let shown = judged(&hidden, tests, end);
+        let texts = [shown.input, shown.difference, shown.stdout, shown.stderr, shown.location, shown.actual];
+        assert_eq!(texts, [None, None, None, None, None, None]);
+    }
+}
+
+#[test]
+fn javascript_has_no_number_with_a_point_and_nothing_behind_it() {
+    let head = r#""language": "javascript", "entrypoint": "f","#;
+    let test = r#"{"name": "a", "input": [2.0], "expected_output": 59.0}"#;
+    let detail = request(head, test).judge(Some(&outcome([value(r#"{"f":"59.5"}"#)])), None).results.details[0].clone();
+    assert_eq!([detail.input, detail.expected, detail.actual].map(Option::unwrap), ["f(2)", "59", "59.5"]);
+}
+
+#[test]
+fn an_error_is_told_once_and_a_limit_for_each_check() {
+    let tests: Vec<_> = ["a", "b", "c", "d"].map(one).to_vec();
+    let messages = |head: &str, ends: [End; 4]| {
+        let judgment = request(head, &tests.join(", ")).judge(Some(&outcome(ends)), None);
+        judgment.results.details.into_iter().map(|detail| detail.message.unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let error = |line| End::Raised { kind: "E".to_owned(), text: "no".to_owned(), line, types: vec![] };
+    let told = messages(CALL, [error(None), error(None), error(Some(1)), error(Some(1))]);
+    assert_eq!(told, ["E: no", "same error as `a`", "E: no", "same error as `c`"]);
+    assert_eq!(same_error(&told[1]), Some("a"));
+    let limits = messages(CALL, [End::Timeout, End::Timeout, End::TotalTimeout, End::TotalTimeout]);
+    assert_eq!((limits[0] == limits[1], limits[3].as_str()), (true, "same error as `c`"));
+    let missing = || End::Unavailable("no python3.12 here".to_owned());
+    assert_eq!(messages(CALL, [missing(), missing(), missing(), missing()])[3], "same error as `a`");
+    let hidden = format!(r#"{CALL} "reveal": "none", "salt": "0123456789abcdef","#);
+    assert_eq!(messages(&hidden, [error(None), error(None), error(None), error(None)]), ["no answer"; 4]);
+}
+
+/// The first failures are explained in full, however many there are; and none goes without its message.
+#[test]
+fn of_thousands_of_failures_the_first_are_explained() {
+    let count = MAX_TESTS;
+    let tests: Vec<_> = (0..count).map(|index| one(&format!("t{index}"))).collect();
+    let noise = "a\u{1}b\n".repeat(256);
+    let judged = |ends: Vec<End>| {
+        let mut ran = outcome(ends);
+        for case in &mut ran.cases {
+            let tail = || Tail { bytes: noise.as_bytes().to_vec(), left_out: 1 };
+            case.written = Written { stdout: tail(), stderr: tail() };
+        }
+        request(STDIO, &tests.join(", ")).judge(Some(&ran), None)
+    };
+    let ends = (0..count).map(|index| match index % 2 {
+        0 => text(&format!("{noise}{index}")),
+        _ => raised("E", &format!("{index} {noise}")),
+    });
+    let judgment = judged(ends.collect());
+    let first = &judgment.results.details[0];
+    assert!(first.difference.is_some() && first.actual.is_some() && first.stderr.is_some() && first.stdout.is_some());
+    assert!(judgment.results.details[1].message.as_ref().unwrap().len() > 1_000);
+    let request = request(STDIO, &tests.join(", "));
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([7; 16]),
+        verified_at: Timestamp::from_unix_millis(0),
+        tier: judgment.tier,
+        verdict: judgment.verdict,
+        task: request.task,
+        results: judgment.results,
+        hashes: request.hashes,
+        metadata: Object::new(),
+    };
+    draft.unsigned().unwrap();
+}
+
+#[test]
+fn long_answers_are_cut_around_their_first_difference() {
+    let long = |middle: &str| format!("{}{middle}{}", "a".repeat(4_000), "b".repeat(4_000));
+    let tests = format!(r#"{{"name": "a", "input": "", "expected_output": "{}"}}"#, long("X"));
+    let judgment = request(STDIO, &tests).judge(Some(&outcome([text(&long("Y"))])), None);
+    let detail = &judgment.results.details[0];
+    for (shown, middle) in [(&detail.expected, "aXb"), (&detail.actual, "aYb")] {
+        let shown = shown.as_deref().unwrap();
+        let digest = Sha256Digest::of(long(&middle[1..2]).as_bytes());
+        assert!(
+            shown.starts_with("…a")
+                && shown.contains(middle)
+                && shown.ends_with(&format!("b… (8001 characters, {digest})"))
+        );
+    }
 }
 
 #[test]

@@ -35,6 +35,8 @@ fn the_limits_are_those_of_the_constants() {
         format!("at most {MAX_NAME_CHARS} characters"),
         format!("at most {MAX_REQUEST_BYTES} bytes and at most {MAX_REQUEST_DEPTH} levels of nesting"),
         format!("longer than {MAX_SHOWN_CHARS} characters are cut"),
+        format!("has at most {MAX_DIFFERENCE_CHARS} characters and aligns"),
+        format!("the last {MAX_WRITTEN_BYTES} bytes that the check wrote"),
         format!("sets within sets {MAX_SET_DEPTH} levels"),
         format!("A receipt has at most {} bytes", proofmark_receipt::json::MAX_BYTES),
         format!("1 to {MAX_WORDS} words"),

@@ -4,23 +4,25 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use clap::Args;
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
-use proofmark_contract::{RuleOutcome, State};
-use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_receipt::Json;
-use proofmark_verifier::{Acceptance, Attempt, Issuer, Sender, accept};
+use proofmark_contract::{NextStep, Retry, RuleOutcome, RuleResult, State};
+use proofmark_evidence::trace::{self, MAX_TRACE_BYTES};
+use proofmark_receipt::Timestamp;
+use proofmark_receipt::document::Format as Notation;
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Issuer, Purpose, Sender, TrustedSigners, accept};
 
 use crate::config::Config;
 use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::input;
+use crate::lint;
 use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
-use crate::report::{Format, Formatting, Group, Human, Places, Reporter, Style, of_receipt};
+use crate::report::{Case, Format, Formatting, Group, Human, Places, Reporter, Status, Style, of_receipt};
+use crate::source::{Fault, STDIN, Source, in_presented};
 
 /// Check an agent's response to a workflow step against the step's contract
 ///
@@ -28,10 +30,12 @@ use crate::report::{Format, Formatting, Group, Human, Places, Reporter, Style, o
 /// Prose is never evidence. The result is a receipt, chained to those of the run's earlier attempts.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark accept examples/accept/workflow.yaml --step build --response response.md --trace trace.json --run r1
-  proofmark accept workflow.yaml --step deploy --response - --receipts ./receipts --trust issuer.pem --json
+  proofmark accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt1.md \
+--trace examples/accept/trace1.json
+  proofmark accept examples/accept/workflow.yaml --step implement --run r1 --response examples/accept/attempt2.md \
+--trace examples/accept/trace2.json --dry-run
 
-Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 the attempt could not be judged.")]
+Exit codes: 0 accepted; 1 rejected: retry or aborted; 2 the attempt could not be judged, and none was used up.")]
 pub(crate) struct Accept {
     /// The workflow, in YAML or JSON
     workflow: PathBuf,
@@ -41,11 +45,11 @@ pub(crate) struct Accept {
     /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The tool calls that the orchestrator recorded; their format is detected
-    #[arg(long, value_name = "FILE")]
+    /// The tool calls that the orchestrator recorded, in a format that is detected; `none` if no call was made
+    #[arg(long, value_name = "FILE|-|none")]
     trace: Option<PathBuf>,
-    /// Facts of the orchestrator, as a JSON object: conditions read it as `context`
-    #[arg(long, value_name = "FILE")]
+    /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`
+    #[arg(long, value_name = "FILE|-")]
     context: Option<PathBuf>,
     /// The run that this attempt belongs to [default: a new run]
     #[arg(long, value_name = "ID")]
@@ -56,9 +60,15 @@ pub(crate) struct Accept {
     /// The workflow policy, which the workflow must follow
     #[arg(long, alias = "policy", value_name = "FILE")]
     workflow_policy: Option<PathBuf>,
-    /// Present the receipts in this folder of .json and .jsonl files as evidence
+    /// Also present the receipts in this folder of .json and .jsonl files; those in the store are found without it
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
+    /// Judge without storing anything: no attempt is used up, and there is no receipt
+    #[arg(long)]
+    dry_run: bool,
+    /// Refuse the attempt unless a step that leads to this one was accepted in the same run
+    #[arg(long, requires = "run")]
+    in_order: bool,
     #[command(flatten)]
     trusting: Trusting,
     #[command(flatten)]
@@ -69,21 +79,19 @@ pub(crate) struct Accept {
     formatting: Formatting,
 }
 
+/// The word of `--trace` that states that no call was made, and the trace that this is.
+const NO_CALLS: (&str, &[u8]) = ("none", b"[]");
+
 impl Accept {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let workflow = document::workflow(&self.workflow)?;
+        self.one_standard_input()?;
         let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
-        let response = match self.response == Path::new("-") {
-            true => input::read_stdin(MAX_RESPONSE_BYTES as u64)?,
-            false => input::read_limited(&self.response, MAX_RESPONSE_BYTES as u64)?,
-        };
-        let limited = |path: &PathBuf| input::read_limited(path, MAX_TRACE_BYTES as u64);
-        let trace = self.trace.as_ref().map(limited).transpose()?;
-        let context = self.context.as_deref().map(context).transpose()?;
-        let trusted = self.trusting.signers()?;
+        let workflow = lint::sound_workflow(&self.workflow, policy.as_ref())?;
+        let response = read(&self.response, MAX_RESPONSE_BYTES)?;
+        let trace = self.trace.as_deref().map(trace).transpose()?;
+        let context = self.context.as_deref().map(document::context).transpose()?;
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
-        let key = self.signing.key(config)?;
-        let store = self.store.open(config)?;
+        let (issuer, trusted) = self.issuer(config)?;
         let attempt = Attempt {
             workflow: &workflow,
             policy: policy.as_ref(),
@@ -97,43 +105,183 @@ impl Accept {
             context: context.as_ref(),
             receipts: self.receipts.as_deref(),
             presented: &[],
-            trusted: &trusted,
+            trusted: trusted.signers(),
+            in_order: self.in_order,
+            purpose: if self.dry_run { Purpose::DryRun } else { Purpose::Attempt },
             // Nothing sets it: an interrupt ends the process, and the attempt is one write of the store or none.
             stop: &AtomicBool::new(false),
         };
-        let accepted = accept(&attempt, &Issuer::new(Some(key), Some(store)))?;
+        let accepted = accept(&attempt, &issuer).map_err(|error| self.explain(error))?;
         match self.formatting.format() {
-            Format::Human => print(&mut out::stdout(), &self.step, &accepted)?,
+            Format::Human => self.print(&mut out::stdout(), &accepted)?,
             format => self.report(format, &accepted)?,
         }
         Ok(exit(&accepted.state))
     }
-}
 
-impl Accept {
     /// Writes the rules as cases of the step.
     fn report(&self, format: Format, accepted: &Acceptance) -> anyhow::Result<()> {
         let places = Places { request: Some((self.workflow.clone(), 1)), ..Places::default() };
         let passes = exit(&accepted.state) == Exit::Yes;
-        let group = of_receipt(&self.step, &accepted.receipt, &places);
-        let group = Group { json: vec![accepted.to_json().to_text()], ..group };
+        let json = vec![accepted.to_json().to_text()];
+        let group = match &accepted.receipt {
+            Some(receipt) => of_receipt(&self.step, receipt, &places),
+            // A dry run.
+            None => Group::of_cases(&self.step, accepted.judgment.rules.iter().map(case).collect()),
+        };
+        let group = Group { json, ..group };
         let mut reporter = Reporter::new(format, "accept", Human::new(Style::Verdicts));
         reporter.group(group.with_result(accepted.state.as_str(), passes))?;
         reporter.finish()
     }
+
+    /// Refuses two inputs from standard input, of which the second would be empty.
+    fn one_standard_input(&self) -> anyhow::Result<()> {
+        let named = [Some(&self.response), self.trace.as_ref(), self.context.as_ref()];
+        match named.into_iter().flatten().filter(|path| *path == Path::new("-")).count() {
+            0 | 1 => Ok(()),
+            _ => Err(with_help(
+                "read standard input: two of `--response`, `--trace` and `--context` are `-`",
+                "write one of them to a file",
+            )),
+        }
+    }
+
+    /// Where the receipt is issued, and whose receipts count. A dry run creates neither key nor store.
+    fn issuer(&self, config: &Config) -> anyhow::Result<(Issuer, TrustedSigners)> {
+        let trusted = self.trusting.signers(config)?;
+        let key = match self.dry_run {
+            true => self.signing.existing_key(config)?,
+            false => Some(self.signing.key(config)?),
+        };
+        let trusted = match &key {
+            Some(key) => trusted.with_own(key.signer()),
+            None => trusted,
+        };
+        let store = match self.dry_run {
+            true => self.store.open_if_there(config)?,
+            false => Some(self.store.open(config)?),
+        };
+        Ok((Issuer::new(key, store), trusted))
+    }
+
+    /// The error with the place in the file that it is about, or with the option that is missing.
+    fn explain(&self, error: AcceptError) -> anyhow::Error {
+        let help = match &error {
+            AcceptError::Response(fault) => {
+                let fault = Fault::whole(fault.code(), fault.to_string(), fault.help().unwrap_or_default());
+                let label = named(&self.response);
+                let source = Source { label: &label, line: 1, text: &[], format: Notation::Json };
+                return source.error("read the response", fault);
+            }
+            AcceptError::NoTrace(_) => {
+                "name them with `--trace`; `--trace none` states that no call was made".to_owned()
+            }
+            AcceptError::NoContext { name, .. } => {
+                format!("write `{name}` into an object in a file, and name the file with `--context`")
+            }
+            _ => return in_presented(error),
+        };
+        with_help(error.to_string(), help)
+    }
+
+    fn print(&self, out: &mut impl Write, accepted: &Acceptance) -> io::Result<()> {
+        let paint = Paint::for_stdout();
+        if self.dry_run {
+            writeln!(out, "{}", paint.dim("dry run: no attempt is used up, and nothing is stored"))?;
+        }
+        let state = accepted.state.as_str();
+        let painted = if exit(&accepted.state) == Exit::Yes { paint.good(state) } else { paint.bad(state) };
+        let step = printable(&self.step);
+        writeln!(out, "{painted} step {step}, attempt {} of run {}", accepted.attempt, accepted.run)?;
+        // Without a name, the run is a new one for this step alone.
+        if accepted.out_of_order && self.run.is_some() {
+            writeln!(out, "  {} no step that leads to {step} was accepted in this run", paint.bad("warning:"))?;
+        }
+        if let Some(trace) = &accepted.trace {
+            writeln!(out, "  trace {}", printable(trace))?;
+        }
+        for rule in &accepted.judgment.rules {
+            let outcome = match rule.outcome {
+                RuleOutcome::Met => paint.good(rule.outcome.as_str()),
+                RuleOutcome::Unmet | RuleOutcome::Unknown => paint.bad(rule.outcome.as_str()),
+            };
+            let (id, message) = (printable(&rule.id), printable(&rule.message));
+            writeln!(out, "  {outcome} {id} ({}): {message}", rule.status.as_str())?;
+        }
+        if let State::Retry(retry) = &accepted.state {
+            writeln!(out, "  {}, with the prompt:", when(retry, &accepted.judged_at))?;
+            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
+        }
+        if let Some(next) = &accepted.next {
+            writeln!(out, "  {}", printable(&follows(next)))?;
+        }
+        match &accepted.receipt {
+            Some(receipt) => writeln!(out, "  {}", paint.dim(&format!("receipt {}", receipt.receipt_id()))),
+            None => Ok(()),
+        }
+    }
 }
 
-fn context(path: &Path) -> anyhow::Result<Json> {
-    let bytes = input::read_limited(path, proofmark_receipt::json::MAX_BYTES as u64)?;
-    let reading = || format!("read the context `{}`", path.display());
-    let context = Json::parse(&bytes).with_context(reading)?;
-    if context.as_object().is_none() {
-        let found = format!("found {}", context.type_name());
-        return Err(with_help(found, "write a JSON object")).with_context(reading);
+/// A rule as a case of its step, as the receipt of the judgment has it.
+fn case(rule: &RuleResult) -> Case {
+    let status = match rule.outcome {
+        RuleOutcome::Met => return Case::new(&rule.id, Status::Pass),
+        RuleOutcome::Unmet => Status::Fail,
+        RuleOutcome::Unknown => Status::Error,
+    };
+    Case { message: Some(rule.message.clone()), ..Case::new(&rule.id, status) }
+}
+
+/// When the next attempt may come.
+fn when(retry: &Retry, now: &Timestamp) -> String {
+    let wait = retry.not_before_ms.saturating_sub(now.unix_millis());
+    let wait = match u64::try_from(wait) {
+        Ok(0) | Err(_) => return format!("attempt {} may come", retry.attempt),
+        Ok(millis) if millis % 1_000 == 0 => format!("{} s", millis / 1_000),
+        Ok(millis) => format!("{millis} ms"),
+    };
+    format!("attempt {} may come after {wait} (at {})", retry.attempt, Timestamp::from_unix_millis(retry.not_before_ms))
+}
+
+/// What follows the step.
+fn follows(next: &NextStep) -> String {
+    match next {
+        NextStep::Step(step) => format!("next: {step}"),
+        NextStep::End => "the workflow ends here".to_owned(),
+        NextStep::Abort => "the workflow ends without success".to_owned(),
+        NextStep::Unknown(missing) if missing.is_empty() => "next: unknown, since no branch applies".to_owned(),
+        NextStep::Unknown(missing) => {
+            let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
+            format!("next: unknown, since {}", missing.join(", "))
+        }
     }
-    // A number that conditions cannot represent would make all of the context unknown.
-    proofmark_evidence::facts::value(&context).with_context(reading)?;
-    Ok(context)
+}
+
+fn read(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
+    match path == Path::new("-") {
+        true => input::read_stdin(limit as u64),
+        false => input::read_limited(path, limit as u64),
+    }
+}
+
+/// What messages call a file or standard input.
+fn named(path: &Path) -> String {
+    if path == Path::new("-") { STDIN.to_owned() } else { path.display().to_string() }
+}
+
+/// The bytes of a trace that can be read. It is parsed again when it is judged; a broken one is refused before a key and a
+/// store are created for it.
+fn trace(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let (word, no_calls) = NO_CALLS;
+    if path == Path::new(word) {
+        return Ok(no_calls.to_vec());
+    }
+    let text = read(path, MAX_TRACE_BYTES)?;
+    let label = named(path);
+    let source = Source { label: &label, line: 1, text: &text, format: Notation::Json };
+    trace::read(&text).map_err(|error| source.error("read the trace", &error))?;
+    Ok(text)
 }
 
 pub(crate) fn exit(state: &State) -> Exit {
@@ -143,30 +291,4 @@ pub(crate) fn exit(state: &State) -> Exit {
         // An attempt that was judged is in neither state.
         State::Pending | State::Evaluating { .. } => Exit::NoAnswer,
     }
-}
-
-fn print(out: &mut impl Write, step: &str, accepted: &Acceptance) -> io::Result<()> {
-    let paint = Paint::for_stdout();
-    let state = accepted.state.as_str();
-    let painted = if exit(&accepted.state) == Exit::Yes { paint.good(state) } else { paint.bad(state) };
-    writeln!(out, "{painted} step {step}, attempt {} of run {}", accepted.attempt, accepted.run)?;
-    if let Some(trace) = &accepted.trace {
-        writeln!(out, "  trace {}", printable(trace))?;
-    }
-    for rule in &accepted.judgment.rules {
-        let outcome = match rule.outcome {
-            RuleOutcome::Met => paint.good(rule.outcome.as_str()),
-            RuleOutcome::Unmet | RuleOutcome::Unknown => paint.bad(rule.outcome.as_str()),
-        };
-        writeln!(out, "  {outcome} {} ({}): {}", printable(&rule.id), rule.status.as_str(), printable(&rule.message))?;
-    }
-    match &accepted.state {
-        State::Retry(retry) => {
-            writeln!(out, "  attempt {} is next, with the prompt:", retry.attempt)?;
-            retry.prompt.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
-        }
-        State::Aborted { action, .. } => writeln!(out, "  the workflow continues with: {}", action.to_text())?,
-        State::Pending | State::Evaluating { .. } | State::Accepted { .. } | State::AcceptedWithWarnings { .. } => {}
-    }
-    writeln!(out, "  {}", paint.dim(&format!("receipt {}", accepted.receipt.receipt_id())))
 }

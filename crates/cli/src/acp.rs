@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use proofmark_interop::acp::evaluation_request;
-use proofmark_receipt::document::{self, MAX_DOCUMENT_BYTES};
+use proofmark_receipt::document::{self, DocumentError, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
 use proofmark_verifier::{Batch, Caps, Evaluation, Format, Host, Issuer, Request, Subject, Worth, evaluation};
 
@@ -18,6 +18,7 @@ use crate::options::{Signing, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::report::{Human, Places, Style, of_receipt};
+use crate::source::{STDIN, Source};
 
 /// Evaluate jobs of the Agent Commerce Protocol (Virtuals)
 #[derive(Subcommand)]
@@ -86,11 +87,12 @@ impl Evaluate {
             true => input::read_stdin(limit)?,
             false => input::read_limited(&self.job, limit)?,
         };
-        let label = self.job.display().to_string();
-        let context = || format!("read the job `{label}`");
-        let job = document::parse(&bytes, Format::Json).with_context(context)?;
+        let label = if self.job == Path::new("-") { STDIN.to_owned() } else { self.job.display().to_string() };
+        let source = Source { label: &label, line: 1, text: &bytes, format: Format::Json };
+        let failed = |error: DocumentError| source.error("read the job", &error);
+        let job = document::parse(&bytes, Format::Json).map_err(failed)?;
         // `evaluation` compares the receipt with this text, so the checks are read from the text and not from the job.
-        let text = evaluation_request(&job).with_context(context)?.to_text();
+        let text = evaluation_request(&job).map_err(failed)?.to_text();
         let request = Request::read(text.as_bytes(), Format::Json, None)
             .with_context(|| format!("read the checks of the job `{label}`"))?;
         Ok((request, text))

@@ -1,17 +1,17 @@
 //! `proofmark approve`.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 use proofmark_evidence::span;
 use proofmark_verifier::Decider;
 
 use crate::config::Config;
-use crate::decide::{decision_receipt, require_trusted};
+use crate::decide::require_trusted;
 use crate::exit::Exit;
 use crate::options::{StoreAt, Trusting, Unlock};
 use crate::out;
+use crate::receipt::read;
 
 /// The longest time for which an approval counts, in milliseconds: 30 days.
 const MAX_EXPIRY: i64 = 30 * 86_400_000;
@@ -21,12 +21,13 @@ const MAX_EXPIRY: i64 = 30 * 86_400_000;
 /// The approval is a signed receipt of tier 3. It is bound to this action, requested by this agent in this environment; it
 /// expires, and the decision that it allows spends it. A key can approve a decision once.
 #[derive(Args)]
-#[command(mut_arg("trust", |trust| trust.help("Trust this signer of decisions [default: the key `default`]; can be repeated")))]
-#[command(after_help = "Example:
-  proofmark approve decision.json --key reviewer --note \"checked with the customer\" --expires 1h > approval.json")]
+#[command(after_help = "Examples:
+  proofmark approve 97473953 --key reviewer --note \"checked with the customer\"
+  proofmark approve decision.json --key reviewer --note \"checked\" --expires 1h > approval.json")]
 pub(crate) struct Approve {
-    /// The decision receipt of the action
-    decision: PathBuf,
+    /// The decision of the action: its id (the first digits suffice), the file of its receipt, or - for standard input
+    #[arg(value_name = "FILE|ID|-")]
+    decision: String,
     /// The reviewer's key: a name, or the path of a key file
     #[arg(long, value_name = "KEY")]
     key: String,
@@ -49,15 +50,11 @@ pub(crate) struct Approve {
 
 impl Approve {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = self.unlock.passphrase(config)?;
-        let decision = decision_receipt(&self.decision)?;
-        let mut trusted = self.trusting.signers()?;
-        if trusted.is_empty() {
-            trusted.push(config.signing_key(None, passphrase.as_ref())?.signer());
-        }
+        let decision = read::decision(&self.decision, &self.store, config)?;
+        let key = self.unlock.load(config, &self.key)?;
+        let trusted = self.trusting.signers(config)?.with_own(key.signer());
         // An approval is of the action that the decision states, so only a trusted decision may be approved.
         require_trusted(&decision, &trusted, &self.decision)?;
-        let key = config.keyring().load(&self.key, passphrase.as_ref())?;
         let store = self.store.open(config)?;
         let reviewer = Decider::for_command_line(None, key, store, trusted);
         let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.note, self.expires)?;

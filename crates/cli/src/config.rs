@@ -1,16 +1,15 @@
 //! The environment, read once.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use proofmark_receipt::SigningKey;
-use proofmark_verifier::{Keyring, Passphrase};
+use proofmark_verifier::{Keyring, KnownSigners, Passphrase};
 use zeroize::Zeroizing;
 
 use crate::error::with_help;
-use crate::out;
 
 /// The name of the key that is used, and created on first use, when no key is named.
 pub(crate) const DEFAULT_KEY: &str = "default";
@@ -22,8 +21,14 @@ const MAX_PASSPHRASE: u64 = 4096;
 pub(crate) struct Config {
     /// The folder of keys and the store: `$PROOFMARK_HOME`, else `proofmark` in the XDG data directory.
     pub(crate) home: PathBuf,
-    passphrase: Option<Passphrase>,
+    /// The passphrase of `$PROOFMARK_PASSPHRASE`, or why it has none.
+    passphrase: Result<Option<Passphrase>, NotTextError>,
 }
+
+/// The variable has a value that is not text.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("read PROOFMARK_PASSPHRASE: it is not UTF-8 text")]
+struct NotTextError;
 
 impl Config {
     pub(crate) fn from_environment() -> Config {
@@ -32,12 +37,17 @@ impl Config {
         let home = folder("PROOFMARK_HOME").or_else(|| Some(data()?.join("proofmark")));
         Config {
             home: home.unwrap_or_else(|| PathBuf::from(".proofmark")),
-            passphrase: env::var("PROOFMARK_PASSPHRASE").ok().map(Zeroizing::new),
+            passphrase: env::var_os("PROOFMARK_PASSPHRASE").map(text).transpose(),
         }
     }
 
     pub(crate) fn keyring(&self) -> Keyring {
         Keyring::new(&self.home)
+    }
+
+    /// The user's own keys and the trust store.
+    pub(crate) fn known_signers(&self) -> anyhow::Result<KnownSigners> {
+        Ok(KnownSigners::load(&self.home)?)
     }
 
     /// The path of the store: the path given, else the one in `home`.
@@ -47,7 +57,7 @@ impl Config {
 
     /// The passphrase of key files: from the file given, else from the environment.
     pub(crate) fn passphrase(&self, file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
-        let Some(file) = file else { return Ok(self.passphrase.clone()) };
+        let Some(file) = file else { return Ok(self.passphrase.clone()?) };
         let context = || format!("read the passphrase file `{}`", file.display());
         let mut text = Zeroizing::new(String::new());
         let opened = std::fs::File::open(file).with_context(context)?;
@@ -63,23 +73,9 @@ impl Config {
         // Editors end a file with a line break; spaces may belong to the passphrase.
         Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())))
     }
+}
 
-    /// The key to sign with: the key named, else the default key, which is created on first use.
-    pub(crate) fn signing_key(
-        &self,
-        named: Option<&str>,
-        passphrase: Option<&Passphrase>,
-    ) -> anyhow::Result<SigningKey> {
-        let keyring = self.keyring();
-        match named {
-            Some(name) => Ok(keyring.load(name, passphrase)?),
-            None if keyring.has(DEFAULT_KEY) => Ok(keyring.load(DEFAULT_KEY, passphrase)?),
-            None => {
-                let key = keyring.create(DEFAULT_KEY, passphrase)?;
-                let path = keyring.path(DEFAULT_KEY)?;
-                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
-                Ok(key)
-            }
-        }
-    }
+fn text(value: OsString) -> Result<Passphrase, NotTextError> {
+    // A passphrase that was read in part, or left out, would leave a new key without its protection.
+    value.into_string().map(Zeroizing::new).map_err(|_| NotTextError)
 }

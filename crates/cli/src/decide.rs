@@ -4,24 +4,26 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use proofmark_boundary::{
-    ActionPolicy, Admission, DecisionReceipt, NOT_COMPARED, Recomputed, Request, explain_decision,
+    Admission, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Request, explain_decision, other_engine,
 };
-use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{SignatureStatus, SignerId, Trust, Verification};
-use proofmark_verifier::{Asked, Decided, Decider, Question, Tenant, replay, resume};
+use proofmark_receipt::{SignatureStatus, Trust, Verification};
+use proofmark_verifier::{Asked, Decided, Decider, KnownSigners, Question, Tenant, TrustedSigners, replay, resume};
 
-use crate::config::{self, Config};
+use crate::config::Config;
+use crate::decision_page;
 use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::input;
-use crate::options::{Signing, StoreAt, Trusting};
+use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::receipt::read;
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style, of_decision};
+use crate::signed::signed_by;
+use crate::source::in_presented;
 
 /// Decide whether an action may execute now, and how to continue if not
 ///
@@ -30,13 +32,14 @@ use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, St
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark decide examples/decide/request.json --action-policy examples/decide/policy.yaml
-  proofmark decide request.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
-  proofmark decide request.json --action-policy policy.yaml --replay decision.json
+  proofmark decide action.json --action-policy policy.yaml --receipts ./receipts --trust verifier.pem --json
+  proofmark decide action.json --action-policy policy.yaml --replay 97473953
 
 Exit codes: 0 allowed, or the replay is `same`; 1 not allowed, or the replay differs, is invalid or untrusted;
 2 not decided, or the signature of the replayed receipt cannot be verified.")]
 pub(crate) struct Decide {
-    /// The action and its facts, in the plain form or as `{envelope, decision_context}`; - for standard input
+    /// The action and its facts, in the plain form or as `{envelope, decision_context}`, as JSON or YAML; - for standard
+    /// input
     #[arg(value_name = "FILE|-")]
     request: PathBuf,
     /// The action policy, which decides
@@ -50,18 +53,23 @@ pub(crate) struct Decide {
     approvals: Option<PathBuf>,
     #[command(flatten)]
     trusting: Trusting,
-    /// Decide only if the conditions of this earlier decision receipt are met
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
-    resume: Option<PathBuf>,
-    /// Make no decision: verify this decision receipt, recompute it and print differences
+    /// Decide only if the conditions of this earlier decision are met: an id, the file of its receipt, or -
+    #[arg(long, value_name = "FILE|ID|-", conflicts_with = "replay")]
+    resume: Option<String>,
+    /// Make no decision: verify this decision (an id, the file of its receipt, or -), recompute it and print differences
     ///
-    /// The result is `same` only if a signer named with `--trust` signed the receipt; without `--trust`, the local key.
-    #[arg(long, value_name = "FILE", conflicts_with = "format")]
-    replay: Option<PathBuf>,
+    /// The result is `same` only if a trusted signer signed the receipt.
+    #[arg(long, value_name = "FILE|ID|-", conflicts_with = "format")]
+    replay: Option<String>,
+    /// Print every rule of the policy, also those that do not apply, with its evidence
+    #[arg(long, short = 'v', visible_alias = "verbose", conflicts_with_all = ["json", "replay", "format"])]
+    explain: bool,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
     store: StoreAt,
+    #[command(flatten)]
+    recording: Recording,
     #[command(flatten)]
     formatting: Formatting,
 }
@@ -70,36 +78,39 @@ impl Decide {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let policy = document::action_policy(&self.action_policy)?;
         let request = self.read_request()?;
-        let trusted = self.trusting.signers()?;
+        let known = config.known_signers()?;
+        let trusted = self.trusting.among(&known)?;
         let folders: Vec<&Path> =
             [&self.receipts, &self.approvals].into_iter().flatten().map(PathBuf::as_path).collect();
         let stop = &AtomicBool::new(false);
         let folders = &folders;
-        let question = Question { policy: &policy, request: &request, folders, trusted: &trusted, own: None, stop };
-        // A replay must work where the decision was not made: it opens no store and creates no key.
-        if let Some(path) = &self.replay {
-            let own = if trusted.is_empty() { self.local_signer(config)? } else { None };
-            let trusted = own.as_slice().iter().chain(&trusted).copied().collect::<Vec<_>>();
-            return recompute(&Question { trusted: &trusted, ..question }, &decision_receipt(path)?);
+        // A replay must work where the decision was not made: it opens no store to write, and creates no key.
+        if let Some(argument) = &self.replay {
+            let receipt = read::decision(argument, &self.store, config)?;
+            let trusted = self.with_named_key(trusted, config)?;
+            let question =
+                Question { policy: &policy, request: &request, folders, trusted: trusted.signers(), own: None, stop };
+            return recompute(&question, &receipt, &known);
         }
+        let resumed = self.resume.as_ref().map(|argument| read::decision(argument, &self.store, config)).transpose()?;
         let key = self.signing.key(config)?;
-        let question = Question { own: Some(key.signer()), ..question };
+        let trusted = trusted.with_own(key.signer());
         let store = self.store.open(config)?;
-        if let Some(path) = &self.resume {
-            let resumed = decision_receipt(path)?;
-            let own = [key.signer()];
-            let signers = if trusted.is_empty() { &own[..] } else { &trusted };
+        if let (Some(receipt), Some(argument)) = (&resumed, &self.resume) {
             // The conditions are those of the earlier decision: anyone could write one whose conditions are met.
-            require_trusted(&resumed, signers, path)?;
-            if let Some(reason) = not_admitted(&resume(&question, &resumed, &store)?) {
+            require_trusted(receipt, &trusted, argument)?;
+            let (own, trusted) = (Some(key.signer()), trusted.signers());
+            let question = Question { policy: &policy, request: &request, folders, trusted, own, stop };
+            if let Some(reason) = not_admitted(&resume(&question, receipt, &store).map_err(in_presented)?) {
                 return self.refuse(&reason);
             }
         }
         let decider = Decider::for_command_line(Some(policy), key, store, trusted);
+        let decider = decider.recording_facts(self.recording.record_facts);
         let asked = Asked { request: &request, tenant: &Tenant::LOCAL, candidate: None, replayable: None, stop };
-        let decided = decider.decide_presented(&asked, folders)?;
+        let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
         match self.formatting.format() {
-            Format::Human => write!(out::stdout(), "{}", decision_text(decider.policy().as_deref(), &decided))?,
+            Format::Human => self.print(&decider, &decided)?,
             format => self.report(format, &decided)?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
@@ -128,55 +139,44 @@ impl Decide {
         Ok(Exit::No)
     }
 
-    /// The signer of local decisions. A replay creates no key.
-    fn local_signer(&self, config: &Config) -> anyhow::Result<Option<SignerId>> {
-        let name = self.signing.key.as_deref().unwrap_or(config::DEFAULT_KEY);
-        // A key that is named must exist. Without the default key no signer is trusted: never `same`.
-        if self.signing.key.is_none() && !config.keyring().has(name) {
-            return Ok(None);
+    fn print(&self, decider: &Decider, decided: &Decided) -> anyhow::Result<()> {
+        let mut out = out::stdout();
+        let policy = decider.policy();
+        decision_page::write(&mut out, &decided.receipt, policy.as_deref())?;
+        if let (true, Some(policy)) = (self.explain, &policy) {
+            writeln!(out, "  every rule:")?;
+            let explained = explain_decision(policy, &decided.decision);
+            explained.lines().try_for_each(|line| writeln!(out, "    {}", printable(line)))?;
         }
-        let passphrase = self.signing.unlock.passphrase(config)?;
-        Ok(Some(config.keyring().load(name, passphrase.as_ref())?.signer()))
+        Ok(())
+    }
+
+    /// With the key named with `--key`, which need not be in the keyring.
+    fn with_named_key(&self, trusted: TrustedSigners, config: &Config) -> anyhow::Result<TrustedSigners> {
+        let Some(name) = &self.signing.key else { return Ok(trusted) };
+        Ok(trusted.with_own(self.signing.unlock.load(config, name)?.signer()))
     }
 
     fn read_request(&self) -> anyhow::Result<Request> {
-        if self.request != Path::new("-") {
-            return read_as(&self.request, "request", Request::read);
-        }
-        let bytes = input::read_stdin(MAX_BYTES as u64)?;
-        let json = proofmark_receipt::Json::parse(&bytes).context("read the request")?;
-        Request::read(&json).context("read the request")
+        read_as(&self.request, "request", Request::read)
     }
 }
 
-fn decision_text(policy: Option<&ActionPolicy>, decided: &Decided) -> String {
-    let paint = Paint::for_stdout();
-    let outcome = decided.decision.outcome().to_string();
-    let painted = if decided.decision.allows() { paint.good(&outcome) } else { paint.bad(&outcome) };
-    let explained = policy.map(|policy| explain_decision(policy, &decided.decision)).unwrap_or_default();
-    let words: String = explained.lines().map(|line| format!("  {}\n", printable(line))).collect();
-    let id = decided.receipt.decision_id();
-    format!("{painted}\n{words}  {}\n", paint.dim(&format!("decision {id}")))
-}
-
-/// Reads a decision receipt from a file.
-pub(crate) fn decision_receipt(path: &Path) -> anyhow::Result<DecisionReceipt> {
-    let bytes = input::read_limited(path, MAX_BYTES as u64)?;
-    DecisionReceipt::parse(&bytes).with_context(|| format!("read the decision receipt `{}`", path.display()))
-}
-
 /// Refuses a decision receipt that is not valid, or whose signer is not trusted.
-pub(crate) fn require_trusted(receipt: &DecisionReceipt, trusted: &[SignerId], path: &Path) -> anyhow::Result<()> {
-    let verification = receipt.verify(trusted);
+pub(crate) fn require_trusted(
+    receipt: &DecisionReceipt,
+    trusted: &TrustedSigners,
+    argument: &str,
+) -> anyhow::Result<()> {
+    let verification = receipt.verify(trusted.signers());
     match (&verification.answer, verification.trust) {
         (SignatureStatus::Valid, Trust::Trusted) => Ok(()),
         (SignatureStatus::Valid, _) => Err(with_help(
-            format!("use the decision receipt `{}`: its signer is not trusted", path.display()),
-            "name the signer with `--trust`",
+            format!("use the decision receipt `{argument}`: its signer is not trusted"),
+            "name the signer with `--trust`, or add it to the trust store with `proofmark trust add`",
         )),
         (status, _) => Err(anyhow!(
-            "use the decision receipt `{}`: it is {status} ({})",
-            path.display(),
+            "use the decision receipt `{argument}`: it is {status} ({})",
             status.cause().unwrap_or_default()
         )),
     }
@@ -190,16 +190,14 @@ fn not_admitted(admission: &Admission) -> Option<String> {
     }
 }
 
-fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Result<Exit> {
+fn recompute(question: &Question<'_>, receipt: &DecisionReceipt, known: &KnownSigners) -> anyhow::Result<Exit> {
     let paint = Paint::for_stdout();
-    let replay = replay(question, receipt)?;
+    let replay = replay(question, receipt).map_err(in_presented)?;
     let Verification { answer, trust, signer, .. } = &replay.verification;
-    let signed = match (signer, trust) {
-        (Some(signer), Trust::Trusted) => format!("signed by {signer}, which is trusted"),
-        (Some(signer), Trust::Untrusted | Trust::Unknown) => {
-            format!("signed by {signer}, which is not trusted; name a trusted signer with `--trust`")
-        }
-        (None, _) => format!("the signature is {answer}: {}", answer.cause().unwrap_or_default()),
+    let signed = match signer {
+        Some(signer) if *trust == Trust::Trusted => signed_by(known, signer, *trust),
+        Some(signer) => format!("{}; name a trusted signer with `--trust`", signed_by(known, signer, *trust)),
+        None => format!("the signature is {answer}: {}", answer.cause().unwrap_or_default()),
     };
     let (word, exit) = match (&replay.recomputed, answer) {
         (Recomputed::Unreadable(what), _) => {
@@ -216,17 +214,45 @@ fn recompute(question: &Question<'_>, receipt: &DecisionReceipt) -> anyhow::Resu
         (Recomputed::Same, SignatureStatus::Valid) => (paint.bad("untrusted"), Exit::No),
     };
     let mut out = out::stdout();
-    writeln!(out, "{word}\n  {}", printable(&signed))?;
-    match replay.recomputed {
+    match &replay.recomputed {
         Recomputed::Differs(differences) => {
+            let cause = cause(differences, receipt).map_or_else(String::new, |cause| format!(": {cause}"));
+            writeln!(out, "{word}{}\n  {}", printable(&cause), printable(&signed))?;
             for difference in differences {
                 let (recorded, recomputed) = (printable(&difference.recorded), printable(&difference.recomputed));
                 writeln!(out, "  {}: recorded {recorded}, recomputed {recomputed}", printable(&difference.at))?;
             }
         }
-        Recomputed::Same => writeln!(out, "  the same request and policy give the same decision")?,
+        Recomputed::Same => {
+            writeln!(out, "{word}\n  {}", printable(&signed))?;
+            writeln!(out, "  the same request and policy give the same decision")?;
+        }
         Recomputed::Unreadable(_) => {}
+    }
+    if let Some(engine) = other_engine(receipt) {
+        let words = format!("{engine} made the decision, and this is {ENGINE}: texts for people are not compared");
+        writeln!(out, "  {}", printable(&words))?;
     }
     writeln!(out, "  {}", paint.dim(&format!("not compared: {}", NOT_COMPARED.join(", "))))?;
     Ok(exit)
+}
+
+/// What explains most of the differences: another action, other facts, another policy or another engine.
+fn cause(differences: &[Difference], receipt: &DecisionReceipt) -> Option<String> {
+    let differs = |member: &str| differences.iter().any(|difference| difference.at == format!("binding.{member}"));
+    let mut causes: Vec<String> = Vec::new();
+    if differs("action_hash") {
+        causes.push("this is another request (action_hash differs)".to_owned());
+    } else if differs("environment") || differs("agent") {
+        causes.push("this is the request of another agent or environment".to_owned());
+    } else if differs("facts_hash") {
+        causes.push("the request has other facts (facts_hash differs)".to_owned());
+    }
+    if differs("policy_hash") {
+        causes.push("this is another policy (policy_hash differs)".to_owned());
+    }
+    if causes.is_empty() && other_engine(receipt).is_some() {
+        causes.push("another engine made the decision".to_owned());
+    }
+    (!causes.is_empty()).then(|| causes.join(", and "))
 }

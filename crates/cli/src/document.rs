@@ -1,44 +1,45 @@
-//! Workflows and policies from files, with errors that show the line.
+//! Documents from files and standard input, with errors that show the line.
 
 use std::path::Path;
 
-use anyhow::Context;
-use proofmark_boundary::{ActionPolicy, ActionPolicyError};
-use proofmark_contract::{Workflow, WorkflowPolicy};
-use proofmark_evidence::{resolve_suites, suite_digest};
-use proofmark_receipt::document::{self, DocumentError, Format, MAX_DOCUMENT_BYTES, Place, Places, line_and_column};
+use proofmark_boundary::ActionPolicy;
+use proofmark_contract::WorkflowPolicy;
+use proofmark_evidence::{facts, resolve_suites, suite_digest};
+use proofmark_receipt::document::{
+    self, DocumentError, Format, MAX_DOCUMENT_BYTES, Places, line_and_column, parse_with_places,
+};
+use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
-use proofmark_verifier::{MAX_REQUEST_BYTES, SuiteHashes};
+use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 
-use crate::error::{self, CommandError};
+use crate::error;
 use crate::input;
 use crate::report::Finding;
+use crate::source::{Fault, STDIN, Source, SourceError, format_of, format_of_text};
 
 /// A document with its text, in which places are located.
 pub(crate) struct Document {
     pub(crate) label: String,
     pub(crate) text: Vec<u8>,
     pub(crate) json: Json,
+    format: Format,
     places: Places,
 }
 
 impl Document {
-    /// Reads a document; its name says whether it is JSON or YAML.
+    /// Reads a document from a file, whose name says whether it is JSON or YAML, or from standard input (`-`).
     pub(crate) fn read(path: &Path) -> anyhow::Result<Result<Document, Finding>> {
-        let label = path.display().to_string();
-        let text = input::read_limited(path, MAX_DOCUMENT_BYTES as u64)?;
-        let json = path.extension().is_some_and(|extension| extension == "json");
-        // YAML includes what JSON can say, so a name with another ending or none is read as YAML.
-        let format = if json { Format::Json } else { Format::Yaml };
-        Ok(match document::parse_with_places(&text, format) {
+        let (label, text) = named(path, MAX_DOCUMENT_BYTES)?;
+        let format = if path == Path::new("-") { format_of_text(&text) } else { format_of(path) };
+        Ok(match parse_with_places(&text, format) {
             Ok((json, places)) => {
-                let mut document = Document { label, text, json, places };
+                let mut document = Document { label, text, json, format, places };
                 match document.resolve_suites(path) {
                     None => Ok(document),
                     Some(finding) => Err(finding),
                 }
             }
-            Err(error) => Err(finding(&label, &text, None, &error)),
+            Err(error) => Err(Source { label: &label, line: 1, text: &text, format }.refusal("", &error).into()),
         })
     }
 
@@ -47,32 +48,28 @@ impl Document {
         let mut find = |name: &str, at: &str| suite_beside(path, name).map_err(|error| (at.to_owned(), error));
         let mut resolve = || SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
         let (at, error) = resolve().err()?;
-        let message = format!("`{at}`: failed to {}", error::message(&error));
-        let finding = Finding::at(&self.label, &self.text, self.locate(&at), "unreadable_suite", message);
-        Some(Finding { help: error::help(&error), ..finding })
+        let message = format!("failed to {}", error::message(&error));
+        Some(self.finding(Fault::at(&at, "unreadable_suite", message, error::help(&error))))
     }
 
-    /// The finding that `error` is about this action policy.
-    pub(crate) fn policy_finding(&self, error: &ActionPolicyError) -> Finding {
-        match error {
-            ActionPolicyError::Document(error) => self.finding(error),
-            ActionPolicyError::Predicate { at, .. } => {
-                let place = self.locate(at);
-                let finding = Finding::at(&self.label, &self.text, place, error.code(), error.to_string());
-                Finding { help: error.help().map(|help| help.to_string()), ..finding }
-            }
-        }
-    }
-
-    /// The finding that `error` is about this document.
-    pub(crate) fn finding(&self, error: &DocumentError) -> Finding {
-        finding(&self.label, &self.text, Some(self), error)
+    /// The finding that `fault` is in this document.
+    pub(crate) fn finding(&self, fault: impl Into<Fault>) -> Finding {
+        let source = Source { label: &self.label, line: 1, text: &self.text, format: self.format };
+        source.refusal_with("", fault, |path| self.locate(path)).into()
     }
 
     /// The line and column, from 1, of the field `path`, or of the nearest value around it.
     pub(crate) fn locate(&self, path: &str) -> Option<(u64, u64)> {
         self.places.find(&self.json, path).map(|start| line_and_column(&self.text, start))
     }
+}
+
+/// What messages call a file or standard input (`-`), and its text of at most `limit` bytes.
+fn named(path: &Path, limit: usize) -> anyhow::Result<(String, Vec<u8>)> {
+    Ok(match path == Path::new("-") {
+        true => (STDIN.to_owned(), input::read_stdin(limit as u64)?),
+        false => (path.display().to_string(), input::read_limited(path, limit as u64)?),
+    })
 }
 
 /// The fields that name suites: receipt rules of workflows and action policies, and receipts of cases.
@@ -89,24 +86,37 @@ fn suite_beside(document: &Path, name: &str) -> anyhow::Result<Sha256Digest> {
 
 /// The digests of the suite in a file, which is a request with or without an `output`.
 pub(crate) fn suite(path: &Path) -> anyhow::Result<SuiteHashes> {
-    let json = path.extension().is_some_and(|extension| extension == "json");
-    let format = if json { Format::Json } else { Format::Yaml };
-    let text = input::read_limited(path, MAX_REQUEST_BYTES as u64)?;
-    SuiteHashes::read(&text, format).with_context(|| format!("read the suite `{}`", path.display()))
+    let (label, text) = named(path, MAX_REQUEST_BYTES)?;
+    let source = Source { label: &label, line: 1, text: &text, format: format_of(path) };
+    SuiteHashes::read(&text, source.format).map_err(|error| source.error("read the suite", &error))
 }
 
-fn finding(label: &str, text: &[u8], document: Option<&Document>, error: &DocumentError) -> Finding {
-    let (place, message) = match error.place() {
-        Place::Whole => (None, error.message().to_owned()),
-        // The label names line and column; a message repeats only the field, which the label lacks.
-        Place::Text { line, column } => (Some((*line, *column)), error.message().to_owned()),
-        Place::Field(path) => (document.and_then(|document| document.locate(path)), error.to_string()),
-    };
-    Finding { help: error.help(), ..Finding::at(label, text, place, error.code(), message) }
+/// A request, which may name files.
+pub(crate) fn request(request: &input::Source, outside: &Outside<'_>) -> anyhow::Result<Request> {
+    Request::read_with(&request.bytes, request.format, outside).map_err(|error| {
+        let file = request.path.display().to_string();
+        let label = if request.path == Path::new("") { STDIN } else { &file };
+        let source = Source { label, line: request.line, text: &request.bytes, format: request.format };
+        source.error("read the request", &error)
+    })
 }
 
-pub(crate) fn workflow(path: &Path) -> anyhow::Result<Workflow> {
-    read_as(path, "workflow", Workflow::read)
+/// The facts of an orchestrator: an object whose numbers conditions can represent.
+pub(crate) fn context(path: &Path) -> anyhow::Result<Json> {
+    let (label, text) = named(path, MAX_BYTES)?;
+    let format = if path == Path::new("-") { format_of_text(&text) } else { format_of(path) };
+    let source = Source { label: &label, line: 1, text: &text, format };
+    let failed = |fault: Fault| source.error("read the context", fault);
+    let context = document::parse(&text, format).map_err(|error| failed(Fault::from(&error)))?;
+    if context.as_object().is_none() {
+        let message = format!("expected an object, found {}", context.type_name());
+        return Err(failed(Fault::whole("wrong_type", message, "write an object")));
+    }
+    // A number that conditions cannot represent would make all of the context unknown.
+    match facts::value(&context) {
+        Ok(_) => Ok(context),
+        Err(error) => Err(failed(Fault::whole("invalid_value", error.to_string(), "write a number with fewer digits"))),
+    }
 }
 
 pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
@@ -114,23 +124,21 @@ pub(crate) fn workflow_policy(path: &Path) -> anyhow::Result<WorkflowPolicy> {
 }
 
 pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
-    let document = match Document::read(path)? {
-        Ok(document) => document,
-        Err(finding) => return Err(failure("action policy", &finding)),
-    };
-    ActionPolicy::read(&document.json).map_err(|error| failure("action policy", &document.policy_finding(&error)))
+    let document = read_document(path, "action policy")?;
+    ActionPolicy::read(&document.json).map_err(|error| failure("action policy", document.finding(&error)))
 }
 
 /// Reads a document of a kind whose errors name no place in it.
-pub(crate) fn read_with<T, E: std::error::Error + Send + Sync + 'static>(
+pub(crate) fn read_with<T, E: std::error::Error>(
     path: &Path,
     kind: &'static str,
     read: impl FnOnce(&Json) -> Result<T, E>,
 ) -> anyhow::Result<T> {
-    match Document::read(path)? {
-        Ok(document) => read(&document.json).with_context(|| format!("read the {kind} in `{}`", path.display())),
-        Err(finding) => Err(failure(kind, &finding)),
-    }
+    let document = read_document(path, kind)?;
+    read(&document.json).map_err(|error| {
+        let help = format!("give the {kind} as it was issued");
+        failure(kind, document.finding(Fault::whole("invalid", error.to_string(), help)))
+    })
 }
 
 /// Reads a document of a kind; errors name file, line and column, and show the line.
@@ -139,15 +147,29 @@ pub(crate) fn read_as<T>(
     kind: &str,
     read: impl FnOnce(&Json) -> Result<T, DocumentError>,
 ) -> anyhow::Result<T> {
-    let found = match Document::read(path)? {
-        Ok(document) => read(&document.json).map_err(|error| document.finding(&error)),
-        Err(finding) => Err(finding),
-    };
-    found.map_err(|finding| failure(kind, &finding))
+    let document = read_document(path, kind)?;
+    read(&document.json).map_err(|error| failure(kind, document.finding(&error)))
 }
 
-fn failure(kind: &str, finding: &Finding) -> anyhow::Error {
-    let caret = finding.caret().map_or_else(String::new, |caret| format!("\n{caret}"));
-    let message = format!("read the {kind} {}: {}{caret}", finding.label(), finding.message);
-    CommandError::new(message, finding.help.clone()).into()
+/// Reads a document, which messages call `kind`.
+pub(crate) fn read_document(path: &Path, kind: &str) -> anyhow::Result<Document> {
+    Document::read(path)?.map_err(|finding| failure(kind, finding))
+}
+
+/// The error that a document of a kind cannot be read.
+pub(crate) fn failure(kind: &str, finding: Finding) -> anyhow::Error {
+    as_error(&format!("read the {kind}"), finding)
+}
+
+/// The error that a finding makes; `doing` is what failed: `read the workflow`.
+pub(crate) fn as_error(doing: &str, finding: Finding) -> anyhow::Error {
+    let Finding { file, place, code, error: _, message, help, excerpt } = finding;
+    SourceError { doing: doing.to_owned(), file, place, code, message, help, excerpt }.into()
+}
+
+impl From<SourceError> for Finding {
+    fn from(error: SourceError) -> Finding {
+        let SourceError { doing: _, file, place, code, message, help, excerpt } = error;
+        Finding { file, place, code, error: true, message, help, excerpt }
+    }
 }

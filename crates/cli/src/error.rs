@@ -12,6 +12,8 @@ use proofmark_verifier::{
     AcceptError, DecideError, IssueError, KeyringError, ProjectError, ReviewError, StoreError, TrustError, VerifyError,
 };
 
+use crate::source::SourceError;
+
 /// An error of the command line itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -55,6 +57,17 @@ pub(crate) fn help(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(help_of)
 }
 
+/// A name of an error in a document for programs, which does not change.
+pub(crate) fn code(error: &anyhow::Error) -> Option<&str> {
+    let of_document = || error.chain().find_map(|cause| Some(cause.downcast_ref::<DocumentError>()?.code()));
+    in_text(error).map(|found| found.code.as_str()).or_else(of_document)
+}
+
+/// The error in a text that an error is, or is caused by.
+pub(crate) fn in_text(error: &anyhow::Error) -> Option<&SourceError> {
+    error.chain().find_map(|cause| cause.downcast_ref())
+}
+
 /// An `anyhow` chain has forgotten the types of its causes, so each type that has a help line is listed here.
 fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
     macro_rules! help_of_types {
@@ -82,6 +95,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         VerifyError,
         ServeError,
         SignError,
+        SourceError,
         StdioError,
         StoreError,
         TrustError,

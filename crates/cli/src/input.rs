@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use proofmark_verifier::{Format, MAX_REQUEST_BYTES};
 
 use crate::error::{self, with_help};
+use crate::source::{STDIN, format_of_text};
 
 /// How many bytes of a line of a `.jsonl` are read: one more than the longest request, so that a longer one shows.
 const MAX_LINE_BYTES: u64 = MAX_REQUEST_BYTES as u64 + 1;
@@ -39,7 +40,7 @@ pub(crate) type Sources = Box<dyn Iterator<Item = Input>>;
 /// The requests of a file, of a folder of files, of the lines of a `.jsonl`, or of standard input (`-`).
 pub(crate) fn sources(argument: &Path) -> Sources {
     if argument == Path::new("-") {
-        return once("standard input".to_owned(), from_stdin);
+        return once(STDIN.to_owned(), from_stdin);
     }
     if !argument.is_dir() {
         return from_file(argument);
@@ -97,9 +98,7 @@ fn once(label: String, read: impl FnOnce() -> anyhow::Result<Source> + 'static) 
 
 fn from_stdin() -> anyhow::Result<Source> {
     let bytes = read_stdin(MAX_REQUEST_BYTES as u64)?;
-    // Requests in YAML begin with `{` only in flow style, which is read as JSON here.
-    let json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'{');
-    let format = if json { Format::Json } else { Format::Yaml };
+    let format = format_of_text(&bytes);
     Ok(Source { path: PathBuf::new(), line: 1, format, bytes })
 }
 

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_receipt::{Json, SignerId, object};
+use proofmark_verifier::Passphrase;
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::exit::Exit;
 use crate::options::Unlock;
 use crate::out;
+use crate::paint::printable;
 
 /// Create, show, import and list signing keys
 #[derive(Subcommand)]
@@ -18,7 +20,7 @@ pub(crate) enum Key {
     New(New),
     /// Print the public half of a key
     Show(Show),
-    /// Import an Ed25519 key of openssl or OpenSSH
+    /// Import an Ed25519 key of openssl or OpenSSH, also an encrypted one
     Import(Import),
     /// List the keys
     List(List),
@@ -39,7 +41,7 @@ pub(crate) struct New {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show release --format jwk")]
+#[command(after_help = "Examples:\n  proofmark key show\n  proofmark key show reviewer --format jwk")]
 pub(crate) struct Show {
     /// The name of the key, or the path of a key file
     #[arg(default_value = DEFAULT_KEY)]
@@ -56,7 +58,7 @@ pub(crate) struct Show {
 
 #[derive(Args)]
 #[command(mut_arg("passphrase_file", |file| {
-    file.help("Decrypt the key, and encrypt the copy, with the passphrase in this file [default: $PROOFMARK_PASSPHRASE]")
+    file.help("Decrypt the key, and encrypt the copy, with the passphrase in this file [default: $PROOFMARK_PASSPHRASE, or a prompt on a terminal]")
 }))]
 #[command(after_help = "Example:\n  proofmark key import ~/.ssh/id_ed25519 --name release")]
 pub(crate) struct Import {
@@ -115,8 +117,7 @@ impl New {
 
 impl Show {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = self.unlock.passphrase(config)?;
-        let signer = config.keyring().load(&self.name, passphrase.as_ref())?.signer();
+        let signer = self.signer(config)?;
         let Some(format) = self.format else { return print(&self.name, &signer, self.json) };
         let text = match format {
             Format::SignerId => signer.to_string(),
@@ -130,10 +131,22 @@ impl Show {
     }
 }
 
+impl Show {
+    /// The public half, for which an encrypted key need not be decrypted once it is stored.
+    fn signer(&self, config: &Config) -> anyhow::Result<SignerId> {
+        // A name that is a path is for `load`, which says what is wrong with others, too.
+        if let Ok(Some(signer)) = config.keyring().public(&self.name) {
+            return Ok(signer);
+        }
+        Ok(self.unlock.load(config, &self.name)?.signer())
+    }
+}
+
 impl Import {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let passphrase = self.unlock.passphrase(config)?;
-        let key = config.keyring().import(&self.name, &self.file, passphrase.as_ref())?;
+        let name = self.file.display().to_string();
+        let import = |passphrase: Option<&Passphrase>| config.keyring().import(&self.name, &self.file, passphrase);
+        let (key, _) = self.unlock.unlock(config, &name, import)?;
         print(&self.name, &key.signer(), self.json)
     }
 }
@@ -144,12 +157,21 @@ impl List {
         let mut out = out::stdout();
         for name in keyring.names()? {
             let path = keyring.path(&name)?;
+            let signer = keyring.public(&name);
             match self.json {
                 true => {
-                    let entry = object! { "name": name, "file": path.display().to_string() };
+                    let id = signer.ok().flatten().map(|signer| signer.to_string());
+                    let entry = object! { "name": name, "file": path.display().to_string(), "signer_id"?: id };
                     writeln!(out, "{}", Json::from(entry).to_text())?;
                 }
-                false => writeln!(out, "{name:<20} {}", path.display())?,
+                false => {
+                    let id = match signer {
+                        Ok(Some(signer)) => signer.to_string(),
+                        Ok(None) => "encrypted, and not used yet".to_owned(),
+                        Err(error) => format!("not usable: failed to {error}"),
+                    };
+                    writeln!(out, "{} {:<60} {}", printable(&format!("{name:<20}")), printable(&id), path.display())?;
+                }
             }
         }
         Ok(Exit::Yes)

@@ -6,27 +6,33 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use proofmark_boundary::{ActionPolicy, Warning};
+use proofmark_boundary::{ActionPolicy, Cases, Warning};
 use proofmark_contract::lint::{self, DocumentKind, Report, Severity, lint_policy};
-use proofmark_contract::{Workflow, WorkflowPolicy};
+use proofmark_contract::{Workflow, WorkflowPolicy, cases};
+use proofmark_receipt::Json;
 use proofmark_verifier::now;
 
 use crate::document::{self, Document};
+use crate::error::with_help;
 use crate::exit::Exit;
+use crate::out;
+use crate::paint::printable;
 use crate::report::{Finding, Formatting, Group, Human, Reporter, Style};
 
 /// Check workflows and policies for mistakes before they run
+///
+/// In a folder, documents of other kinds are skipped, and named on standard error.
 ///
 /// Checks the schema, the workflow policy, that every step leads to an end, references, predicates, dead and contradictory
 /// rules, retries and exemptions.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark lint workflows/ --workflow-policy policy.yaml
+  proofmark lint workflows/ --workflow-policy workflow-policy.yaml
   proofmark lint workflow.yaml --format sarif > lint.sarif
 
 Exit codes: 0 no findings; 1 findings; 2 a file could not be read.")]
 pub(crate) struct Lint {
-    /// Workflows and policies: files, or folders of .yaml, .yml and .json files
+    /// Workflows, policies and tables of cases: files, or folders of .yaml, .yml and .json files
     #[arg(required = true, value_name = "FILE|DIR")]
     documents: Vec<PathBuf>,
     /// The workflow policy, which the workflows must follow
@@ -43,19 +49,37 @@ impl Lint {
         let (mut files, mut found, mut documents) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = paths(&self.documents)?;
         // The workflow policy is linted, too: its exemptions may name steps that no workflow has.
-        named.extend(self.workflow_policy.clone().filter(|path| !named.contains(path)));
-        for path in named {
-            files.push(path.display().to_string());
+        let policy_file = self.workflow_policy.clone().filter(|path| !named.iter().any(|named| named.path == *path));
+        named.extend(policy_file.map(|path| Named { path, in_folder: false }));
+        for Named { path, in_folder } in named {
+            let label = path.display().to_string();
             match Document::read(&path)? {
+                // In a folder other documents lie beside; a file that was named is meant to be one of these.
+                Ok(document) if in_folder && Kind::of(&document.json).is_none() => {
+                    let label = printable(&label);
+                    out::note(format_args!("skipped {label}: it is not a workflow, a policy or a table of cases"));
+                    continue;
+                }
                 Ok(document) => documents.push(document),
                 Err(finding) => found.push(finding),
             }
+            files.push(label);
+        }
+        if files.is_empty() {
+            return Err(with_help(
+                "find documents to check: the folders hold no workflow, policy or table of cases",
+                "name the files",
+            ));
         }
         let workflows: Vec<Workflow> =
             // No error is lost: `check` reads each document again, as what it is, and reports its errors.
             documents.iter().filter_map(|document| Workflow::read(&document.json).ok()).collect();
         for document in &documents {
             found.extend(check(document, policy.as_ref(), &workflows, now_ms));
+        }
+        for finding in &mut found {
+            // Other interfaces write codes of documents with underscores. Those of lint are all of one style.
+            finding.code = finding.code.replace('_', "-");
         }
         let mut reporter = Reporter::new(self.formatting.format(), "lint", Human::new(Style::Findings));
         for file in &files {
@@ -67,12 +91,71 @@ impl Lint {
     }
 }
 
+/// A document to check.
+struct Named {
+    path: PathBuf,
+    /// Whether its folder was named, and not the document.
+    in_folder: bool,
+}
+
+/// What a document is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Workflow,
+    WorkflowPolicy,
+    ActionPolicy,
+    /// Cases of a workflow.
+    WorkflowCases,
+    /// Cases of an action policy.
+    ActionCases,
+}
+
+impl Kind {
+    /// The fields that only a document of this kind has. One of them is enough, so that a document with a misspelled field
+    /// is still checked.
+    const MARKS: [(Kind, &[&str]); 3] = [
+        (Kind::ActionPolicy, &["boundaries", "unmatched"]),
+        (Kind::Workflow, &["steps", "class", "onFailure"]),
+        (Kind::WorkflowPolicy, &["classes", "requirements", "exemptions", "tools"]),
+    ];
+
+    fn of(json: &Json) -> Option<Kind> {
+        let object = json.as_object()?;
+        if let Some(cases) = object.get("cases") {
+            // Each case of a workflow names its file and a step.
+            let names_step = |case: &Json| case.as_object().is_some_and(|case| case.contains("step"));
+            let of_workflow = cases.as_array().is_some_and(|cases| cases.iter().any(names_step));
+            return Some(if of_workflow { Kind::WorkflowCases } else { Kind::ActionCases });
+        }
+        let marks = Kind::MARKS.iter().find(|(_, fields)| fields.iter().any(|field| object.contains(field)));
+        marks.map(|(kind, _)| *kind)
+    }
+}
+
+/// Reads a workflow that can run: one in which lint finds no error.
+pub(crate) fn sound_workflow(path: &Path, policy: Option<&WorkflowPolicy>) -> anyhow::Result<Workflow> {
+    let document = document::read_document(path, "workflow")?;
+    let workflow =
+        Workflow::read(&document.json).map_err(|error| document::failure("workflow", document.finding(&error)))?;
+    let report = lint::lint(&workflow, policy, now().unix_millis());
+    let mut errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let Some(first) = errors.next() else { return Ok(workflow) };
+    let found = placed(&document, first);
+    let all = match errors.count() {
+        0 => String::new(),
+        1 => format!("; `proofmark lint` shows one more error of {}", document.label),
+        more => format!("; `proofmark lint` shows {more} more errors of {}", document.label),
+    };
+    let help = Some(format!("{}{all}", first.help));
+    Err(document::as_error("follow the workflow", Finding { help, ..found }))
+}
+
 /// The files named, and those in the folders named.
-fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
     let mut all = Vec::new();
     for path in named {
         if !path.is_dir() {
-            all.push(path.clone());
+            all.push(Named { path: path.clone(), in_folder: false });
             continue;
         }
         let context = || format!("read the folder `{}`", path.display());
@@ -88,7 +171,7 @@ fn paths(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
         // The system lists a folder in any order; findings are in the same order on every run.
         inside.sort();
-        all.extend(inside);
+        all.extend(inside.into_iter().map(|path| Named { path, in_folder: true }));
     }
     Ok(all)
 }
@@ -105,15 +188,14 @@ pub(crate) fn check(
     workflows: &[Workflow],
     now_ms: i64,
 ) -> Vec<Finding> {
-    if document.json.as_object().is_some_and(|object| object.contains("boundaries")) {
-        return check_action_policy(document);
-    }
-    let has = |name: &str| document.json.as_object().is_some_and(|object| object.contains(name));
-    let report = if has("steps") {
-        Workflow::read(&document.json).map(|workflow| lint::lint(&workflow, policy, now_ms))
-    } else {
-        let findings = |policy| Report { findings: lint_policy(&policy, workflows, now_ms), ..Report::default() };
-        WorkflowPolicy::read(&document.json).map(findings)
+    let json = &document.json;
+    let report = match Kind::of(json) {
+        Some(Kind::ActionPolicy) => return check_action_policy(document),
+        Some(Kind::WorkflowCases) => cases::read(json).map(|_| Report::default()),
+        Some(Kind::ActionCases) => Cases::read(json).map(|_| Report::default()),
+        Some(Kind::Workflow) => Workflow::read(json).map(|workflow| lint::lint(&workflow, policy, now_ms)),
+        Some(Kind::WorkflowPolicy) | None => WorkflowPolicy::read(json)
+            .map(|policy| Report { findings: lint_policy(&policy, workflows, now_ms), ..Report::default() }),
     };
     match report {
         Ok(report) => report.findings.iter().map(|finding| placed(document, finding)).collect(),
@@ -124,7 +206,7 @@ pub(crate) fn check(
 fn check_action_policy(document: &Document) -> Vec<Finding> {
     let policy = match ActionPolicy::read(&document.json) {
         Ok(policy) => policy,
-        Err(error) => return vec![document.policy_finding(&error)],
+        Err(error) => return vec![document.finding(&error)],
     };
     let warnings = policy.warnings();
     let finding = |warning: &Warning| {
@@ -138,9 +220,7 @@ fn check_action_policy(document: &Document) -> Vec<Finding> {
 fn placed(document: &Document, finding: &lint::Finding) -> Finding {
     let place = match finding.document {
         DocumentKind::Workflow => document.locate(&finding.path),
-        DocumentKind::Policy if !document.json.as_object().is_some_and(|object| object.contains("steps")) => {
-            document.locate(&finding.path)
-        }
+        DocumentKind::Policy if Kind::of(&document.json) != Some(Kind::Workflow) => document.locate(&finding.path),
         // The document is a workflow, and the policy at fault is another file: a place here would be wrong.
         DocumentKind::Policy => None,
     };

@@ -7,10 +7,13 @@ mod approve;
 mod completions;
 mod config;
 mod decide;
+mod decision_page;
+mod decisions;
 mod doctor;
 mod document;
 mod error;
 mod examples;
+mod excerpt;
 mod exit;
 mod init;
 mod input;
@@ -22,6 +25,7 @@ mod new_files;
 mod options;
 mod out;
 mod paint;
+mod passphrase;
 mod policy;
 mod progress;
 mod project;
@@ -30,7 +34,10 @@ mod report;
 mod runs;
 mod serve;
 mod served_files;
+mod signed;
+mod source;
 mod table;
+mod trust;
 mod verify;
 mod workflow;
 mod x402;
@@ -59,6 +66,12 @@ const EXIT_CODES: &str = "Exit codes:
   2  no result: error verdict, undecidable, malformed input, no isolation, wrong usage
   130  ended by Ctrl-C
 
+Environment:
+  PROOFMARK_HOME        The folder of keys, the trust store and the store
+                        [default: proofmark in $XDG_DATA_HOME, or in ~/.local/share]
+  PROOFMARK_PASSPHRASE  The passphrase of encrypted keys, where --passphrase-file is not given
+  NO_COLOR              Print without colours
+
 Example:
   proofmark verify examples/sort.json";
 
@@ -72,8 +85,11 @@ enum Command {
     Accept(accept::Accept),
     /// Decide whether an action may execute now, and how to continue if not
     Decide(decide::Decide),
-    /// Approve the action of a decision receipt, as a human reviewer
+    /// Approve the action of a decision, as a human reviewer
     Approve(approve::Approve),
+    /// List and show decisions
+    #[command(subcommand)]
+    Decisions(decisions::Decisions),
     /// Serve verification and decisions over HTTP and MCP
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
@@ -82,7 +98,7 @@ enum Command {
     ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
     Findings(serve::Findings),
-    /// Test, explain and measure action policies
+    /// Test, explain, measure and compare action policies
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Test workflows
@@ -106,6 +122,9 @@ enum Command {
     Key(key::Key),
     /// Write the examples that the documentation and the help use
     Examples(examples::Examples),
+    /// Add, list and remove the signers that you trust
+    #[command(subcommand)]
+    Trust(trust::Trust),
     /// Report supported languages and isolation levels
     Doctor(doctor::Doctor),
     /// Print a shell completion script
@@ -169,11 +188,12 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Accept(command) => command.run(&config),
         Command::Decide(command) => command.run(&config),
         Command::Approve(command) => command.run(&config),
+        Command::Decisions(command) => command.run(&config),
         Command::Serve(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
-        Command::Policy(command) => command.run(),
+        Command::Policy(command) => command.run(&config),
         Command::Workflow(command) => command.run(),
         Command::Lint(command) => command.run(),
         Command::Runs(command) => command.run(&config),
@@ -181,6 +201,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Acp(command) => command.run(&config),
         Command::X402(command) => command.run(&config),
         Command::Key(command) => command.run(&config),
+        Command::Trust(command) => command.run(&config),
         Command::Doctor(command) => command.run(&config),
         Command::Completions(command) => command.run(),
     }

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use proofmark_receipt::{SignerId, SigningKey};
-use proofmark_verifier::{Passphrase, Store, trusted_signers};
+use proofmark_evidence::span;
+use proofmark_receipt::{SignerId, SigningKey, Timestamp};
+use proofmark_verifier::{KeyringError, KnownSigners, Passphrase, Store, TrustedSigners, now, trusted_signers};
 
 use crate::config::{Config, DEFAULT_KEY};
+use crate::out;
+use crate::passphrase;
 
 /// The key to sign with.
 #[derive(Args)]
@@ -21,7 +24,7 @@ pub(crate) struct Signing {
 /// How an encrypted key is decrypted.
 #[derive(Args)]
 pub(crate) struct Unlock {
-    /// Read the key's passphrase from this file [default: $PROOFMARK_PASSPHRASE]
+    /// Read the key's passphrase from this file [default: $PROOFMARK_PASSPHRASE, or a prompt on a terminal]
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -34,11 +37,31 @@ pub(crate) struct StoreAt {
     store: Option<PathBuf>,
 }
 
+/// What is stored of decisions.
+#[derive(Args)]
+pub(crate) struct Recording {
+    /// Store the facts of every decision, for `proofmark policy diff`; without it, only of those that wait for a review
+    #[arg(long)]
+    pub(crate) record_facts: bool,
+}
+
+/// A period of time.
+#[derive(Args)]
+pub(crate) struct Period {
+    /// Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or how long ago, as in 2h or 7d
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) since: Option<i64>,
+    /// Only before this time
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) until: Option<i64>,
+}
+
 /// Whose signatures count.
 #[derive(Args)]
 pub(crate) struct Trusting {
-    /// Trust this signer: a signer id, or a public key file (PEM, JWK or JWK set); can be repeated
-    #[arg(long, value_name = "KEY")]
+    /// Trust this signer: a name of the trust store or of a key, a signer id, or a public key file (PEM, OpenSSH, JWK or
+    /// JWK set); can be repeated [default: the trust store and your own keys]
+    #[arg(long, value_name = "SIGNER")]
     trust: Vec<String>,
 }
 
@@ -53,7 +76,17 @@ impl Signing {
 
     /// The key named; else the default key, which is created on first use.
     pub(crate) fn key(&self, config: &Config) -> anyhow::Result<SigningKey> {
-        config.signing_key(self.key.as_deref(), self.unlock.passphrase(config)?.as_ref())
+        let keyring = config.keyring();
+        match &self.key {
+            Some(name) => self.unlock.load(config, name),
+            None if keyring.has(DEFAULT_KEY) => self.unlock.load(config, DEFAULT_KEY),
+            None => {
+                let key = keyring.create(DEFAULT_KEY, self.unlock.passphrase(config)?.as_ref())?;
+                let path = keyring.path(DEFAULT_KEY)?;
+                out::note(format_args!("created the signing key {} ({})", path.display(), key.signer().fingerprint()));
+                Ok(key)
+            }
+        }
     }
 }
 
@@ -61,6 +94,27 @@ impl Unlock {
     /// The passphrase of the file named, else of the environment.
     pub(crate) fn passphrase(&self, config: &Config) -> anyhow::Result<Option<Passphrase>> {
         config.passphrase(self.passphrase_file.as_deref())
+    }
+
+    /// The key with this name, or in the file with this path.
+    pub(crate) fn load(&self, config: &Config, name: &str) -> anyhow::Result<SigningKey> {
+        let (key, _) = self.unlock(config, name, |passphrase| config.keyring().load(name, passphrase))?;
+        Ok(key)
+    }
+
+    /// What `read` reads, and the passphrase it was read with. On a terminal, the passphrase of an encrypted key is asked for
+    /// where none is given.
+    pub(crate) fn unlock<T>(
+        &self,
+        config: &Config,
+        name: &str,
+        read: impl Fn(Option<&Passphrase>) -> Result<T, KeyringError>,
+    ) -> anyhow::Result<(T, Option<Passphrase>)> {
+        let given = self.passphrase(config)?;
+        match read(given.as_ref()) {
+            Err(error) if error.needs_passphrase() => passphrase::ask(name, error, read),
+            read => Ok((read?, given)),
+        }
     }
 }
 
@@ -74,6 +128,12 @@ impl StoreAt {
         Ok(Store::open(&config.store_path(self.store.as_deref()))?)
     }
 
+    /// Opens the store, if there is one.
+    pub(crate) fn open_if_there(&self, config: &Config) -> anyhow::Result<Option<Store>> {
+        let path = config.store_path(self.store.as_deref());
+        Ok(if path.exists() { Some(Store::open_existing(&path)?) } else { None })
+    }
+
     /// Opens the store to read it; it must exist.
     pub(crate) fn open_existing(&self, config: &Config) -> anyhow::Result<Store> {
         Ok(Store::open_existing(&config.store_path(self.store.as_deref()))?)
@@ -81,8 +141,14 @@ impl StoreAt {
 }
 
 impl Trusting {
-    pub(crate) fn signers(&self) -> anyhow::Result<Vec<SignerId>> {
-        signers(&self.trust)
+    /// Whom the command trusts.
+    pub(crate) fn signers(&self, config: &Config) -> anyhow::Result<TrustedSigners> {
+        self.among(&config.known_signers()?)
+    }
+
+    /// As [`Trusting::signers`], where the signers that the user knows are loaded.
+    pub(crate) fn among(&self, known: &KnownSigners) -> anyhow::Result<TrustedSigners> {
+        Ok(known.trusted(&self.trust)?)
     }
 }
 
@@ -93,4 +159,14 @@ pub(crate) fn signers(texts: &[String]) -> anyhow::Result<Vec<SignerId>> {
         signers.extend(trusted_signers(text)?);
     }
     Ok(signers)
+}
+
+/// A time, a day, or how long ago, in milliseconds after 1970-01-01T00:00:00Z.
+fn moment(text: &str) -> Result<i64, &'static str> {
+    if let Some(ago) = span::millis(text) {
+        return Ok(now().unix_millis().saturating_sub(ago));
+    }
+    let day = || format!("{text}T00:00:00Z").parse();
+    let time: Result<Timestamp, _> = text.parse().or_else(|_| day());
+    time.map(|time| time.unix_millis()).map_err(|_| "write 2026-03-01, 2026-03-01T12:00:00Z, or how long ago: 2h, 7d")
 }

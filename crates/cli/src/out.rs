@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use proofmark_receipt::{Json, object};
+use proofmark_receipt::{Json, Object, object};
 
 use crate::error;
 use crate::exit::Exit;
 use crate::paint::printable;
+use crate::source::SourceError;
 
 /// Whether standard output could not be written; nothing more is written to it then.
 // The flags are read and written without an order between them: none of them guards other data.
@@ -66,18 +67,33 @@ pub(crate) fn set_json() {
 
 /// Prints an error to standard error. With `--json` it is one JSON object on a line.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    let message = format!("failed to {}", error::message(error));
-    let help = error::help(error);
     if JSON.load(Ordering::Relaxed) {
-        let object = object! { "error": message, "help"?: help };
-        note(Json::from(object).to_text());
-    } else {
-        note(format_args!("error: {}", printable_lines(&message)));
-        if let Some(help) = help {
-            note(format_args!("help: {}", printable_lines(&help)));
-        }
+        note(Json::from(error_object(error)).to_text());
+        return Exit::NoAnswer;
+    }
+    note(format_args!("error: failed to {}", printable_lines(&error::message(error))));
+    // Not through `printable_lines`: what is shown of a text is printable already.
+    if let Some(caret) = error::in_text(error).and_then(SourceError::caret) {
+        note(caret);
+    }
+    if let Some(help) = error::help(error) {
+        note(format_args!("help: {}", printable_lines(&help)));
     }
     Exit::NoAnswer
+}
+
+/// An error as programs read it. An error in a text has a code and, as far as they are known, file, line and column.
+pub(crate) fn error_object(error: &anyhow::Error) -> Object {
+    let found = error::in_text(error);
+    let (line, column) = found.and_then(|found| found.place).unzip();
+    object! {
+        "error": format!("failed to {}", error::message(error)),
+        "help"?: error::help(error),
+        "code"?: error::code(error),
+        "file"?: found.map(|found| found.file.as_str()),
+        "line"?: line,
+        "column"?: column,
+    }
 }
 
 /// Prints that a result could not be written, and remembers it for [`exit_code`].

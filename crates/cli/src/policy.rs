@@ -1,11 +1,14 @@
 //! `proofmark policy`.
 
+mod diff;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use proofmark_boundary::{ActionPolicy, Cases, Coverage, explain_policy};
 
+use crate::config::Config;
 use crate::document::{self, read_as};
 use crate::error::with_help;
 use crate::exit::Exit;
@@ -14,7 +17,9 @@ use crate::paint::printable;
 use crate::report::{Format, Formatting};
 use crate::table::Table;
 
-/// Test, explain and measure action policies
+/// Test, explain, measure and compare action policies
+///
+/// `proofmark lint` checks an action policy for mistakes.
 #[derive(Subcommand)]
 pub(crate) enum Policy {
     /// Check requests against the decisions that a table of cases expects
@@ -23,6 +28,8 @@ pub(crate) enum Policy {
     Explain(Explain),
     /// List how often the cases of a table reach each rule
     Coverage(Test),
+    /// List the decisions that a new policy makes differently
+    Diff(diff::Diff),
 }
 
 #[derive(Args)]
@@ -56,11 +63,12 @@ pub(crate) struct Explain {
 }
 
 impl Policy {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         match self {
             Policy::Test(command) => command.test.test(command.formatting.format()),
             Policy::Explain(command) => command.run(),
             Policy::Coverage(command) => command.coverage(),
+            Policy::Diff(command) => command.run(config),
         }
     }
 }
@@ -111,7 +119,7 @@ impl Test {
             let never_hit = coverage.never_hit().any(|other| other == rule);
             missed += usize::from(never_hit);
             let mark = if never_hit { "never hit" } else { "hit" };
-            writeln!(out, "{mark:<10} {} true {} times, had an effect {} times", rule.rule, rule.held, rule.hit)?;
+            writeln!(out, "{mark:<10} {} {}", printable(&rule.name), rule.words())?;
         }
         Ok(if missed == 0 { Exit::Yes } else { Exit::No })
     }

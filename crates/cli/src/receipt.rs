@@ -2,7 +2,7 @@
 
 mod export;
 mod list;
-mod page;
+pub(crate) mod page;
 pub(crate) mod read;
 mod show;
 mod verify;

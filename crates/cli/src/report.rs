@@ -156,7 +156,12 @@ impl Case {
     /// The case of an error.
     pub(crate) fn error(name: impl Into<String>, error: &anyhow::Error) -> Case {
         let message = format!("failed to {}", crate::error::message(error));
-        Case { message: Some(message), help: crate::error::help(error), ..Case::new(name, Status::Error) }
+        let case = Case { message: Some(message), help: crate::error::help(error), ..Case::new(name, Status::Error) };
+        let case = Case { code: crate::error::code(error).map(str::to_owned), ..case };
+        let Some(found) = crate::error::in_text(error) else { return case };
+        let (line, column) = found.place.unzip();
+        let location = Some(Location { file: found.file.clone(), line, column });
+        Case { location, caret: found.caret(), ..case }
     }
 
     pub(crate) fn detail(&self, name: &str) -> Option<&str> {

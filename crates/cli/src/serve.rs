@@ -18,8 +18,9 @@ use proofmark_server::{
 use proofmark_verifier::{Decider, Store, Verifications, allow_many_files};
 
 use crate::config::Config;
+use crate::document;
 use crate::exit::Exit;
-use crate::options::{Signing, StoreAt, Trusting};
+use crate::options::{Recording, Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::printable;
 use crate::served_files;
@@ -98,7 +99,7 @@ impl Serve {
         if let Some(keys) = &keys {
             writeln!(out, "API keys         {}", keys.list().len())?;
         }
-        let trusted = self.service.trusting.signers()?.len();
+        let trusted = self.service.trusting.signers(config)?.signers().len();
         writeln!(out, "trusted signers  {trusted}")?;
         match self.service.signing.existing_key(config)? {
             Some(key) => writeln!(out, "signing key      {}", key.signer().fingerprint())?,
@@ -117,7 +118,7 @@ impl Serve {
 /// The options that `proofmark serve` and `proofmark mcp` have in common.
 #[derive(Args)]
 #[command(mut_arg("trust", |trust| {
-    trust.help("Trust this signer of receipts, besides the key that this server signs with: a signer id, or a public key file; can be repeated")
+    trust.help("Trust this signer of receipts, besides the key that this server signs with: a name of the trust store or of a key, a signer id, or a public key file; can be repeated [default: the trust store and your own keys]")
 }))]
 pub(crate) struct ServiceOptions {
     /// The action policy; required to decide on actions
@@ -135,6 +136,8 @@ pub(crate) struct ServiceOptions {
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     store: StoreAt,
+    #[command(flatten)]
+    recording: Recording,
     /// Write the log, on standard error, as text or as JSON
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     log_format: LogFormatName,
@@ -180,14 +183,15 @@ impl ServiceOptions {
     pub(crate) fn services(&self, config: &Config) -> anyhow::Result<(Services, Files)> {
         let Policies { action, workflow } = self.policies()?;
         let key = self.signing.key(config)?;
-        let trusted = self.trusting.signers()?;
+        let trusted = self.trusting.signers(config)?;
         let store = Arc::new(self.store.open(config)?);
         // The number of cores can be unknown; one job at a time always works.
         let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let verifications = Verifications::start(probe_host, key.clone(), Arc::clone(&store), jobs);
         let verifications = verifications.context("start the threads that verify")?;
         let (action, workflow) = (logged("action_policy", action), logged("workflow_policy", workflow));
-        let services = Services::new(Decider::new(action, key, store, trusted), verifications);
+        let decider = Decider::new(action, key, store, trusted).recording_facts(self.recording.record_facts);
+        let services = Services::new(decider, verifications);
         let files = Files {
             action_policy: self.action_policy.clone().map(served_files::action_policy),
             workflow_policy: self.workflow_policy.clone().map(served_files::workflow_policy),
@@ -202,10 +206,11 @@ impl ServiceOptions {
     }
 
     fn policies(&self) -> anyhow::Result<Policies> {
-        let action = self.action_policy.clone().map(|path| served_files::load(&served_files::action_policy(path)));
-        let workflow =
-            self.workflow_policy.clone().map(|path| served_files::load(&served_files::workflow_policy(path)));
-        Ok(Policies { action: action.transpose()?, workflow: workflow.transpose()? })
+        let action = self.action_policy.clone().map(served_files::action_policy);
+        let workflow = self.workflow_policy.clone().map(served_files::workflow_policy);
+        let action = action.map(|file| served_files::load(&file, document::action_policy)).transpose()?;
+        let workflow = workflow.map(|file| served_files::load(&file, document::workflow_policy)).transpose()?;
+        Ok(Policies { action, workflow })
     }
 }
 
@@ -220,7 +225,10 @@ fn logged<T>(name: &'static str, loaded: Option<Loaded<T>>) -> Option<T> {
 ///
 /// A server compares reports of executions with its decisions.
 #[derive(Args)]
-#[command(after_help = "Example:\n  proofmark findings --json")]
+#[command(after_help = "Example:
+  proofmark findings --json
+
+Exit codes: 0 no findings; 1 findings; 2 the store could not be read.")]
 pub(crate) struct Findings {
     #[command(flatten)]
     store: StoreAt,
@@ -233,14 +241,15 @@ impl Findings {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
         let mut out = out::stdout();
-        for (tenant, finding) in store.all_tenants_findings(MAX_FINDINGS)? {
+        let findings = store.all_tenants_findings(MAX_FINDINGS)?;
+        for (tenant, finding) in &findings {
             let found_at = Timestamp::from_unix_millis(finding.found_at);
             if self.json {
                 let object = object! {
                     "tenant": tenant.as_str(),
-                    "decision_id": finding.decision_id,
-                    "code": finding.code,
-                    "message": finding.message,
+                    "decision_id": finding.decision_id.as_str(),
+                    "code": finding.code.as_str(),
+                    "message": finding.message.as_str(),
                     "found_at": found_at.as_str(),
                 };
                 writeln!(out, "{}", Json::from(object).to_text())?;
@@ -249,6 +258,13 @@ impl Findings {
                 writeln!(out, "{} {id} {}: {message}", found_at.as_str(), finding.code)?;
             }
         }
-        Ok(Exit::Yes)
+        match findings.is_empty() {
+            true if self.json => Ok(Exit::Yes),
+            true => {
+                writeln!(out, "no findings")?;
+                Ok(Exit::Yes)
+            }
+            false => Ok(Exit::No),
+        }
     }
 }

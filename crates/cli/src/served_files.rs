@@ -34,7 +34,7 @@ pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
 
 /// The API keys that a server begins with, of which there must be one.
 pub(crate) fn callers(path: &Path) -> anyhow::Result<ApiKeys> {
-    let keys = load(&api_keys(path.to_owned()))?.value;
+    let keys = load(&api_keys(path.to_owned()), |path| read_with(path, "API keys", ApiKeys::read))?.value;
     match keys.is_empty() {
         false => Ok(keys),
         true => Err(with_help(
@@ -44,8 +44,9 @@ pub(crate) fn callers(path: &Path) -> anyhow::Result<ApiKeys> {
     }
 }
 
-/// What a file says.
-pub(crate) fn load<T>(source: &Source<T>) -> anyhow::Result<Loaded<T>> {
+/// What a file says. `check` reads it first: its errors show the line, and those of a server that runs only name it.
+pub(crate) fn load<T>(source: &Source<T>, check: impl FnOnce(&Path) -> anyhow::Result<T>) -> anyhow::Result<Loaded<T>> {
+    check(&source.path)?;
     (source.read)(&source.path).map_err(|UnreadableError { message, help }| CommandError::new(message, help).into())
 }
 

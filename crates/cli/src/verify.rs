@@ -54,7 +54,7 @@ use watch::Seen;
   proofmark verify requests/ --format junit > report.xml
   proofmark verify request.json --chain nightly
   proofmark verify --dir ./project -- pytest -q
-  proofmark verify --dir . --timeout 120s --memory 1024 --skipped ignore
+  proofmark verify --dir ./project --timeout 120s --skipped ignore -- pytest -q
   proofmark verify --suite-digest suite.yaml
 
 Exit codes: 0 all pass; 1 a submission fails or is partial; 2 a request is invalid, or could not be verified;

@@ -50,13 +50,16 @@ pub fn read(document: &Json) -> Result<Vec<Case>, DocumentError> {
     let field = fields.need("cases", "write at least one case")?;
     let items = field.items()?;
     if items.is_empty() || items.len() > MAX_CASES {
-        return Err(field.error(Cause::Empty, format!("write 1 to {MAX_CASES} cases")));
+        return Err(field
+            .error(Cause::Empty, format!("the table has {} cases", items.len()))
+            .with_help(format!("write 1 to {MAX_CASES} cases")));
     }
     let mut cases: Vec<Case> = Vec::new();
     for item in &items {
         let case = read_case(&item.fields()?)?;
         if cases.iter().any(|other| other.name == case.name) {
-            return Err(item.error(Cause::DuplicateName, format!("another case is named `{}`", shown(&case.name))));
+            let message = format!("another case is named `{}`", shown(&case.name));
+            return Err(item.error(Cause::DuplicateName, message).with_help("give each its own name"));
         }
         cases.push(case);
     }

@@ -36,13 +36,13 @@ pub struct Contract {
 /// Why a step has no contract to judge by.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContractError {
-    #[error("unknown step `{step}`")]
+    #[error("the workflow has no such step")]
     UnknownStep {
         step: String,
         /// The ids of the workflow, or the first of them.
         known: Vec<String>,
     },
-    #[error("step `{0}` has no `verification` rule, so nothing could prove it")]
+    #[error("it has no `verification` rule, so nothing could prove it")]
     NoVerification(String),
     /// The step breaks a demand, or one of its conditions cannot be read.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]

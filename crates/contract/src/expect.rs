@@ -48,10 +48,9 @@ impl Expect {
         match (fields.get("predicate"), fields.get("equals")) {
             (Some(predicate), None) => Ok(Self::Predicate(Condition::new(predicate.text()?, schema))),
             (None, Some(equals)) => exact(&equals, Self::Equals(equals.json.clone())),
-            (Some(_), Some(_)) => {
-                Err(field
-                    .error(Cause::ConflictingFields, "`predicate` and `equals` exclude each other; write one of them"))
-            }
+            (Some(_), Some(_)) => Err(field
+                .error(Cause::ConflictingFields, "`predicate` and `equals` exclude each other")
+                .with_help("write one of them")),
             (None, None) => {
                 Err(fields.missing("predicate", "write `predicate` with a condition or `equals` with a value"))
             }
@@ -95,7 +94,9 @@ impl Expect {
             },
             Self::Predicate(condition) => match condition.truth(&with_value(&facts.all, value), facts.budget) {
                 Truth::True => Match::Holds,
-                Truth::False => Match::Differs(format!("`{named}` does not satisfy `{}`", condition.source())),
+                Truth::False => {
+                    Match::Differs(format!("`{named}` is {}; it must {}", brief(value), demand(condition.source())))
+                }
                 Truth::Unknown(missing) => Match::Missing(missing_at(missing, &named)),
             },
         }
@@ -119,16 +120,35 @@ impl Expect {
     }
 }
 
+/// What a condition over `value` asks of it, after "it must".
+fn demand(source: &str) -> String {
+    let compared = source.strip_prefix("value ").and_then(|rest| rest.trim().split_once(' '));
+    match compared {
+        // One operand, so the words say the same as the condition.
+        Some((operator @ ("==" | "!=" | "<" | "<=" | ">" | ">="), operand)) if !operand.trim().contains(' ') => {
+            format!("be {operator} {}", operand.trim())
+        }
+        Some(_) | None => format!("satisfy `{source}`"),
+    }
+}
+
 /// A value, short enough for a message.
 pub(crate) fn brief_json(json: &Json) -> String {
     shown(&json.to_text())
+}
+
+/// A number of things: `1 call`, `2 calls`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn exact(field: &Field<'_>, expect: Expect) -> Result<Expect, DocumentError> {
     // A number that cannot be held exactly equals nothing, so a rule with one could never be met.
     match facts::value(field.json) {
         Ok(_) => Ok(expect),
-        Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
+        Err(error) => {
+            Err(field.error(Cause::InvalidValue, error.to_string()).with_help("write a number with fewer digits"))
+        }
     }
 }
 
@@ -171,7 +191,7 @@ fn brief(value: &Value) -> String {
         Value::Int(number) => number.to_string(),
         Value::Decimal(number) => number.to_string(),
         Value::String(text) => brief_json(&Json::from(&**text)),
-        Value::List(items) => format!("a list of {}", items.len()),
+        Value::List(items) => format!("a list of {}", counted(items.len() as u64, "item")),
         other => format!("a {}", other.type_name().name()),
     }
 }

@@ -22,6 +22,8 @@ pub struct JudgedAttempt<'a> {
     pub attempt: u32,
     pub response: &'a [u8],
     pub trace: Option<&'a Trace>,
+    /// Whether no step that leads to this one was accepted in the run.
+    pub out_of_order: bool,
 }
 
 /// The parts of the receipt's draft. Id, time and chain are the caller's.
@@ -100,6 +102,7 @@ fn metadata(judged: &JudgedAttempt<'_>, results: &Results) -> Object {
         "run": judged.run,
         "attempt": u64::from(judged.attempt),
         "state": judged.state.as_str(),
+        "out_of_order"?: judged.out_of_order.then_some(true),
         "action"?: action,
         "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
         "prompt_digest"?: retry.map(|retry| Sha256Digest::of(retry.prompt.as_bytes()).to_string()),

@@ -20,6 +20,8 @@ mod delay;
 mod evaluate;
 mod evidence;
 mod expect;
+mod follow;
+mod given;
 pub mod judgment;
 pub mod lint;
 pub mod policy;
@@ -39,6 +41,8 @@ pub use evaluate::{
 };
 pub use evidence::{AttemptEvidence, MissingFact};
 pub use expect::Expect;
+pub use follow::{NextStep, is_in_order, next_step};
+pub use given::{NotGiven, not_given};
 pub use policy::WorkflowPolicy;
 pub use state::{Event, Retry, RetryPlan, State, StateError, TransitionError};
 pub use tools::ToolClasses;

@@ -8,6 +8,7 @@ mod rules;
 mod step;
 
 pub use finding::{DocumentKind, Finding, Severity};
+pub(crate) use graph::leading_to;
 
 use proofmark_evidence::glob;
 

@@ -87,14 +87,17 @@ impl WorkflowPolicy {
 
     /// What is demanded of a step, without regard to exemptions.
     pub fn demands_on(&self, workflow: &Workflow, step: &Step) -> Demands {
-        let class = self.class_of(workflow, step);
-        let of_class = match class {
-            Class::Mutating => &self.mutating,
-            Class::Readonly => &self.readonly,
-        };
-        // By the strictest class, so that a step which the policy makes mutating meets the demands on mutating steps.
-        let matching = self.requirements.iter().filter(|requirement| requirement.scope.covers(workflow, step, class));
-        matching.fold(Demands::of_class(class).and(of_class), |all, requirement| all.and(&requirement.demands))
+        // By both classes: a step that the policy makes mutating must meet the demands on mutating steps, and still those
+        // on the class that the workflow gives it.
+        let classes = [workflow.class_of(step), self.class_of(workflow, step)];
+        let of_class = classes.map(|class| match class {
+            Class::Mutating => Demands::of_class(class).and(&self.mutating),
+            Class::Readonly => Demands::of_class(class).and(&self.readonly),
+        });
+        let all = of_class.iter().fold(Demands::default(), |all, demands| all.and(demands));
+        let covers = |scope: &Scope| classes.iter().any(|class| scope.covers(workflow, step, *class));
+        let matching = self.requirements.iter().filter(|requirement| covers(&requirement.scope));
+        matching.fold(all, |all, requirement| all.and(&requirement.demands))
     }
 
     /// The exemptions whose scope covers a step, with their positions in the list; also expired ones.
@@ -105,7 +108,9 @@ impl WorkflowPolicy {
     ) -> impl Iterator<Item = (usize, &'p Exemption)> {
         let class = self.class_of(workflow, step);
         let all = self.exemptions.iter().enumerate();
-        all.filter(move |(_, exemption)| exemption.scope.covers(workflow, step, class))
+        // An exemption for agents is none for a step whose agent nobody knows.
+        let known = move |scope: &Scope| scope.agent.is_none() || step.agent.is_some();
+        all.filter(move |(_, exemption)| known(&exemption.scope) && exemption.scope.covers(workflow, step, class))
     }
 }
 

@@ -8,8 +8,8 @@ pub(crate) fn names(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     const MAX_NAMES: usize = 1_000;
     let items = field.items()?;
     if items.len() > MAX_NAMES {
-        let message = format!("{} names are more than the {MAX_NAMES} a list may have; use `*`", items.len());
-        return Err(field.error(Cause::TooMany, message));
+        let message = format!("{} names are more than the {MAX_NAMES} a list may have", items.len());
+        return Err(field.error(Cause::TooMany, message).with_help("use `*`"));
     }
     items.iter().map(word).collect()
 }
@@ -17,7 +17,7 @@ pub(crate) fn names(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 /// A text that is not empty.
 pub(crate) fn word(field: &Field<'_>) -> Result<String, DocumentError> {
     match field.text()? {
-        "" => Err(field.error(Cause::Empty, "the text is empty; write one, or leave the field out")),
+        "" => Err(field.error(Cause::Empty, "the text is empty").with_help("write one, or leave the field out")),
         text => Ok(text.to_owned()),
     }
 }
@@ -33,8 +33,8 @@ impl RuleIds {
             Some(field) => {
                 let id = word(&field)?;
                 if self.0.contains(&id) {
-                    let message = format!("another rule has the id `{}`; give each its own id", shown(&id));
-                    return Err(field.error(Cause::DuplicateName, message));
+                    let message = format!("another rule has the id `{}`", shown(&id));
+                    return Err(field.error(Cause::DuplicateName, message).with_help("give each its own id"));
                 }
                 id
             }
@@ -54,9 +54,10 @@ impl RuleIds {
 
 pub(crate) fn read_path(field: &Field<'_>, text: &str) -> Result<Path, DocumentError> {
     Path::read(text).ok_or_else(|| {
-        let message =
-            format!("`{}` is not a path; write it as in `order.items[0].sku`, or as JSONPath from `$`", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let message = format!("`{}` is not a path", shown(text));
+        field
+            .error(Cause::InvalidValue, message)
+            .with_help("write it as in `order.items[0].sku`, or as JSONPath from `$`")
     })
 }
 
@@ -76,8 +77,8 @@ pub(crate) fn list<'a, T>(
     };
     let items = field.items()?;
     if items.len() > max {
-        let message = format!("{} items are more than the {max} a list may have; {help}", items.len());
-        return Err(field.error(Cause::TooMany, message));
+        let message = format!("{} items are more than the {max} a list may have", items.len());
+        return Err(field.error(Cause::TooMany, message).with_help(help));
     }
     items.iter().map(&mut read).collect()
 }

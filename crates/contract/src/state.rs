@@ -18,7 +18,7 @@
 mod document;
 mod prompt;
 
-use proofmark_receipt::Sha256Digest;
+use proofmark_receipt::{Sha256Digest, Timestamp};
 use thiserror::Error;
 
 use crate::contract::Contract;
@@ -119,7 +119,12 @@ pub enum TransitionError {
     #[error("attempt {attempt} comes out of order; attempt {expected} is awaited")]
     OutOfOrder { attempt: u32, expected: u32 },
     #[error("attempt {attempt} comes {early_ms} ms too early")]
-    TooEarly { attempt: u32, early_ms: u64 },
+    TooEarly {
+        attempt: u32,
+        early_ms: u64,
+        /// The earliest time of the attempt, in milliseconds since 1970.
+        not_before_ms: i64,
+    },
     #[error("attempt {attempt} comes while attempt {judging} is being judged")]
     BeingJudged { attempt: u32, judging: u32 },
     #[error("attempt {0} is not being judged")]
@@ -212,7 +217,7 @@ impl Event {
 
 impl RetryPlan {
     /// The plan for when `judgment` rejects: the contract's `onFailure`, and its retry prompt followed by the rules that
-    /// failed and the facts that are missing.
+    /// failed.
     pub fn of(contract: &Contract, judgment: &Judgment, seed: u64) -> Self {
         Self { on_failure: contract.on_failure.clone(), prompt: prompt::write(contract, judgment), seed }
     }
@@ -235,14 +240,19 @@ impl TransitionError {
     }
 
     /// What to do about it.
-    pub fn help(&self) -> Option<&'static str> {
+    pub fn help(&self) -> String {
         match self {
             Self::AlreadyAccepted { .. } | Self::AlreadyAborted { .. } | Self::OtherContract => {
-                Some("start another run")
+                "start another run".to_owned()
             }
-            Self::TooEarly { .. } | Self::BeingJudged { .. } => Some("wait, then try again"),
-            Self::NotEvaluating(_) => Some("submit the attempt first"),
-            Self::Repeated { .. } | Self::Late { .. } | Self::OutOfOrder { .. } => None,
+            Self::TooEarly { not_before_ms, .. } => {
+                format!("send it at {} or later", Timestamp::from_unix_millis(*not_before_ms))
+            }
+            Self::BeingJudged { .. } => "wait, then try again".to_owned(),
+            Self::NotEvaluating(_) => "submit the attempt first".to_owned(),
+            Self::Repeated { expected, .. } | Self::Late { expected, .. } | Self::OutOfOrder { expected, .. } => {
+                format!("send attempt {expected}, or leave the number out")
+            }
         }
     }
 }
@@ -257,7 +267,9 @@ fn resubmit(retry: &Retry, attempt: u32, contract: &Sha256Digest, now_ms: i64) -
     }
     // A negative difference does not fit `u64`: the time has come.
     match retry.not_before_ms.checked_sub(now_ms).map(u64::try_from) {
-        Some(Ok(early_ms)) if early_ms > 0 => Err(TransitionError::TooEarly { attempt, early_ms }),
+        Some(Ok(early_ms)) if early_ms > 0 => {
+            Err(TransitionError::TooEarly { attempt, early_ms, not_before_ms: retry.not_before_ms })
+        }
         _ => Ok(State::Evaluating { attempt, contract: *contract, awaited: Some(retry.clone()) }),
     }
 }

@@ -116,18 +116,18 @@ impl Workflow {
 fn read_steps(field: &Field<'_>, facts: &Schema) -> Result<Vec<Step>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
-        return Err(field.error(Cause::Empty, "the list has no steps; write at least one"));
+        return Err(field.error(Cause::Empty, "the list has no steps").with_help("write at least one"));
     }
     if items.len() > MAX_STEPS {
-        let message = format!("{} steps are more than the {MAX_STEPS} a workflow may have; split it", items.len());
-        return Err(field.error(Cause::TooMany, message));
+        let message = format!("{} steps are more than the {MAX_STEPS} a workflow may have", items.len());
+        return Err(field.error(Cause::TooMany, message).with_help("split it"));
     }
     let mut steps: Vec<Step> = Vec::new();
     for item in items {
         let step = Step::read(&item, facts)?;
         if steps.iter().any(|other| other.id == step.id) {
-            let message = format!("another step has the id `{}`; give each its own id", shown(&step.id));
-            return Err(item.error(Cause::DuplicateName, message));
+            let message = format!("another step has the id `{}`", shown(&step.id));
+            return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id"));
         }
         steps.push(step);
     }

@@ -1,7 +1,7 @@
 //! Spans of time and expiry times, as rules write them: `90s`, `1h30m`, `7d`; `2030-12-31`.
 
 use proofmark_receipt::Timestamp;
-use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
+use proofmark_receipt::document::{Cause, DocumentError, Field, counted, shown};
 
 const UNITS: [(&str, i64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", DAY_MILLIS)];
 const DAY_MILLIS: i64 = 86_400_000;
@@ -33,6 +33,16 @@ pub fn millis(text: &str) -> Option<i64> {
         rest = after;
     }
     (total > 0).then_some(total)
+}
+
+/// A span in words, in the largest unit that fits without a rest: `1 hour`, `90 seconds`.
+#[must_use]
+pub fn words(millis: i64) -> String {
+    const NAMES: [(i64, &str); 5] =
+        [(DAY_MILLIS, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond")];
+    let fits = NAMES.iter().find(|(unit, _)| millis % unit == 0);
+    let (unit, name) = fits.copied().unwrap_or((1, "millisecond"));
+    counted((millis / unit).unsigned_abs(), name)
 }
 
 /// Reads an expiry: a UTC time, or a day, at whose end it is.

@@ -93,8 +93,13 @@ impl fmt::Debug for Form {
 impl Trace {
     /// The form and the counts, for people.
     pub fn summary(&self) -> String {
-        format!("{}: {} records, {} calls", self.form.as_str(), self.records, self.calls.len())
+        let (records, calls) = (counted(self.records, "record"), counted(self.calls.len(), "call"));
+        format!("{}: {records}, {calls}", self.form.as_str())
     }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Reads a trace: one JSON document, or one record per line.

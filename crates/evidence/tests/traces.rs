@@ -1,7 +1,7 @@
 //! Every form of a trace is told apart and read alike; damaged ones are refused by name.
 
 use proofmark_evidence::CallStatus;
-use proofmark_evidence::trace::{self, FORMS};
+use proofmark_evidence::trace::{self, FORMS, TracePlace};
 use proptest::prelude::*;
 
 const SAMPLES: [(&str, &str, &[u8]); 10] = [
@@ -247,6 +247,26 @@ fn calls_end_as_their_form_says() {
         ),
         (r#"[{"type": "mcp_call", "id": "1", "name": "a", "arguments": "{}", "error": "no"}]"#, CallStatus::Failed),
         (r#"[{"type": "web_search_call", "id": "1", "status": "completed"}]"#, CallStatus::Succeeded),
+        (r#"[{"type": "web_search_call", "id": "1", "status": "failed"}]"#, CallStatus::Failed),
+        (r#"[{"type": "image_generation_call", "id": "1", "status": "generating"}]"#, CallStatus::Pending),
+        (r#"[{"type": "web_search_call", "id": "1"}]"#, CallStatus::Pending),
+        // Cut off, or ended in a way that is unknown here: it may have changed something.
+        (
+            r#"[{"type": "code_interpreter_call", "id": "1", "code": "x", "status": "incomplete"}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"type": "mcp_call", "id": "1", "name": "a", "output": "x", "status": "cancelled"}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"}, {"type": "function_call_output", "call_id": "1", "output": "x", "status": "incomplete"}]"#,
+            CallStatus::Doubtful,
+        ),
+        (
+            r#"[{"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"}, {"type": "function_call_output", "call_id": "1", "output": "x", "status": "completed"}]"#,
+            CallStatus::Succeeded,
+        ),
         (
             r#"[{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no"}}]"#,
             CallStatus::Failed,
@@ -290,6 +310,10 @@ fn calls_end_as_their_form_says() {
         (r#"[{"tool": "a", "status": "ok", "error": "no"}]"#, CallStatus::Doubtful),
         (r#"[{"tool": "a", "status": "pending", "error": "no"}]"#, CallStatus::Doubtful),
         (r#"[{"tool": "a", "result": "done", "error": ""}]"#, CallStatus::Succeeded),
+        (r#"[{"tool": "a", "status": "succeeded", "result": "Error: no"}]"#, CallStatus::Doubtful),
+        (r#"[{"tool": "a", "status": "succeeded", "result": {"ok": false}}]"#, CallStatus::Doubtful),
+        (r#"[{"tool": "a", "status": "succeeded", "result": "done"}]"#, CallStatus::Succeeded),
+        (r#"[{"tool": "a", "status": "pending", "result": "so far"}]"#, CallStatus::Pending),
         (
             r#"[{"spanId": "1", "attributes": {"gen_ai.tool.name": "a"}, "startTimeUnixNano": "5", "endTimeUnixNano": "0"}]"#,
             CallStatus::Pending,
@@ -300,6 +324,21 @@ fn calls_end_as_their_form_says() {
         assert_eq!(calls.len(), 1, "{text}");
         assert_eq!(calls[0].status, status, "{text}");
     }
+}
+
+#[test]
+fn a_call_that_still_runs_has_not_ended_whatever_it_returned_so_far() {
+    let text = r#"[{"name": "a", "status": "pending", "result": "so far"}, {"name": "b", "status": "succeeded"}]"#;
+    let calls = trace::read(text.as_bytes()).unwrap().calls;
+    assert_eq!([calls[0].ended, calls[1].ended], [None, Some(1)]);
+    assert!(calls[0].result.is_some());
+}
+
+#[test]
+fn a_record_is_named_with_the_field_of_its_list() {
+    let record = |text: &str| trace::read(text.as_bytes()).unwrap_err().place;
+    assert_eq!(record(r#"[{"name": "a"}, 1]"#), TracePlace::Record { list: "", index: 1 });
+    assert_eq!(record(r#"{"messages": [{"role": "user"}, 1]}"#), TracePlace::Record { list: "messages", index: 1 });
 }
 
 #[test]

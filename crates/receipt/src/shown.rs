@@ -14,6 +14,11 @@ pub fn shown(text: &str) -> String {
     escaped
 }
 
+/// A number of things: `1 approval`, `2 approvals`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -352,3 +352,64 @@ fn every_suite_of_the_reference_passes() {
     }
     assert!(ran >= 8, "{ran}");
 }
+
+/// Each program writes to both streams and fails on its sixth line, for a cause of its own; the second one does not load, because of its third line.
+const FAILING: [(Language, [&str; 2], &str); 3] = [
+    (
+        Language::Python,
+        [
+            "import sys\ndef f(x):\n    print('out'); sys.stderr.write('err'); g(x)\ndef g(x):\n    try: {}['k']\n    except KeyError as e: raise ValueError('bad') from e\n",
+            "def f(x):\n    return (x\nprint(]\n",
+        ],
+        "ValueError: bad\ncaused by KeyError: 'k'",
+    ),
+    (
+        Language::JavaScript,
+        [
+            "function f (x) {\n  console.log('out'); process.stderr.write('err')\n  g(x)\n}\nfunction g (x) {\n  throw new TypeError('bad', { cause: new Error('k') })\n}\n",
+            "function f (x) {\n  return x\n]\n",
+        ],
+        "TypeError: bad\ncaused by Error: k",
+    ),
+    (
+        Language::Ruby,
+        [
+            "def f(x)\n  print 'out'; $stderr.write 'err'\n  g(x)\nend\ndef g(x)\n  begin; {}.fetch(:k); rescue KeyError; raise ArgumentError, 'bad'; end\nend\n",
+            "def f(x)\n  x\n]\nend\n",
+        ],
+        "ArgumentError: bad\ncaused by KeyError: key not found: :k",
+    ),
+];
+
+#[test]
+fn what_a_failing_submission_wrote_and_its_line_come_back() {
+    let host = Host::probe(None);
+    if let Err(why) = host.level() {
+        return proofmark_testing::skip("isolation", why);
+    }
+    let installed: Vec<Language> = host.runtimes().iter().map(|runtime| runtime.language).collect();
+    for (language, [raises, does_not_load], message) in FAILING {
+        if !installed.contains(&language) {
+            proofmark_testing::skip(language.as_str(), &format!("{language} is not installed"));
+            continue;
+        }
+        let suite = Suite {
+            language,
+            verification: "entrypoint: f, tests: [{name: a, input: [1], expected_output: 1}, {name: b, input: [2], expected_output: 2}]",
+            right: "",
+            wrong: "",
+        };
+        let details = judge(&host, &suite, raises).results.details;
+        assert_eq!(details[0].message.as_deref(), Some(message), "{language}");
+        assert!(details[0].location.as_deref().unwrap().ends_with(":6"), "{:?}", details[0]);
+        for detail in &details {
+            assert_eq!(
+                (detail.stdout.as_deref().map(str::trim), detail.stderr.is_some()),
+                (Some("out"), detail.name == "a")
+            );
+        }
+        let details = judge(&host, &suite, does_not_load).results.details;
+        assert!(details[0].location.as_deref().is_some_and(|location| location.ends_with(":3")), "{:?}", details[0]);
+        assert_eq!(details[1].message.as_deref(), Some("same error as `a`"), "{language}");
+    }
+}

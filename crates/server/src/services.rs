@@ -7,8 +7,8 @@ use std::time::Instant;
 use proofmark_contract::WorkflowPolicy;
 use proofmark_receipt::{Json, Profile};
 use proofmark_verifier::{
-    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, StoreError, Tenant, Verifications,
-    accept, check_document,
+    AcceptError, Acceptance, Asked, Attempt, Checked, DecideError, Decider, Host, Purpose, StoreError, Tenant,
+    Verifications, accept, check_document,
 };
 use tracing::{error, info};
 
@@ -92,6 +92,8 @@ impl Services {
             receipts: None,
             presented: &body.receipts,
             trusted: self.decider.trusted(),
+            in_order: false,
+            purpose: Purpose::Attempt,
             stop,
         };
         accept(&attempt, &self.decider.issuer())
@@ -113,8 +115,10 @@ impl Services {
 
     /// Checks a receipt of either kind.
     pub(crate) fn check(&self, body: &ReceiptBody) -> Checked {
-        let trusted = body.trust.as_deref().unwrap_or_else(|| self.decider.trusted());
-        check_document(body.receipt.as_bytes(), Profile::Vrf, trusted)
+        match &body.trust {
+            Some(trusted) => check_document(body.receipt.as_bytes(), Profile::Vrf, trusted),
+            None => self.decider.check(body.receipt.as_bytes()),
+        }
     }
 
     /// A tenant's receipt.

@@ -154,16 +154,14 @@ pub(crate) fn chain_name(name: Option<&str>) -> Result<String, Problem> {
 fn submit(services: &Arc<Services>, submission: Submission) -> Result<CancelOnDrop, Problem> {
     // With an idempotency key a client that was cut off sends the request again and gets this receipt, so it goes on.
     let (tenant, stays) = (submission.tenant.clone(), submission.as_job || submission.replayable.is_some());
-    let (request, text) = match submission.request {
-        Source::Text(text) => (Request::read(text.as_bytes(), Format::Json, None), text),
-        Source::Foreign(text, convert) => {
-            let document = convert(body::json(text.as_bytes(), MAX_REQUEST_BYTES)?)?;
-            // The converted request is stored: `recheck` and a process that takes the job over read no other form.
-            (Request::from_json(&document), document.to_text())
-        }
-        Source::Document(document) => (Request::from_json(&document), document.to_text()),
+    // The text is what is stored, and what another process reads that takes the job over: both read the same bytes.
+    let text = match submission.request {
+        Source::Text(text) => text,
+        Source::Foreign(text, convert) => convert(body::json(text.as_bytes(), MAX_REQUEST_BYTES)?)?.to_text(),
+        Source::Document(document) => document.to_text(),
     };
-    let request = request.map_err(|error| Problem::unreadable("read the request", &error))?;
+    let request = Request::read(text.as_bytes(), Format::Json, None)
+        .map_err(|error| Problem::unreadable("read the request", &error))?;
     let work = Work {
         chain: chain_name(submission.chain.as_deref())?,
         tenant: submission.tenant,

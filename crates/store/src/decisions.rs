@@ -8,6 +8,7 @@ use crate::awaited;
 use crate::column;
 use crate::error::StoreError;
 use crate::page::{self, Cursor, MAX_PAGE};
+use crate::read::MAX_FOUND;
 use crate::reviews;
 use crate::scope::Scope;
 use crate::signing;
@@ -102,6 +103,8 @@ pub struct DecisionsWanted {
     pub class: Option<String>,
     /// The agent that asked.
     pub agent: Option<String>,
+    /// The tool that the action calls.
+    pub tool: Option<String>,
     /// Only those that wait for a review: of each subject the newest, unless it has enough reviews.
     pub to_review: bool,
     /// Only those made at or after this time, in milliseconds after 1970-01-01T00:00:00Z.
@@ -266,6 +269,14 @@ pub(crate) fn any_decision(connection: &Connection, id: &str) -> rusqlite::Resul
     connection.prepare_cached(&sql)?.query_row([id], read_any_decision).optional()
 }
 
+/// The ids of decisions from the first one to the last one that a prefix can stand for.
+pub(crate) fn between(connection: &Connection, first: &str, last: &str) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT decision_id FROM decisions WHERE decision_id BETWEEN ?1 AND ?2 ORDER BY decision_id LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![first, last, MAX_FOUND as i64], |row| row.get(0))?;
+    rows.collect()
+}
+
 /// The end of the chain of decisions. The document of the last one need not be readable.
 pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<ChainTip>> {
     // Rows of older versions have no hash, except the last one, and no other can be the tip.
@@ -298,6 +309,8 @@ pub(crate) fn decisions(
     narrow("outcome = ?", text(&wanted.outcome));
     narrow("class = ?", text(&wanted.class));
     narrow("agent = ?", text(&wanted.agent));
+    // The writer stores JSON, but a row that another program changed must not end the listing.
+    narrow("CASE WHEN json_valid(action) THEN json_extract(action, '$.tool') END = ?", text(&wanted.tool));
     narrow("decided_at >= ?", wanted.since.map(Value::Integer));
     narrow("decided_at < ?", wanted.until.map(Value::Integer));
     narrow("sequence < ?", wanted.after.map(|after| Value::Integer(after.0)));

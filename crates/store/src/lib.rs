@@ -43,7 +43,7 @@ pub use read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
 pub use receipt_meta::{CountFilter, StoredReceipt, VerdictCounts};
 pub use receipts::{NewReceipt, ReceiptSource, SignReceipt};
 pub use reviews::{Review, ReviewVerdict};
-pub use runs::StepRun;
+pub use runs::{ListedStep, StepRun};
 pub use spends::{Spend, Spends, Spent};
 pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};

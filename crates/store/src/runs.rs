@@ -21,6 +21,15 @@ pub struct StepRun {
     pub state: String,
 }
 
+/// A stored step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedStep {
+    pub tenant: Tenant,
+    pub step: StepRun,
+    /// When its state last changed, in milliseconds since 1970.
+    pub changed_at: i64,
+}
+
 impl StepRun {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         let stored = step_run(scope.connection, scope.tenant, &self.begun_by, &self.run, &self.step)?;
@@ -60,10 +69,16 @@ pub(crate) fn runs(connection: &Connection, tenant: &Tenant, run: Option<&str>) 
     statement.query_map((tenant.as_str(), run, MAX_LISTED as i64), read_run)?.collect()
 }
 
-pub(crate) fn all_runs(connection: &Connection) -> rusqlite::Result<Vec<(Tenant, StepRun)>> {
-    let sql = format!("SELECT {RUN}, tenant FROM runs ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1");
+pub(crate) fn all_runs(connection: &Connection) -> rusqlite::Result<Vec<ListedStep>> {
+    let sql = format!(
+        "SELECT {RUN}, tenant, updated_at FROM runs
+         ORDER BY updated_at DESC, tenant, run, step, begun_by LIMIT ?1"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
-    let read = |row: &Row<'_>| Ok((Tenant::stored(row.get_ref(5)?.as_str()?), read_run(row)?));
+    let read = |row: &Row<'_>| {
+        let tenant = Tenant::stored(row.get_ref(5)?.as_str()?);
+        Ok(ListedStep { tenant, step: read_run(row)?, changed_at: row.get(6)? })
+    };
     statement.query_map([MAX_LISTED as i64], read)?.collect()
 }
 

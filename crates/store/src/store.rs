@@ -12,7 +12,7 @@ use crate::executions::{self, Finding};
 use crate::jobs::{Change, StoredJob};
 use crate::read::{self, Filter, MIN_PREFIX, Page};
 use crate::receipt_meta::{self, StoredReceipt};
-use crate::runs::{self, StepRun};
+use crate::runs::{self, ListedStep};
 use crate::tenant::Tenant;
 use crate::writer::{Task, Writer};
 use crate::{file, schema};
@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn all_tenants_step_runs(&self) -> Result<Vec<(Tenant, StepRun)>, StoreError> {
+    pub fn all_tenants_step_runs(&self) -> Result<Vec<ListedStep>, StoreError> {
         self.read(runs::all_runs)
     }
 
@@ -190,9 +190,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::Prefix`], and when the store cannot be read.
     pub fn all_tenants_find(&self, prefix: &str) -> Result<Vec<ReceiptId>, StoreError> {
-        let bounds = id_bounds(prefix).ok_or_else(|| StoreError::Prefix(shown(prefix)));
-        let (first, last) = bounds?;
+        let (first, last) = id_bounds(prefix)?;
         self.read(|connection| read::between(connection, &first, &last))
+    }
+
+    /// As [`Store::all_tenants_find`], the ids of decisions.
+    ///
+    /// # Errors
+    /// [`StoreError::Prefix`], and when the store cannot be read.
+    pub fn all_tenants_find_decisions(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let (first, last) = id_bounds(prefix)?;
+        self.read(|connection| decisions::between(connection, &uuid(&first), &uuid(&last)))
     }
 
     /// The receipts of all tenants that match `filter`, last stored first.
@@ -233,15 +241,25 @@ fn absolute(path: &Path) -> Result<path::PathBuf, StoreError> {
 }
 
 /// The smallest and the largest 16 bytes whose hex digits begin with `prefix`.
-fn id_bounds(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
+fn id_bounds(prefix: &str) -> Result<([u8; 16], [u8; 16]), StoreError> {
+    let refused = || StoreError::Prefix(shown(prefix));
     let digits: String = prefix.chars().filter(|&character| character != '-').collect();
     let hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex || digits.len() < MIN_PREFIX || digits.len() > 32 {
-        return None;
+        return Err(refused());
     }
     let bound = |rest: &str| {
         let all = digits.clone() + &rest.repeat(32 - digits.len());
         u128::from_str_radix(&all, 16).ok().map(u128::to_be_bytes)
     };
-    Some((bound("0")?, bound("f")?))
+    bound("0").zip(bound("f")).ok_or_else(refused)
+}
+
+/// The bytes in the form of ids, whatever their version: bounds of a range have none.
+fn uuid(bytes: &[u8; 16]) -> String {
+    let mut text = format!("{:032x}", u128::from_be_bytes(*bytes));
+    for place in [20, 16, 12, 8] {
+        text.insert(place, '-');
+    }
+    text
 }

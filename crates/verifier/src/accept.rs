@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proofmark_contract::judgment::{self, JudgedAttempt, TIER};
 use proofmark_contract::response::{self, ResponseError};
 use proofmark_contract::{
-    AttemptEvidence, Contract, ContractError, Event, Judgment, RetryPlan, RuleResult, State, StateError,
-    TransitionError, Workflow, WorkflowPolicy, evaluate_until, outputs_wanted, seed,
+    AttemptEvidence, Contract, ContractError, Event, Judgment, NextStep, NotGiven, RetryPlan, RuleResult, State,
+    StateError, TransitionError, Workflow, WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed,
 };
-use proofmark_evidence::trace::{self, TraceError};
+use proofmark_evidence::trace::{self, Trace, TraceError};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{Draft, Json, Object, Receipt, SignError, SignerId, Timestamp, object};
@@ -58,8 +58,22 @@ pub struct Attempt<'a> {
     pub presented: &'a [Receipt],
     /// Signers whose receipts count as trusted.
     pub trusted: &'a [SignerId],
+    /// Whether it is refused unless a step that leads to this one was accepted in the run.
+    pub in_order: bool,
+    pub purpose: Purpose,
     /// Set when the caller no longer waits for the judgment: it is not stored then.
     pub stop: &'a AtomicBool,
+}
+
+/// What an attempt is judged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To count: the run moves on, and the judgment has a receipt.
+    Attempt,
+    /// To see what it would come to. It is judged on the stored state, and nothing is stored.
+    DryRun,
+    /// To test the workflow with a recorded response. What the test leaves out was not recorded.
+    Test,
 }
 
 /// Who sends an attempt. A run belongs to the sender that began it, under its name.
@@ -89,13 +103,20 @@ pub struct Acceptance {
     pub state: State,
     /// Every rule.
     pub judgment: Judgment,
-    pub receipt: Receipt,
+    /// `None` if it was not judged to count.
+    pub receipt: Option<Receipt>,
     /// A summary of the trace that was read.
     pub trace: Option<String>,
+    pub judged_at: Timestamp,
+    /// What follows the step; `None` while an attempt is awaited.
+    pub next: Option<NextStep>,
+    /// Whether no step that leads to this one was accepted in the run.
+    pub out_of_order: bool,
 }
 
 impl Acceptance {
-    /// The result as a document: the state, every rule, what may be done next, and the receipt.
+    /// The result as a document: the state, every rule, what may be done next, and the receipt. `next` is the step that
+    /// follows, `null` where the workflow ends.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let (retry, action) = match &self.state {
@@ -114,10 +135,21 @@ impl Acceptance {
             "next_attempt"?: retry.map(|retry| u64::from(retry.attempt)),
             "not_before_ms"?: retry.map(|retry| retry.not_before_ms),
             "action"?: action,
+            "next"?: self.next.as_ref().and_then(next),
+            "out_of_order"?: self.out_of_order.then_some(true),
             "trace"?: self.trace.as_deref(),
-            "receipt": self.receipt.document().clone(),
+            "dry_run"?: self.receipt.is_none().then_some(true),
+            "receipt"?: self.receipt.as_ref().map(|receipt| receipt.document().clone()),
         };
         document.into()
+    }
+}
+
+fn next(next: &NextStep) -> Option<Json> {
+    match next {
+        NextStep::Step(step) => Some(step.as_str().into()),
+        NextStep::End => Some(Json::Null),
+        NextStep::Abort | NextStep::Unknown(_) => None,
     }
 }
 
@@ -148,6 +180,15 @@ pub enum AcceptError {
     /// The trace is damaged or of no known form.
     #[error("read the trace: {0}")]
     Trace(#[from] TraceError),
+    /// The step needs calls, and the attempt has no trace.
+    #[error("judge step `{0}`: it needs recorded tool calls, and no trace was given")]
+    NoTrace(String),
+    /// The step reads a fact of the context that the attempt does not have, or has as another type.
+    #[error("judge step `{step}`: it reads `context.{name}`, which was not given as the workflow declares it")]
+    NoContext { step: String, name: String },
+    /// The run is not at the step, and the caller asked for the order of the workflow.
+    #[error("judge step `{step}` in run `{run}`: no step that leads to it was accepted in this run")]
+    OutOfOrder { step: String, run: String },
     /// Presented receipts cannot be read.
     #[error(transparent)]
     Presented(#[from] PresentedError),
@@ -211,7 +252,11 @@ impl AcceptError {
             Self::Response(error) => return error.help(),
             Self::Trace(error) => return error.help(),
             Self::Sign(error) => return error.help(),
-            Self::Refused { .. } | Self::State { .. } | Self::Randomness(_) => return None,
+            Self::NoTrace(_) => "give the recorded calls as `trace`; an empty list states that none was made".to_owned(),
+            Self::NoContext { name, .. } => format!("give `{name}` in `context`"),
+            Self::OutOfOrder { .. } => "have the step before it accepted first, in the same run".to_owned(),
+            Self::Refused { refusal, .. } => refusal.help(),
+            Self::State { .. } | Self::Randomness(_) => return None,
         })
     }
 }
@@ -261,6 +306,10 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
     let begun_by = begun_by(attempt, &run, store)?;
     let position = Position::load(store, begun_by, &run, attempt.step)?;
     let step = Step { attempt, run: &run, now: &now };
+    let out_of_order = !is_in_order(attempt, store, begun_by, &run)?;
+    if out_of_order && attempt.in_order {
+        return Err(AcceptError::OutOfOrder { step: attempt.step.to_owned(), run });
+    }
     let number = attempt.number.unwrap_or_else(|| position.state.attempt());
     // Never stored: a process that dies while it judges leaves the run where it was.
     let evaluating = step.apply(&position.state, number, |number, now_ms| Event::Submitted {
@@ -279,6 +328,14 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
     let judgment = evaluate_until(&contract, &evidence, &stopped);
     // What takes few steps is judged before it is asked whether to stop.
     let judgment = judgment.ok().filter(|_| !stopped()).ok_or_else(|| AcceptError::Stopped(attempt.step.to_owned()))?;
+    if attempt.purpose != Purpose::Test {
+        let step = || attempt.step.to_owned();
+        match not_given(attempt.workflow, &judgment, &evidence) {
+            None => {}
+            Some(NotGiven::Trace) => return Err(AcceptError::NoTrace(step())),
+            Some(NotGiven::Context(name)) => return Err(AcceptError::NoContext { step: step(), name }),
+        }
+    }
     let plan = RetryPlan::of(&contract, &judgment, seed(&run, attempt.step));
     let outcome = judgment.outcome;
     let state = step.apply(&evaluating, number, |attempt, now_ms| Event::Judged { attempt, outcome, plan, now_ms })?;
@@ -290,9 +347,28 @@ pub fn accept(attempt: &Attempt<'_>, issuer: &Issuer) -> Result<Acceptance, Acce
         attempt: number,
         response: attempt.response,
         trace: trace.as_ref(),
+        out_of_order,
     };
-    let receipt = step.issue(&judged, begun_by, position.version, issuer)?;
-    Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace: trace.map(|trace| trace.summary()) })
+    let receipt = match attempt.purpose {
+        Purpose::Attempt => Some(step.issue(&judged, begun_by, position.version, issuer)?),
+        Purpose::DryRun | Purpose::Test => None,
+    };
+    let next = next_step(attempt.workflow, attempt.step, &state, &evidence);
+    let trace = trace.as_ref().map(Trace::summary);
+    Ok(Acceptance { run, attempt: number, state, judgment, receipt, trace, judged_at: now, next, out_of_order })
+}
+
+/// Whether the run may be at the step. Without a store there is no run.
+fn is_in_order(
+    attempt: &Attempt<'_>,
+    store: Option<&TenantStore<'_>>,
+    begun_by: &str,
+    run: &str,
+) -> Result<bool, AcceptError> {
+    let Some(store) = store else { return Ok(true) };
+    proofmark_contract::is_in_order(attempt.workflow, attempt.step, |step| {
+        store.step_run(begun_by, run, step)?.as_ref().map(stored_state).transpose()
+    })
 }
 
 /// What the parts of judging one attempt have in common.

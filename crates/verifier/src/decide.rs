@@ -150,8 +150,9 @@ pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, now: Timest
 }
 
 impl Made {
-    /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by.
-    pub(crate) fn row(&self, request: &Request, candidate: Option<&str>) -> DecisionRow {
+    /// What the store looks the decision up by. `candidate` is what a report of the execution names the action by;
+    /// `record_facts` stores the facts of every decision.
+    pub(crate) fn row(&self, request: &Request, candidate: Option<&str>, record_facts: bool) -> DecisionRow {
         let decision = &self.decision;
         let agent = request.facts().get("agent").and_then(|agent| agent.as_object()?.get("id")?.as_str());
         let missing = decision.approvals_missing();
@@ -169,8 +170,9 @@ impl Made {
             // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),
             subject: subject_key(&decision.fingerprint(), decision.subject()),
-            // Reviewers see them, and an approval is judged on them before it is signed.
-            facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
+            // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
+            // request: they hold what the agent read.
+            facts: (review || record_facts).then(|| Json::Object(request.facts().clone()).to_text()),
         };
         DecisionRow {
             decided_at: self.now.unix_millis(),

@@ -14,12 +14,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
-use proofmark_receipt::{Sha256Digest, SignerId, SigningKey};
+use proofmark_receipt::{Profile, Sha256Digest, SignerId, SigningKey};
 use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
 
+use crate::checked::Checked;
 use crate::clock;
 use crate::decide::{self, DecideError, Decided, Question};
 use crate::issue::{self, Issuer};
+use crate::known::TrustedSigners;
 use crate::sync::{KeyGuard, KeyedLock};
 
 /// How often a decision is made again because another on the same action was stored first.
@@ -30,8 +32,9 @@ pub struct Decider {
     policy: RwLock<Option<Arc<ActionPolicy>>>,
     pub(crate) key: Arc<SigningKey>,
     pub(crate) store: Arc<Store>,
-    pub(crate) trusted: Vec<SignerId>,
+    pub(crate) trusted: TrustedSigners,
     locks: KeyedLock,
+    record_facts: bool,
 }
 
 /// A client's request for a decision.
@@ -61,10 +64,15 @@ impl Decider {
     /// A decider that decides by `policy` (none: it decides nothing), signs with `key` and stores decisions in `store`.
     /// Receipts count as trusted when they are signed with `key` or by one of `trusted`.
     #[must_use]
-    pub fn new(policy: Option<ActionPolicy>, key: SigningKey, store: Arc<Store>, mut trusted: Vec<SignerId>) -> Self {
-        trusted.push(key.signer());
+    pub fn new(
+        policy: Option<ActionPolicy>,
+        key: SigningKey,
+        store: Arc<Store>,
+        trusted: impl Into<TrustedSigners>,
+    ) -> Self {
+        let trusted = trusted.into().and(key.signer());
         let policy = RwLock::new(policy.map(Arc::new));
-        Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default() }
+        Self { policy, key: Arc::new(key), store, trusted, locks: KeyedLock::default(), record_facts: false }
     }
 
     /// A decider for one caller, the command line, to whom only the signers that are named are trusted.
@@ -73,9 +81,16 @@ impl Decider {
         policy: Option<ActionPolicy>,
         key: SigningKey,
         store: Store,
-        trusted: Vec<SignerId>,
+        trusted: TrustedSigners,
     ) -> Self {
         Self { trusted, ..Self::new(policy, key, Arc::new(store), Vec::new()) }
+    }
+
+    /// Stores the facts of every decision, if `record` is set, so that it can be made again under another policy. Without it
+    /// only those of decisions that wait for a review are stored.
+    #[must_use]
+    pub fn recording_facts(self, record: bool) -> Self {
+        Self { record_facts: record, ..self }
     }
 
     /// The store.
@@ -93,7 +108,13 @@ impl Decider {
     /// Signers whose receipts count as trusted.
     #[must_use]
     pub fn trusted(&self) -> &[SignerId] {
-        &self.trusted
+        self.trusted.signers()
+    }
+
+    /// Verifies a receipt or a decision receipt, in form `vrf`, by the signers trusted here.
+    #[must_use]
+    pub fn check(&self, bytes: &[u8]) -> Checked {
+        self.trusted.check(bytes, Profile::Vrf)
     }
 
     /// The policy it decides by.
@@ -164,7 +185,7 @@ impl Decider {
             policy,
             request: asked.request,
             folders,
-            trusted: &self.trusted,
+            trusted: self.trusted(),
             own: Some(self.key.signer()),
             stop: asked.stop,
         };
@@ -175,7 +196,7 @@ impl Decider {
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut with: Vec<Write> = vec![made.spends(id).into()];
         with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
-        let row = made.row(asked.request, asked.candidate);
+        let row = made.row(asked.request, asked.candidate, self.record_facts);
         let receipt = issue::issue_decision(receipt, row, with, (&self.key, &store))?;
         Ok(Decided { decision: made.decision, receipt })
     }

@@ -3,6 +3,7 @@
 use pkcs8::der::Decode;
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 use proofmark_receipt::{KeyError, SigningKey};
+use ssh_key::Kdf;
 use ssh_key::private::{KeypairData, PrivateKey};
 use zeroize::Zeroizing;
 
@@ -11,6 +12,8 @@ pub type Passphrase = Zeroizing<String>;
 
 const ENCRYPTED_LABEL: &str = "ENCRYPTED PRIVATE KEY";
 const OPENSSH_LABEL: &str = "OPENSSH PRIVATE KEY";
+/// The most rounds of bcrypt for a passphrase. The file names the number, and 2^32 of them would never end.
+const MAX_BCRYPT_ROUNDS: u32 = 2_048;
 
 /// Why a text is not a usable key.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +33,11 @@ pub enum KeyFileError {
     /// OpenSSH's form, damaged.
     #[error("read the OpenSSH key ({0})")]
     OpenSsh(ssh_key::Error),
-    /// OpenSSH's own encryption is not read.
-    #[error("read the OpenSSH key: it is encrypted")]
-    OpenSshEncrypted,
+    /// OpenSSH's key derivation would take too long.
+    #[error(
+        "read the OpenSSH key: its passphrase takes {0} rounds to check, and at most {MAX_BCRYPT_ROUNDS} are allowed"
+    )]
+    OpenSshRounds(u32),
     /// An OpenSSH key of another algorithm.
     #[error("read the OpenSSH key: it is `{0}`, and only ssh-ed25519 keys sign receipts")]
     OpenSshAlgorithm(String),
@@ -44,9 +49,7 @@ impl KeyFileError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::NoPassphrase => Some("give its passphrase with `--passphrase-file` or PROOFMARK_PASSPHRASE"),
-            Self::OpenSshEncrypted => {
-                Some("remove its passphrase from a copy with `ssh-keygen -p`, import the copy, and delete it")
-            }
+            Self::OpenSshRounds(_) => Some("set its passphrase again with `ssh-keygen -p -a 100`"),
             Self::OpenSshAlgorithm(_) => Some("make one with `proofmark key new`"),
             Self::Key(_) | Self::WrongPassphrase | Self::Encrypt(_) | Self::OpenSsh(_) => None,
         }
@@ -60,7 +63,7 @@ impl KeyFileError {
 /// [`KeyFileError`]: it is something else, or needs a passphrase.
 pub(crate) fn read(text: &str, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyFileError> {
     if text.contains(OPENSSH_LABEL) {
-        return read_openssh(text);
+        return read_openssh(text, passphrase);
     }
     if text.contains(ENCRYPTED_LABEL) {
         let passphrase = passphrase.ok_or(KeyFileError::NoPassphrase)?;
@@ -89,11 +92,21 @@ fn read_encrypted(text: &str, passphrase: &Passphrase) -> Result<SigningKey, Key
     Ok(SigningKey::from_pkcs8_pem(&pem)?)
 }
 
-fn read_openssh(text: &str) -> Result<SigningKey, KeyFileError> {
+fn read_openssh(text: &str, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyFileError> {
     let key = PrivateKey::from_openssh(text).map_err(KeyFileError::OpenSsh)?;
+    let key = match (key.is_encrypted(), key.kdf()) {
+        (false, _) => key,
+        (true, Kdf::Bcrypt { rounds, .. }) if *rounds > MAX_BCRYPT_ROUNDS => {
+            return Err(KeyFileError::OpenSshRounds(*rounds));
+        }
+        (true, _) => {
+            let passphrase = passphrase.ok_or(KeyFileError::NoPassphrase)?;
+            // The format has no check of its own that tells a wrong passphrase from damage.
+            key.decrypt(passphrase.as_bytes()).map_err(|_| KeyFileError::WrongPassphrase)?
+        }
+    };
     match key.key_data() {
         KeypairData::Ed25519(pair) => Ok(SigningKey::from_seed(pair.private.to_bytes())),
-        KeypairData::Encrypted(_) => Err(KeyFileError::OpenSshEncrypted),
         _ => Err(KeyFileError::OpenSshAlgorithm(key.algorithm().to_string())),
     }
 }

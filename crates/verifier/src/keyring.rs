@@ -1,15 +1,17 @@
-//! Keys in files: `<home>/keys/<name>.pem`, readable by their owner only.
+//! Keys in files: `<home>/keys/<name>.pem`, readable by their owner only, each with its public half in `<name>.pub`, so that
+//! an encrypted key is known without its passphrase.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use proofmark_receipt::SigningKey;
 use proofmark_receipt::document::shown;
+use proofmark_receipt::{SignerId, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::keyfile::{self, KeyFileError, Passphrase};
+use crate::owned::{self, OwnedError};
 
 /// The longest name of a key.
 const MAX_NAME: usize = 64;
@@ -38,6 +40,12 @@ pub enum KeyringError {
         /// Its permission bits.
         mode: u32,
     },
+    /// The file beside a key is the public half of another one.
+    #[error("use the key `{name}`: `{}` is the public half of another key", path.display())]
+    OtherHalf { name: String, path: PathBuf },
+    /// Others may replace the public half.
+    #[error("use `{}`: others may write to it", .0.display())]
+    Writable(PathBuf),
     /// The file is there and is not a usable key.
     #[error("use the key file `{}`: {error}", path.display())]
     File { path: PathBuf, error: KeyFileError },
@@ -56,10 +64,27 @@ impl KeyringError {
                 format!("write 1 to {MAX_NAME} letters, digits, `-`, `_` and `.`, not beginning with `.`")
             }
             Self::Missing { name, .. } => format!("make it with `proofmark key new {name}`"),
-            Self::Exposed { .. } => "run `chmod 600` on it".to_owned(),
+            Self::Exposed { .. } | Self::Writable(_) => "run `chmod 600` on it".to_owned(),
+            Self::OtherHalf { path, .. } => {
+                format!("check who changed it, and delete `{}`: it is written again from the key", path.display())
+            }
             Self::File { error, .. } => return error.help().map(str::to_owned),
             Self::Io { .. } | Self::Randomness(_) => return None,
         })
+    }
+}
+
+impl KeyringError {
+    /// Whether a key is encrypted and no passphrase was given.
+    #[must_use]
+    pub fn needs_passphrase(&self) -> bool {
+        matches!(self, Self::File { error: KeyFileError::NoPassphrase, .. })
+    }
+
+    /// Whether the passphrase does not fit.
+    #[must_use]
+    pub fn is_wrong_passphrase(&self) -> bool {
+        matches!(self, Self::File { error: KeyFileError::WrongPassphrase, .. })
     }
 }
 
@@ -114,11 +139,12 @@ impl Keyring {
         // Written whole under another name first. A link, unlike a rename, fails where the name exists, so that no key
         // is lost.
         let draft = self.folder.join(format!(".{name}.{}.new", std::process::id()));
-        let written = write_private(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, &path));
+        let written = owned::write_new(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, &path));
         // Where it cannot be removed it is as private as the key, and `names` does not list it.
         let _gone = fs::remove_file(&draft);
         match written {
-            Ok(()) => Ok(()),
+            // What an earlier key of this name left behind is replaced.
+            Ok(()) => self.write_public(name, key.signer()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(KeyringError::Exists(path)),
             Err(error) => Err(io_error("write", &path, error)),
         }
@@ -137,7 +163,56 @@ impl Keyring {
         if !path.exists() {
             return Err(KeyringError::Missing { name: name.to_owned(), folder: self.folder.clone() });
         }
-        load_file(&path, passphrase)
+        let key = load_file(&path, passphrase)?;
+        match self.read_public(name)? {
+            Some(signer) if signer == key.signer() => {}
+            // Whoever wrote it would be taken for the owner of this key.
+            Some(_) => return Err(KeyringError::OtherHalf { name: name.to_owned(), path: self.public_path(name)? }),
+            // Keys of older versions have none. In a folder that cannot be written to, it stays away.
+            None => drop(self.write_public(name, key.signer())),
+        }
+        Ok(key)
+    }
+
+    /// The signer whose key has this name, without its passphrase; `None` when the key is encrypted and has not been used
+    /// since its public half is stored beside it.
+    ///
+    /// # Errors
+    /// As [`Keyring::load`], for the name of a key.
+    pub fn public(&self, name: &str) -> Result<Option<SignerId>, KeyringError> {
+        let path = self.path(name)?;
+        if !path.exists() {
+            return Err(KeyringError::Missing { name: name.to_owned(), folder: self.folder.clone() });
+        }
+        match load_file(&path, None) {
+            // The key itself says who signs with it, where it can be read.
+            Ok(key) => Ok(Some(key.signer())),
+            Err(KeyringError::File { error: KeyFileError::NoPassphrase, .. }) => self.read_public(name),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn public_path(&self, name: &str) -> Result<PathBuf, KeyringError> {
+        Ok(self.path(name)?.with_extension("pub"))
+    }
+
+    fn read_public(&self, name: &str) -> Result<Option<SignerId>, KeyringError> {
+        let path = self.public_path(name)?;
+        let text = match owned::read(&path, MAX_KEY_FILE) {
+            Ok(text) => text,
+            Err(OwnedError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(OwnedError::Io(error)) => return Err(io_error("read", &path, error)),
+            Err(OwnedError::Writable) => return Err(KeyringError::Writable(path)),
+        };
+        match SignerId::from_public_pem(&text) {
+            Ok(signer) => Ok(Some(signer)),
+            Err(_) => Err(KeyringError::OtherHalf { name: name.to_owned(), path }),
+        }
+    }
+
+    fn write_public(&self, name: &str, signer: SignerId) -> Result<(), KeyringError> {
+        let path = self.public_path(name)?;
+        owned::replace(&path, signer.to_public_pem().as_bytes()).map_err(|error| io_error("write", &path, error))
     }
 
     /// Whether there is a key of this name.
@@ -187,7 +262,7 @@ pub(crate) fn read_key(path: &Path, passphrase: Option<&Passphrase>) -> Result<S
 }
 
 impl Keyring {
-    /// Reads a key from elsewhere and stores it under this name.
+    /// Reads a key from elsewhere to store it under this name. Others may be able to read the file: the copy is what counts.
     ///
     /// # Errors
     /// When the file is not a usable key or the name is taken.
@@ -196,12 +271,6 @@ impl Keyring {
         self.store(name, &key, passphrase)?;
         Ok(key)
     }
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 fn io_error(doing: &'static str, path: &Path, error: io::Error) -> KeyringError {

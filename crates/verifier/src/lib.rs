@@ -21,6 +21,9 @@ mod issue;
 mod jobs;
 mod keyfile;
 mod keyring;
+mod known;
+mod owned;
+mod policy_diff;
 mod presented;
 mod project;
 mod receive;
@@ -30,6 +33,7 @@ mod review;
 mod run;
 mod sync;
 mod trust;
+mod trust_store;
 mod worth;
 
 pub use proofmark_checks::{
@@ -38,13 +42,13 @@ pub use proofmark_checks::{
 };
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
-    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, MAX_CLOCK_SKEW, MAX_PAGE, Page,
-    ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant, TenantError,
-    TenantStore, VerdictCounts,
+    CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant,
+    TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{
-    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Sender, StoredStateError, StoredStep, accept, chain_name,
+    AcceptError, Acceptance, Attempt, MAX_RUN_NAME, Purpose, Sender, StoredStateError, StoredStep, accept, chain_name,
     stored_state, stored_step,
 };
 pub use checked::{Checked, check_document};
@@ -60,6 +64,8 @@ pub use jobs::{
 };
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError};
+pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use presented::PresentedError;
 pub use project::{CONFIG_FILE, LeftOut, ProjectConfig, ProjectError, ProjectRequest, project_request};
 pub use receive::{NotStored, Received};
@@ -68,4 +74,5 @@ pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count};
 pub use trust::{TrustError, signers_in, trusted_signers};
+pub use trust_store::{TrustStore, TrustedName};
 pub use worth::{Subject, Terms, Worth, WorthError};

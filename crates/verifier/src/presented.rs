@@ -29,11 +29,14 @@ pub enum PresentedError {
     )]
     TooMany(PathBuf),
     /// A file that holds something else.
-    #[error("read the receipt `{label}`: {error}")]
+    #[error("read the receipt `{}:{line}`: {error}", path.display())]
     NoReceipt {
-        /// The file, with the line of one of many.
-        label: String,
-        error: ReceiptError,
+        path: PathBuf,
+        /// The line at which it begins, from 1.
+        line: u64,
+        /// Its text.
+        text: Box<[u8]>,
+        error: Box<ReceiptError>,
     },
     /// The store failed.
     #[error(transparent)]
@@ -47,7 +50,7 @@ impl PresentedError {
         match self {
             Self::Io { .. } => None,
             Self::TooMany(_) => Some("name a smaller folder".to_owned()),
-            Self::NoReceipt { .. } => Some("correct it, or take it out of the folder".to_owned()),
+            Self::NoReceipt { .. } => Some("give it as it was issued, or take it out of the folder".to_owned()),
             Self::Store(error) => error.help(),
         }
     }
@@ -60,12 +63,14 @@ pub(crate) fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
         let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
         let lines = path.extension().is_some_and(|extension| extension == "jsonl");
         let texts: Vec<&[u8]> = match lines {
-            true => bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect(),
+            true => bytes.split(|byte| *byte == b'\n').collect(),
             false => vec![bytes.as_slice()],
         };
-        for (index, text) in texts.into_iter().enumerate() {
-            let label = if lines { format!("{}:{}", path.display(), index + 1) } else { path.display().to_string() };
-            all.push(Receipt::parse(text).map_err(|error| PresentedError::NoReceipt { label, error })?);
+        for (line, text) in (1..).zip(texts).filter(|(_, text)| !lines || !text.trim_ascii().is_empty()) {
+            all.push(Receipt::parse(text).map_err(|error| {
+                let (path, text, error) = (path.clone(), text.into(), Box::new(error));
+                PresentedError::NoReceipt { path, line, text, error }
+            })?);
         }
     }
     Ok(all)

@@ -77,6 +77,8 @@ pub enum ReviewError {
         /// The role it was given in.
         role: String,
         why: Refusal,
+        /// Who may approve in the role, where the policy says so.
+        holders: Vec<String>,
     },
     /// It has as many approvals as are asked for.
     #[error("approve as `{}`: there are as many unused approvals as are asked for", shown(.0))]
@@ -115,6 +117,9 @@ impl ReviewError {
             Self::Denied { .. } => "ask for the action again after that",
             Self::Roles(_) => "choose one of them as `role`",
             Self::NotAsked { .. } => "deny the action, or change what blocks it",
+            Self::CannotCount { why: why @ Refusal::Signer, holders, .. } if !holders.is_empty() => {
+                return Some(format!("{}; the policy gives the role to {}", way_out(*why), holders.join(", ")));
+            }
             Self::CannotCount { why, .. } => way_out(*why),
             Self::Enough(_) => "let the agent ask again",
             Self::NoFacts(_) => "let the agent ask again, and review that decision",
@@ -282,9 +287,10 @@ impl Decider {
         let own = Some(self.key.signer());
         // Its budget ends it; a review is stored even when its caller has gone.
         let stop = &AtomicBool::new(false);
-        let question = Question { policy: &policy, request: &request, folders: &[], trusted: &self.trusted, own, stop };
+        let question =
+            Question { policy: &policy, request: &request, folders: &[], trusted: self.trusted(), own, stop };
         let evidence = decide::evidence(&question, &store, now)?;
-        let mut fact = [presented::fact(approval, &self.trusted, Some(&store))?];
+        let mut fact = [presented::fact(approval, self.trusted(), Some(&store))?];
         decide::vouch(&mut fact, own);
         let documents = evidence.documents().iter().cloned().chain(fact).collect();
         counted(&policy, &request, &Evidence::new(documents), now, (role, approval))
@@ -336,7 +342,7 @@ fn counted(
     let roles: Vec<String> = roles_asked(&findings).into_iter().map(str::to_owned).collect();
     let role = role.to_owned();
     Err(match refused {
-        Some(why) => ReviewError::CannotCount { role, why },
+        Some(why) => ReviewError::CannotCount { holders: policy.holders(&role).unwrap_or_default(), role, why },
         None if roles.contains(&role) => ReviewError::Enough(role),
         None => ReviewError::NotAsked { role, roles },
     })

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Instant;
 
-use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError};
+use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError, Reveal};
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Verdict};
 use proofmark_sandbox::{Host, Watch, Worker};
 use proofmark_store::Tenant;
@@ -248,6 +248,10 @@ pub(crate) fn verify(
         metadata.insert("execution_ms", u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
     }
     metadata.insert("structural", true);
+    // A suite that reveals nothing is not told apart by its bytes either.
+    if let (Some(digest), true) = (request.bytes, request.checks.reveal() != Reveal::None) {
+        metadata.insert("request", digest.to_string());
+    }
     if let (Some(job), Some(outcome)) = (&submission, outcome) {
         describe_sandbox(&mut metadata, job, outcome);
     }

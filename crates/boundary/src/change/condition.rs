@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand};
+use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand, span};
 
 use super::Change;
 use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
@@ -164,7 +164,7 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
         words.push_str(&format!(", with the tests {tests}"));
     }
     if let Some(millis) = demand.max_age_millis {
-        words.push_str(&format!(", no older than {} seconds", millis / 1000));
+        words.push_str(&format!(", no older than {}", span::words(millis)));
     }
     if demand.single_use {
         words.push_str(", not used before");

@@ -21,6 +21,8 @@ use crate::rule_ref::{RuleKind, RuleRef};
 const MAX_PASSES: usize = 3;
 /// How long an approval of a hypothesis counts, in milliseconds.
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
+/// The most people who are made up for one rule.
+const MAX_MADE_UP: usize = 255;
 /// Steps that copying and reading one value of the facts counts as.
 pub(super) const STEPS_PER_VALUE: u64 = 4;
 
@@ -291,7 +293,7 @@ fn approve(
         demand.approvals(&input.policy.roles, &subject, &evidence, now).counted.len()
     };
     let mut there = counted(documents);
-    for person in reviewers(input.policy, demand) {
+    for person in reviewers(input.policy, demand, documents.len()) {
         if there >= demand.count {
             break;
         }
@@ -313,14 +315,26 @@ fn approve(
     (there >= demand.count).then_some(())
 }
 
-/// Who may approve in the role: the pinned people, else as many as it takes.
-fn reviewers<'a>(policy: &'a ActionPolicy, demand: &ApprovalDemand) -> Box<dyn Iterator<Item = Person> + 'a> {
+/// Who may approve in the role: the pinned people, else as many made-up ones as it takes. `first` numbers the first of these:
+/// one who has approved in another role would take back that approval.
+fn reviewers<'a>(
+    policy: &'a ActionPolicy,
+    demand: &ApprovalDemand,
+    first: usize,
+) -> Box<dyn Iterator<Item = Person> + 'a> {
     match policy.roles.members(&demand.role) {
         Some(members) if demand.distinct => Box::new(members.iter().cloned()),
         // One person may approve repeatedly. `take` ends the cycle where each of them has approved as often as needed.
         Some(members) => Box::new(members.iter().cloned().cycle().take(members.len() * demand.count)),
-        None => Box::new((1..=u8::MAX).map(|number| Person::Key(SignerId::from_bytes([number; 32])))),
+        None => Box::new((first..).take(MAX_MADE_UP).map(made_up)),
     }
+}
+
+/// A person with a key of their own, which verifies nothing.
+fn made_up(number: usize) -> Person {
+    let mut key = [0xFF; 32];
+    key.iter_mut().zip(number.to_be_bytes()).for_each(|(byte, of_number)| *byte = of_number);
+    Person::Key(SignerId::from_bytes(key))
 }
 
 /// The id of a made-up document.

@@ -7,6 +7,7 @@
 
 use proofmark_predicate::tree::{Expression, Operator, View};
 use proofmark_predicate::{Predicate, Truth, Value};
+use proofmark_receipt::json::Number;
 use proofmark_receipt::{Json, Object};
 
 use super::hypothesis::{STEPS_PER_VALUE, values};
@@ -153,9 +154,11 @@ fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
 /// equality: unlike numbers, two texts have no value halfway between them.
 fn by_value(operator: Operator, value: &Json) -> bool {
     match operator {
-        Operator::Equal | Operator::NotEqual => value.as_array().is_none(),
+        Operator::Equal | Operator::NotEqual => {
+            value.as_array().is_none() && value.as_number().is_none_or(has_neighbours)
+        }
         Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
-            value.as_number().is_some()
+            value.as_number().is_some_and(has_neighbours)
         }
         Operator::In
         | Operator::Add
@@ -164,6 +167,16 @@ fn by_value(operator: Operator, value: &Json) -> bool {
         | Operator::Divide
         | Operator::Remainder => false,
     }
+}
+
+/// Whether doubles tell the number from those near it: between two such numbers, and one above and below each, there are
+/// doubles (`tried`). A large integer, or one with many digits, is rounded to the double of another.
+fn has_neighbours(number: &Number) -> bool {
+    const DIGITS: usize = 15;
+    let digits =
+        number.as_str().bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).filter(u8::is_ascii_digit).count();
+    let size = number.as_f64().map(f64::abs);
+    digits <= DIGITS && size.is_some_and(|size| size == 0.0 || (1e-15..1e15).contains(&size))
 }
 
 /// Adds a place, unless it lies inside another one or around it: the two could not be set independently.

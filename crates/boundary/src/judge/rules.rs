@@ -5,7 +5,7 @@ use proofmark_evidence::{
     Accepts, ApprovalDemand, CallStatus, Condition, NoText, ReceiptFact, Refusal, TextExpression,
 };
 use proofmark_predicate::{Missing, Truth};
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, ReceiptId};
 
 use super::finding::{Reason, RuleFinding, RuleStatus, SharedText};
 use super::pass::{Judge, MAX_MISSING, described, fact_item, gave_up};
@@ -236,7 +236,7 @@ fn not_approved(finding: &RuleFinding, demand: &ApprovalDemand) -> Met {
         EvidenceItem::Document { document, refusal: Some(refusal), .. } => Some((&**document, *refusal)),
         _ => None,
     });
-    let needed = format!("{counted} of {} approvals as `{}` were given.", demand.count, demand.role);
+    let needed = format!("Approvals as `{}`: {counted} of {}.", demand.role, demand.count);
     match refusal_met(refused, String::new()) {
         Met::No { cause, detail } => {
             let detail = detail.filter(|detail| !detail.is_empty());
@@ -307,8 +307,13 @@ fn refusal_met(nearest: Option<(&ReceiptFact, Refusal)>, none: String) -> Met {
     match nearest {
         Some((fact, refusal)) => {
             let by = fact.spent_by.as_ref().filter(|_| refusal == Refusal::Spent);
-            let by = by.map_or(String::new(), |by| format!(", by {by}"));
-            let detail = format!("The document {} {}{by}.", fact.receipt_id, refusal.words());
+            let words = match by {
+                // What decisions use is recorded with the id of the decision.
+                Some(by) if by.parse::<ReceiptId>().is_ok() => format!("was used by decision {by}"),
+                Some(by) => format!("{}, by {by}", refusal.words()),
+                None => refusal.words().to_owned(),
+            };
+            let detail = format!("The document {} {words}.", fact.receipt_id);
             Met::No { cause: refusal.code(), detail: Some(detail) }
         }
         None => Met::No { cause: "absent", detail: Some(none) },

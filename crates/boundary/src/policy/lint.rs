@@ -1,6 +1,7 @@
 //! What looks like a mistake in a policy.
 
 use proofmark_evidence::{Accepts, ApprovalDemand};
+use proofmark_receipt::document::shown;
 
 use super::{ActionPolicy, Boundary, Demand, ReceiptRule, Unmatched};
 
@@ -20,12 +21,12 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
     let mut warnings: Vec<_> = policy.boundaries.iter().flat_map(|boundary| of_boundary(policy, boundary)).collect();
     if policy.boundaries.is_empty() {
         let message = "no action is protected by a rule of its own";
-        warnings.push(warning("boundaries", "no_boundaries", message, "add a boundary"));
+        warnings.push(warning("boundaries", "no-boundaries", message, "add a boundary"));
     }
     if policy.unmatched == Unmatched::AllowExempted {
         for exemption in policy.exemptions.iter().filter(|exemption| exemption.matcher.is_empty()) {
             let message = "the exemption covers every unmatched action";
-            warnings.push(warning(&exemption.at, "exempts_everything", message, "narrow it with `match`"));
+            warnings.push(warning(&exemption.at, "exempts-everything", message, "narrow it with `match`"));
         }
     }
     warnings
@@ -41,7 +42,7 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
         let message = "the boundary allows every action that it matches";
         warnings.push(warning(
             &boundary.at,
-            "allows_everything",
+            "allows-everything",
             message,
             "add `require` or `deny`, unless that is intended",
         ));
@@ -52,7 +53,7 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
             Demand::Approval(demand) => warnings.extend(of_approval(policy, &rule.at, demand)),
             Demand::ToolCall(demand) if demand.status.is_none() => {
                 let message = "a call that failed, was blocked or never ended meets the rule too";
-                warnings.push(warning(&rule.at, "call_of_any_status", message, "write `status: succeeded`"));
+                warnings.push(warning(&rule.at, "call-of-any-status", message, "write `status: succeeded`"));
             }
             Demand::Fact(_) | Demand::ToolCall(_) => {}
         }
@@ -64,16 +65,16 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if rule.demand.accepts == Accepts::AnySuite {
         let message = "a receipt of any suite counts, so the agent that asks for it can choose trivial tests";
-        warnings.push(warning(at, "any_suite", message, "name the `suite`"));
+        warnings.push(warning(at, "any-suite", message, "name the `suite`"));
     }
     if rule.specification.as_ref().is_some_and(|expression| expression.names().iter().any(|name| &**name == "action")) {
         let message = "the agent writes `action`, so it chooses the specification";
         let help = "write the digest, or take it from facts that the runtime observes";
-        warnings.push(warning(at, "specification_of_agent", message, help));
+        warnings.push(warning(at, "specification-of-agent", message, help));
     }
     if !rule.demand.single_use && rule.demand.max_age_millis.is_none() {
         let message = "one receipt allows this action any number of times, without end";
-        warnings.push(warning(at, "receipt_without_end", message, "write `single_use` or `max_age`"));
+        warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
     }
     warnings
 }
@@ -81,13 +82,15 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
 fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Option<Warning> {
     let role = &demand.role;
     match policy.roles.members(role) {
+        None if policy.open_roles.contains(role) => None,
         None => {
-            let message = format!("any trusted signer can claim the role `{role}`");
-            Some(warning(at, "role_without_keys", message, "pin its keys under `roles`"))
+            let message = format!("any trusted signer can claim the role `{}`", shown(role));
+            let help = "list who holds it under `roles`, or write `trusted` there if every trusted signer does";
+            Some(warning(at, "role-without-keys", message, help))
         }
         Some(members) if demand.distinct && members.len() < demand.count => {
-            let message = format!("the role `{role}` has fewer members than the rule asks approvals");
-            Some(warning(at, "too_few_keys", message, "add members under `roles`, or ask for fewer approvals"))
+            let message = format!("the role `{}` has fewer members than the rule asks approvals", shown(role));
+            Some(warning(at, "too-few-keys", message, "add members under `roles`, or ask for fewer approvals"))
         }
         Some(_) => None,
     }

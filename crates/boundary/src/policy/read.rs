@@ -48,13 +48,15 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
     known_classes(&fields, &boundaries, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
+    let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
         repeat: optional(&fields, "repeat", repeat)?.unwrap_or(REPEAT),
         unmatched: unmatched(&fields, &exemptions)?,
         mode: optional(&fields, "mode", mode)?.unwrap_or(Mode::Enforce),
         valid_for_millis: optional(&fields, "valid_for", span::read)?.unwrap_or(VALID_FOR_MILLIS),
         presentation: optional(&fields, "presentation", presentation)?.unwrap_or_default(),
-        roles: Roles { asked: asked(&boundaries), ..optional(&fields, "roles", roles)?.unwrap_or_default() },
+        roles: Roles { asked: asked(&boundaries), pinned },
+        open_roles,
         hash: Sha256Digest::of(&document.canonical_vrf()),
         boundaries,
         exemptions,
@@ -74,7 +76,9 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
     // Compared as written: `1.0` is refused too.
     match field.json.as_number().map(|number| number.as_str()) {
         Some("1") => Ok(()),
-        Some(other) => Err(field.error(Cause::Unsupported, format!("unknown version `{}`; write 1", shown(other)))),
+        Some(other) => {
+            Err(field.error(Cause::Unsupported, format!("unknown version `{}`", shown(other))).with_help("write 1"))
+        }
         None => Err(field.wrong_type("the number 1")),
     }
 }
@@ -82,19 +86,25 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
 fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, ActionPolicyError> {
     let items = field.items()?;
     if items.len() > MAX_BOUNDARIES {
-        return Err(field.error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries; join some")).into());
+        return Err(field
+            .error(Cause::TooMany, format!("more than {MAX_BOUNDARIES} boundaries"))
+            .with_help("join some")
+            .into());
     }
     let mut boundaries: Vec<Boundary> = Vec::new();
     let mut rules = 0;
     for item in &items {
         let boundary = boundary(item, schema)?;
         if boundaries.iter().any(|other| other.id == boundary.id) {
-            let message = format!("another boundary has the id `{}`; give each its own id", shown(&boundary.id));
-            return Err(item.error(Cause::DuplicateName, message).into());
+            let message = format!("another boundary has the id `{}`", shown(&boundary.id));
+            return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id").into());
         }
         rules += boundary.deny.len() + boundary.require.len() + boundary.warn.len();
         if rules > MAX_RULES {
-            return Err(field.error(Cause::TooMany, format!("more than {MAX_RULES} rules; join some")).into());
+            return Err(field
+                .error(Cause::TooMany, format!("more than {MAX_RULES} rules"))
+                .with_help("join some")
+                .into());
         }
         boundaries.push(boundary);
     }
@@ -146,7 +156,7 @@ fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String
     let taken = classes.iter().find(|class| facts::ACTION_CLASSES.contains(&class.as_str()));
     match (taken, fields.get("classes")) {
         (Some(class), Some(field)) => {
-            Err(field.error(Cause::DuplicateName, format!("`{class}` is predefined; leave it out")))
+            Err(field.error(Cause::DuplicateName, format!("`{class}` is predefined")).with_help("leave it out"))
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -177,9 +187,9 @@ fn repeat(field: &Field<'_>) -> Result<Repeat, DocumentError> {
 fn unmatched(fields: &Fields<'_>, exemptions: &[Exemption]) -> Result<Unmatched, DocumentError> {
     let Some(field) = fields.get("unmatched") else {
         return match fields.get("exemptions") {
-            Some(field) => {
-                Err(field.error(Cause::ConflictingFields, "`exemptions` have no effect; write `unmatched: allow`"))
-            }
+            Some(field) => Err(field
+                .error(Cause::ConflictingFields, "`exemptions` have no effect")
+                .with_help("write `unmatched: allow`")),
             None => Ok(Unmatched::Block(OnBlock::ReplanRequired)),
         };
     };
@@ -229,18 +239,28 @@ fn presentation(field: &Field<'_>) -> Result<Vec<Vec<String>>, DocumentError> {
         // Without the tool or the target, denials of different actions would be counted as one.
         match path.first().map(String::as_str) == Some("args") && path.len() > 1 && !path.iter().any(String::is_empty) {
             true => Ok(path),
-            false => {
-                Err(field.error(Cause::InvalidValue, "only arguments can be left out; write it as in `args.note`"))
-            }
+            false => Err(field
+                .error(Cause::InvalidValue, "only arguments can be left out")
+                .with_help("write it as in `args.note`")),
         }
     };
     field.items()?.into_iter().map(path).collect()
 }
 
-fn roles(field: &Field<'_>) -> Result<Roles, DocumentError> {
-    let fields = field.fields()?;
-    let pinned = fields.iter().map(|(name, field)| Ok((name.to_owned(), members(&field)?)));
-    Ok(Roles { pinned: pinned.collect::<Result<_, DocumentError>>()?, asked: Vec::new() })
+/// Roles and those who hold them.
+type Pinned = Vec<(String, Vec<Person>)>;
+
+/// The roles with those who hold them, and the roles that any trusted signer may claim.
+fn roles(field: &Field<'_>) -> Result<(Pinned, Vec<String>), DocumentError> {
+    let (mut pinned, mut open) = (Vec::new(), Vec::new());
+    for (name, field) in field.fields()?.iter() {
+        match field.json.as_str() {
+            Some("trusted") => open.push(name.to_owned()),
+            Some(_) => pinned.push((name.to_owned(), vec![person(&field)?])),
+            None => pinned.push((name.to_owned(), members(&field)?)),
+        }
+    }
+    Ok((pinned, open))
 }
 
 /// The roles that rules ask approvals of.
@@ -258,14 +278,15 @@ fn asked(boundaries: &[Boundary]) -> Vec<String> {
 fn members(field: &Field<'_>) -> Result<Vec<Person>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
-        return Err(field.error(Cause::Empty, "the list has no keys; write one"));
+        return Err(field.error(Cause::Empty, "the list has no keys").with_help("write one"));
     }
-    let person = |field: Field<'_>| {
-        field.text()?.parse().map_err(|error: PersonError| {
-            field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
-        })
-    };
-    items.into_iter().map(person).collect()
+    items.iter().map(person).collect()
+}
+
+fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
+    field.text()?.parse().map_err(|error: PersonError| {
+        field.error(Cause::InvalidValue, error.to_string()).with_help(error.help().unwrap_or_default())
+    })
 }
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
@@ -276,10 +297,12 @@ fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
 pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
     if text.trim().is_empty() {
-        return Err(field.error(Cause::Empty, "the text is empty; write something"));
+        return Err(field.error(Cause::Empty, "the text is empty").with_help("write something"));
     }
     if text.len() > MAX_TEXT_BYTES {
-        return Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes; shorten it")));
+        return Err(field
+            .error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes"))
+            .with_help("shorten it"));
     }
     Ok(text)
 }

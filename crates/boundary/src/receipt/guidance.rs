@@ -91,12 +91,23 @@ pub(super) fn viewer_guidance(decision: &Decision) -> Vec<Json> {
     match decision.disposition {
         Disposition::Allow | Disposition::AllowWithWarning | Disposition::LocalReplan => {}
         Disposition::UpstreamReplan => lines.push("The parent must supply what is missing before a retry.".to_owned()),
-        Disposition::HumanReview => {
-            lines.push("`proofmark approve` signs an approval of exactly this action.".to_owned());
+        Disposition::HumanReview => lines.push(approving(decision).to_owned()),
+        Disposition::TerminalBlock => {
+            lines.push("This path ends here: report the failure.".to_owned());
+            if decision.denial.is_none() && decision.approvals_missing() > 0 {
+                lines.push(approving(decision).to_owned());
+            }
         }
-        Disposition::TerminalBlock => lines.push("This path ends here: report the failure.".to_owned()),
     }
     texts(lines.iter().map(String::as_str))
+}
+
+/// Whether a reviewer can do more than deny.
+fn approving(decision: &Decision) -> &'static str {
+    match decision.approvals_missing() {
+        0 => "No rule asks for an approval here, so none would change this decision.",
+        _ => "`proofmark approve` signs an approval of exactly this action.",
+    }
 }
 
 /// `runtime_loopback`: the result of the blocked tool call; `null` when the action may execute.

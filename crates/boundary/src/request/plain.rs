@@ -123,9 +123,9 @@ fn list(
 /// Refuses a list that is too long.
 pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentError> {
     match found > MAX_ENTRIES {
-        true => {
-            Err(field.error(Cause::TooMany, format!("{found} entries are more than {MAX_ENTRIES}; send the latest")))
-        }
+        true => Err(field
+            .error(Cause::TooMany, format!("{found} entries are more than {MAX_ENTRIES}"))
+            .with_help("send the latest")),
         false => Ok(()),
     }
 }
@@ -134,9 +134,9 @@ pub(super) fn enough(field: &Field<'_>, found: usize) -> Result<(), DocumentErro
 pub(super) fn name_text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
     let text = field.text()?;
     match text.len() > MAX_NAME_BYTES {
-        true => {
-            Err(field.error(Cause::TooLarge, format!("the text is longer than {MAX_NAME_BYTES} bytes; shorten it")))
-        }
+        true => Err(field
+            .error(Cause::TooLarge, format!("the text is longer than {MAX_NAME_BYTES} bytes"))
+            .with_help("shorten it")),
         false => Ok(text),
     }
 }

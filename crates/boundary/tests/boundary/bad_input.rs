@@ -131,7 +131,7 @@ fn predicates_are_refused_with_position_caret_and_nearest_name() {
 fn a_policy_may_declare_classes_of_its_own() {
     let text = "version: 1\nclasses: [deploy]\nboundaries: [{id: b, match: {action_class: deploy}, when: 'action.class == \"deploy\"'}]\n";
     let policy = ActionPolicy::read(&yaml(text)).unwrap();
-    assert_eq!(policy.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>(), ["allows_everything"]);
+    assert_eq!(policy.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>(), ["allows-everything"]);
 }
 
 #[test]
@@ -155,12 +155,12 @@ exemptions: [{reason: r, approver: a, expires: 2026-01-01T00:00:00Z}]
     assert_eq!(
         codes,
         [
-            "any_suite",
-            "receipt_without_end",
-            "specification_of_agent",
-            "role_without_keys",
-            "call_of_any_status",
-            "exempts_everything"
+            "any-suite",
+            "receipt-without-end",
+            "specification-of-agent",
+            "role-without-keys",
+            "call-of-any-status",
+            "exempts-everything"
         ]
     );
 }

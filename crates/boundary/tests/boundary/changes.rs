@@ -206,3 +206,67 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_rule_about_numbers_that_doubles_cannot_tell_apart_is_named() {
+    // The second rule fails for 2^53+3 alone, which no double is.
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: b
+    match: {}
+    require:
+      - fact: upstream.level > 9007199254740992
+      - fact: upstream.level <= 9007199254740994 || upstream.level >= 9007199254740996
+",
+    );
+    let request = request(r#"{action: {tool: t, class: upload}, upstream: {level: 0}}"#);
+    let decision = decide(&policy, &request, &Evidence::default(), &moment(0));
+    assert_eq!(decision.changes().len(), 2, "{:?}", decision.changes());
+}
+
+#[test]
+fn an_approval_that_lifts_the_end_of_a_path_is_named() {
+    let terminal = "version: 1
+boundaries:
+  - id: b
+    match: {}
+    deny:
+      - when: 'upstream.level == 0'
+        unless: {approval: {role: lead}}
+        reason: {code: never, message: No.}
+        otherwise: goal_fail_terminal
+";
+    let request = request(r#"{action: {tool: t, class: upload}, agent: {id: a}, upstream: {level: 0}}"#);
+    let decide = |text: &str| decide(&policy(text), &request, &Evidence::default(), &moment(0));
+    let lifted = decide(terminal);
+    assert_eq!(lifted.disposition(), Disposition::TerminalBlock);
+    assert_eq!(lifted.changes().iter().map(|change| change.kind()).collect::<Vec<_>>(), ["approval"]);
+    let draft = DecisionReceipt::draft(&lifted, &request, ReceiptId::from_random_bytes([1; 16]), None);
+    // The path has ended for the agent, all the same.
+    let (evidence, moment) = (Evidence::new(vec![approval(1, "lead", &request)]), moment(0));
+    let admitted = admits(&draft, &policy(terminal), &request, &evidence, &moment);
+    assert!(matches!(admitted, Admission::Refused { code: "terminal", .. }), "{admitted:?}");
+    let for_good = decide(&terminal.replace("        unless: {approval: {role: lead}}\n", ""));
+    assert!(for_good.changes().is_empty());
+}
+
+#[test]
+fn approvals_in_several_roles_are_named_together() {
+    let policy = policy(
+        "version: 1
+boundaries:
+  - id: b
+    match: {}
+    require:
+      - approval: {role: finance}
+      - approval: {role: dba, count: 2}
+      - approval: {role: lead}
+",
+    );
+    for agent in ["a", "b", "c", "d"] {
+        let request = request(&format!("{{action: {{tool: t, class: upload}}, agent: {{id: {agent}}}}}"));
+        let decision = decide(&policy, &request, &Evidence::default(), &moment(0));
+        assert_eq!(decision.changes().len(), 3, "{agent}: {:?}", decision.changes());
+    }
+}

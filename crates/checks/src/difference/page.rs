@@ -1,7 +1,7 @@
 //! The lines of a difference, as many as there is room for.
 
 /// The longest difference, in characters.
-pub(crate) const MAX_DIFFERENCE_CHARS: usize = 2048;
+pub const MAX_DIFFERENCE_CHARS: usize = 2048;
 
 /// The last line of a difference that is cut.
 const CUT: &str = "… the rest is not shown";

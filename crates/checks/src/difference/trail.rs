@@ -49,7 +49,13 @@ fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &No
         Found::Whole(left, right) => whole(left, right, notation, trail),
         Found::Inside(inside) => {
             trail.depth += 1;
-            let is_set = matches!(inside.expected, Value::Set(_));
+            // Of two lists as long as each other none lacks a member, whichever two are taken to belong together.
+            let is_moved = matches!(length(expected), Some(count) if length(answer) == Some(count));
+            let absent = |what: &str| match expected {
+                Value::Set(_) => format!("a member is {what}"),
+                _ if is_moved => String::new(),
+                _ => what.to_owned(),
+            };
             let Some(part) = inside.parts.iter().find(|part| !matches!(part, Part::Same(_))) else { return };
             match part {
                 Part::Pair(left, right, found) => {
@@ -60,13 +66,13 @@ fn follow(found: &Found<'_>, (expected, answer): (&Value, &Value), notation: &No
                 }
                 Part::Missing(member) => {
                     trail.path.push_str(&step(inside, *member, notation));
-                    trail.note = if is_set { "a member is missing" } else { "missing" }.to_owned();
+                    trail.note = absent("missing");
                     trail.expected_at += offset(expected, *member, notation);
                     trail.answer_at += offset(answer, *member, notation);
                 }
                 Part::Extra(member) => {
                     trail.path.push_str(&step(inside, *member, notation));
-                    trail.note = if is_set { "a member is not expected" } else { "not expected" }.to_owned();
+                    trail.note = absent("not expected");
                     trail.expected_at += offset(expected, *member, notation);
                     trail.answer_at += offset(answer, *member, notation);
                 }
@@ -122,6 +128,14 @@ pub(super) fn common(left: &str, right: &str) -> usize {
 
 pub(super) fn is_container(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Dict(_) | Value::Map(_))
+}
+
+/// How many members a list has.
+fn length(value: &Value) -> Option<usize> {
+    match value {
+        Value::List(items) | Value::Tuple(items) => Some(items.len()),
+        _ => None,
+    }
 }
 
 fn is_number(value: &Value) -> bool {

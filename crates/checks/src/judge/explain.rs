@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proofmark_receipt::json::Json;
-use proofmark_receipt::{Detail, Object, Status};
+use proofmark_receipt::{Detail, Object, Sha256Digest, Status};
 
 use super::NO_ANSWER;
 use super::cause::is_shared;
@@ -93,18 +93,19 @@ pub fn same_error(message: &str) -> Option<&str> {
 /// The errors seen so far: one cause is told once.
 #[derive(Default)]
 pub(super) struct Told {
-    /// The name and standard error of the first check with a message and a location.
-    first: HashMap<(String, Option<String>), (String, Option<String>)>,
+    /// The name and standard error of the first check with a message and a location. By the message's digest, since a
+    /// message may be as long as an answer.
+    first: HashMap<(Sha256Digest, Option<String>), (String, Option<String>)>,
 }
 
 impl Told {
     /// Replaces the message of an error that an earlier check had by that check's name.
     pub(super) fn fold(&mut self, detail: Detail, end: Option<&End>) -> Detail {
-        let message = detail.message.clone().filter(|message| message != NO_ANSWER);
+        let message = detail.message.as_deref().filter(|message| *message != NO_ANSWER);
         let (Status::Error, Some(message), true) = (detail.status, message, end.is_none_or(is_shared)) else {
             return detail;
         };
-        let error = (message, detail.location.clone());
+        let error = (Sha256Digest::of(message.as_bytes()), detail.location.clone());
         match self.first.get(&error) {
             Some((name, stderr)) => Detail {
                 message: Some(format!("{SAME_ERROR}{name}`")),

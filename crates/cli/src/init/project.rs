@@ -26,7 +26,7 @@ pub(crate) enum Project {
     /// Tests, and the program that runs them.
     Tests { runner: Runner, file: String, other: Option<Runner> },
     /// A file without tests that defines a function.
-    Script { language: Script, file: String, function: String },
+    Script { language: ScriptLanguage, file: String, function: String },
     /// Neither.
     Nothing,
 }
@@ -44,9 +44,9 @@ pub(crate) enum Runner {
 
 /// The language of a script that can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Script {
+pub(crate) enum ScriptLanguage {
     Python,
-    JavaScript,
+    Node,
     Ruby,
 }
 
@@ -147,7 +147,7 @@ impl Files {
         }
     }
 
-    fn tests<'a>(&'a self, is_test: fn(&str) -> bool) -> impl Iterator<Item = (&'a String, &'a String)> {
+    fn tests(&self, is_test: fn(&str) -> bool) -> impl Iterator<Item = (&String, &String)> {
         self.texts.iter().filter(move |(path, _)| is_test(path))
     }
 
@@ -193,27 +193,27 @@ impl Files {
         let mut paths: Vec<&String> = self.texts.keys().filter(|path| !path.contains('/')).collect();
         paths.sort_by_key(|path| !path.starts_with("solution."));
         paths.into_iter().find_map(|path| {
-            let (language, text) = (Script::of(path)?, self.texts.get(path)?);
+            let (language, text) = (ScriptLanguage::of(path)?, self.texts.get(path)?);
             let function = text.lines().find_map(|line| language.function(line))?;
             Some(Project::Script { language, file: path.clone(), function: function.to_owned() })
         })
     }
 }
 
-impl Script {
+impl ScriptLanguage {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Script::Python => "python",
-            Script::JavaScript => "javascript",
-            Script::Ruby => "ruby",
+            ScriptLanguage::Python => "python",
+            ScriptLanguage::Node => "javascript",
+            ScriptLanguage::Ruby => "ruby",
         }
     }
 
-    fn of(path: &str) -> Option<Script> {
+    fn of(path: &str) -> Option<ScriptLanguage> {
         match path.rsplit_once('.')?.1 {
-            "py" => Some(Script::Python),
-            "js" | "mjs" | "cjs" => Some(Script::JavaScript),
-            "rb" => Some(Script::Ruby),
+            "py" => Some(ScriptLanguage::Python),
+            "js" | "mjs" | "cjs" => Some(ScriptLanguage::Node),
+            "rb" => Some(ScriptLanguage::Ruby),
             _ => None,
         }
     }
@@ -221,8 +221,8 @@ impl Script {
     /// The public function that a line at the top level begins to define.
     fn function(self, line: &str) -> Option<&str> {
         let rest = match self {
-            Script::Python | Script::Ruby => line.strip_prefix("def ")?,
-            Script::JavaScript => line.strip_prefix("export ").unwrap_or(line).strip_prefix("function ")?,
+            ScriptLanguage::Python | ScriptLanguage::Ruby => line.strip_prefix("def ")?,
+            ScriptLanguage::Node => line.strip_prefix("export ").unwrap_or(line).strip_prefix("function ")?,
         };
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let name = rest.get(..end)?;

@@ -8,7 +8,7 @@ use proofmark_interop::a2a;
 use proofmark_receipt::{ChainHead, Receipt};
 use proofmark_verifier::{DecisionsWanted, Store, StoredDecision, Tenant, chain_head, decisions_head};
 
-use super::read;
+use super::read::{self, Stored};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::{Signing, StoreAt};
@@ -71,7 +71,17 @@ impl Export {
         let mut out = out::stdout();
         if !self.ids.is_empty() {
             for id in &self.ids {
-                writeln!(out, "{}", self.format.text(&read::stored(id, &self.store, config)?))?;
+                let document = read::stored(id, &self.store, config)?;
+                let text = match (&document, self.format) {
+                    (Stored::Receipt(receipt), form) => form.text(receipt),
+                    (Stored::Decision(_), Form::Vrf) => document.to_text(),
+                    (Stored::Decision(_), Form::A2a) => {
+                        return Err(anyhow!(
+                            "export `{id}` as an artifact: it is a decision, and only receipts are artifacts"
+                        ));
+                    }
+                };
+                writeln!(out, "{text}")?;
             }
             return Ok(Exit::Yes);
         }

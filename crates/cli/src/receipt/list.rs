@@ -4,13 +4,13 @@ use std::io::{IsTerminal, Write};
 
 use clap::Args;
 use proofmark_evidence::ReceiptKind;
-use proofmark_receipt::{Receipt, Timestamp, Verdict};
+use proofmark_receipt::{Receipt, Verdict};
 use proofmark_verifier::{Cursor, Filter, Store, Tenant};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::StoreAt;
+use crate::options::{Period, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable};
 
@@ -36,12 +36,8 @@ pub(crate) struct List {
     /// Only receipts of this tenant: one of a server, or `local`, the command line
     #[arg(long, value_name = "NAME")]
     tenant: Option<Tenant>,
-    /// Only receipts verified at this time or later
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    since: Option<Timestamp>,
-    /// Only receipts verified before this time
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    until: Option<Timestamp>,
+    #[command(flatten)]
+    period: Period,
     /// List at most this many
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
@@ -55,10 +51,6 @@ pub(crate) struct List {
     json: bool,
 }
 
-fn time(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| "write a time of RFC 3339 in UTC, such as 2026-03-01T00:00:00Z".to_owned())
-}
-
 impl List {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let store = self.store.open_existing(config)?;
@@ -70,8 +62,8 @@ impl List {
             tier: self.tier,
             task_id: self.task,
             chain: self.chain,
-            since: self.since.map(|time| time.unix_millis()),
-            until: self.until.map(|time| time.unix_millis()),
+            since: self.period.since,
+            until: self.period.until,
             limit: self.limit,
             after: self.after,
             ..Filter::default()

@@ -4,13 +4,16 @@ use std::io::{self, Write};
 
 use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::ReceiptKind;
-use proofmark_receipt::{ChainHead, Json, Object, Receipt, SignatureStatus, SignerId, Timestamp, Verification};
+use proofmark_receipt::{ChainHead, Json, Object, Receipt, SignatureStatus, Timestamp, Verification};
+use proofmark_verifier::KnownSigners;
 
+use crate::decision_page;
 use crate::paint::{Paint, printable, printable_lines};
 use crate::report::{Extent, Human, Places, Style, count, of_receipt};
+use crate::signed::signer_words;
 
 /// Members of metadata that a page says in its own words, or that say the same of every receipt.
-const SAID: [&str; 17] = [
+const SAID: [&str; 18] = [
     "verifier",
     "execution_ms",
     "structural",
@@ -28,6 +31,7 @@ const SAID: [&str; 17] = [
     "approval",
     "evidence",
     "prompt_digest",
+    "request",
 ];
 
 /// What the isolation of namespaces ends in.
@@ -36,8 +40,8 @@ const NAMESPACE: &str = "-namespace";
 /// Writes pages to standard output.
 pub(crate) struct Page<'a> {
     pub(crate) paint: Paint,
-    /// What the user calls a signer, if anything.
-    pub(crate) name: &'a dyn Fn(&SignerId) -> Option<String>,
+    /// Whom the user knows by name.
+    pub(crate) known: &'a KnownSigners,
 }
 
 impl Page<'_> {
@@ -84,6 +88,7 @@ impl Page<'_> {
         field(out, "specification", Some(&hashes.specification.to_string()))?;
         field(out, "output", Some(&hashes.output.to_string()))?;
         field(out, "tests", hashes.tests.map(|tests| tests.to_string()).as_deref())?;
+        field(out, "request", metadata.get("request").and_then(Json::as_str))?;
         // Under headings of their own: the issuer chooses the names, and could choose that of a line above.
         let approval = metadata.get("approval").and_then(Json::as_object);
         members(out, "approval", approval, &[])?;
@@ -100,17 +105,10 @@ impl Page<'_> {
         receipt: &DecisionReceipt,
         checked: &Verification,
     ) -> io::Result<()> {
-        let document = receipt.document();
-        let outcome = document.get("outcome").and_then(Json::as_str).unwrap_or_default();
-        let (painted, may) = match receipt.disposition().allows() {
-            true => (self.paint.good(&printable(outcome)), "may execute"),
-            false => (self.paint.bad(&printable(outcome)), "may not execute"),
-        };
-        writeln!(out, "{painted} decision: the action {may}")?;
+        decision_page::write(out, receipt, None)?;
         self.signature(out, checked)?;
-        field(out, "decision", Some(&receipt.decision_id().to_string()))?;
-        let binding = document.get("binding").and_then(Json::as_object);
-        let bound = |name: &str| binding.and_then(|binding| binding.get(name)).and_then(Json::as_str);
+        let document = receipt.document();
+        let bound = |name: &str| receipt.bound(name);
         field(out, "when", bound("decided_at"))?;
         field(out, "expires", bound("expires_at"))?;
         field(out, "action class", document.get("action_class").and_then(Json::as_str))?;
@@ -122,8 +120,6 @@ impl Page<'_> {
         }
         let metadata = document.get("metadata").and_then(Json::as_object);
         metadata.map_or(Ok(()), |metadata| self.chain(out, metadata))?;
-        list(out, "reasons", document.get("reasons"), "message")?;
-        list(out, "it would be allowed if", document.get("what_would_change_this"), "message")?;
         list(out, "next steps", document.get("safe_next_steps"), "message")
     }
 
@@ -139,14 +135,14 @@ impl Page<'_> {
 
     /// Who signed the document, and whether that is so.
     fn signature(&self, out: &mut impl Write, checked: &Verification) -> io::Result<()> {
-        let Verification { answer, signer, .. } = checked;
+        let Verification { answer, trust, signer, .. } = checked;
         match (answer, signer) {
             (SignatureStatus::Valid, Some(signer)) => {
-                let who = match (self.name)(signer) {
-                    Some(name) => format!("{} ({signer})", printable(&name)),
-                    None => format!("{signer}, which is not one of your keys"),
-                };
-                writeln!(out, "  {:<16} {who}; the signature is {}", "signed by", self.paint.good("valid"))
+                let who = printable(&signer_words(self.known, signer, *trust));
+                writeln!(out, "  {:<16} {who}; the signature is {}", "signed by", self.paint.good("valid"))?;
+                // Where the line above has only a name.
+                let id = signer.to_string();
+                field(out, "signer id", (!who.contains(&id)).then_some(id.as_str()))
             }
             (answer, _) => {
                 let cause = answer.cause().unwrap_or_default();

@@ -1,35 +1,62 @@
-//! Receipts from files, standard input and the store.
+//! Signed documents from files, standard input and the store: receipts and decision receipts.
 
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
+use proofmark_boundary::DecisionReceipt;
+use proofmark_receipt::document::Format;
 use proofmark_receipt::json::{JsonErrorKind, MAX_BYTES};
 use proofmark_receipt::{Json, Receipt};
+use proofmark_verifier::Store;
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::input;
 use crate::options::StoreAt;
 use crate::out;
+use crate::source::Source;
 
 /// The largest file of receipts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// The fewest digits of an id that can identify a receipt.
+/// The fewest digits of an id that can identify a document.
 const MIN_PREFIX: usize = 4;
 
-/// The bytes of one receipt, and its name in messages.
+/// The bytes of one document, and its name in messages.
 pub(crate) struct Text {
     pub(crate) label: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The receipts of a file with one receipt or one per line, of an id in the store, or of standard input (`-`).
+/// A document in the store.
+pub(crate) enum Stored {
+    Receipt(Box<Receipt>),
+    Decision(Box<DecisionReceipt>),
+}
+
+impl Stored {
+    /// The document on one line.
+    pub(crate) fn to_text(&self) -> String {
+        match self {
+            Stored::Receipt(receipt) => receipt.to_text(),
+            Stored::Decision(decision) => decision.to_text(),
+        }
+    }
+
+    fn id(&self) -> String {
+        match self {
+            Stored::Receipt(receipt) => receipt.receipt_id().to_string(),
+            Stored::Decision(decision) => decision.decision_id().to_string(),
+        }
+    }
+}
+
+/// The documents of a file with one document or one per line, of an id in the store, or of standard input (`-`).
 pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Vec<Text>> {
     if argument == "-" {
         return Ok(split("standard input", input::read_stdin(MAX_FILE_BYTES)?));
     }
-    // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored receipt.
+    // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored document.
     let path = Path::new(argument);
     let digits = argument.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if !path.exists() && digits && !is_id(argument) {
@@ -41,33 +68,53 @@ pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow:
     if path.exists() || !is_id(argument) {
         return Ok(split(argument, input::read_limited(path, MAX_FILE_BYTES)?));
     }
-    let receipt = stored(argument, store, config)?;
-    Ok(vec![Text { label: receipt.receipt_id().to_string(), bytes: receipt.to_text().into_bytes() }])
+    let document = stored(argument, store, config)?;
+    Ok(vec![Text { label: document.id(), bytes: document.to_text().into_bytes() }])
 }
 
-/// The stored receipt whose id begins with `prefix`.
-pub(crate) fn stored(prefix: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Receipt> {
+/// The one decision receipt of a file, of an id in the store, or of standard input (`-`).
+pub(crate) fn decision(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<DecisionReceipt> {
+    let texts = texts(argument, store, config)?;
+    let [text] = texts.as_slice() else {
+        let found = format!("read the decision receipt `{argument}`: it has {} documents", texts.len());
+        return Err(with_help(found, "give one, or its id"));
+    };
+    let source = Source { label: &text.label, line: 1, text: &text.bytes, format: Format::Json };
+    DecisionReceipt::parse(&text.bytes).map_err(|error| source.error("read the decision receipt", &error))
+}
+
+/// The stored receipt or decision whose id begins with `prefix`.
+pub(crate) fn stored(prefix: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Stored> {
     let store = store.open_existing(config)?;
-    let found = store.all_tenants_find(prefix)?;
-    match found.as_slice() {
-        [id] => {
-            let removed = || anyhow!("find receipt `{prefix}`: it was removed from the store meanwhile");
-            let stored = store.all_tenants_receipt(id)?.ok_or_else(removed)?;
+    let (receipts, decisions) = (store.all_tenants_find(prefix)?, store.all_tenants_find_decisions(prefix)?);
+    match (receipts.as_slice(), decisions.as_slice()) {
+        ([id], []) => {
+            let stored = store.all_tenants_receipt(id)?.ok_or_else(|| removed(prefix))?;
             if stored.others > 0 {
                 let chosen = "the one of the command line, or else one issued here, is used";
                 out::note(format_args!("{} more receipts in the store have the id {id}: {chosen}", stored.others));
             }
-            Ok(stored.receipt)
+            Ok(Stored::Receipt(Box::new(stored.receipt)))
         }
-        [] => Err(with_help(
-            format!("find receipt `{prefix}`: neither a file nor in the store"),
-            "list the stored receipts with `proofmark receipt list`",
+        ([], [id]) => Ok(Stored::Decision(Box::new(stored_decision(&store, id)?))),
+        ([], []) => Err(with_help(
+            format!("find `{prefix}`: it is neither a file nor the id of a stored receipt or decision"),
+            "list them with `proofmark receipt list` and `proofmark decisions list`",
         )),
-        several => Err(with_help(
-            format!("find receipt `{prefix}`: {} ids begin with these digits", several.len()),
+        (receipts, decisions) => Err(with_help(
+            format!("find `{prefix}`: {} ids begin with these digits", receipts.len() + decisions.len()),
             "write more digits",
         )),
     }
+}
+
+fn stored_decision(store: &Store, id: &str) -> anyhow::Result<DecisionReceipt> {
+    let (_, decision) = store.all_tenants_decision(id)?.ok_or_else(|| removed(id))?;
+    DecisionReceipt::parse(decision.document.as_bytes()).with_context(|| format!("read the stored decision `{id}`"))
+}
+
+fn removed(id: &str) -> anyhow::Error {
+    anyhow!("find `{id}`: it was removed from the store meanwhile")
 }
 
 /// Whether the text can be an id, or the beginning of one.

@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 use proofmark_boundary::DecisionReceipt;
-use proofmark_receipt::{ChainHead, Json, Profile, Receipt, SignerId};
-use proofmark_verifier::check_document;
+use proofmark_receipt::{ChainHead, Json, Profile, Receipt};
+use proofmark_verifier::TrustedSigners;
 
 use super::page::Page;
 use super::read::{self, Text};
@@ -49,12 +49,9 @@ enum Document {
 impl Show {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let mut out = out::stdout();
-        let own = own_keys(config);
-        let name = |signer: &SignerId| {
-            let own = own.iter().find(|(_, other)| other == signer);
-            own.map(|(name, _)| format!("your key `{name}`"))
-        };
-        let page = Page { paint: Paint::for_stdout(), name: &name };
+        let known = config.known_signers()?;
+        let trusted = known.trusted(&[])?;
+        let page = Page { paint: Paint::for_stdout(), known: &known };
         let texts = read::texts(&self.receipt, &self.store, config)?;
         for (index, text) in texts.iter().enumerate() {
             let document = Document::read(text)?;
@@ -70,7 +67,7 @@ impl Show {
                 if index > 0 {
                     writeln!(out)?;
                 }
-                document.write(&mut out, text, &page)?;
+                document.write(&mut out, text, (&page, &trusted))?;
             }
         }
         Ok(Exit::Yes)
@@ -106,20 +103,18 @@ impl Document {
         }
     }
 
-    fn write(&self, out: &mut impl Write, text: &Text, page: &Page<'_>) -> anyhow::Result<()> {
-        let checked = || check_document(&text.bytes, Profile::Vrf, &[]).verification;
+    fn write(
+        &self,
+        out: &mut impl Write,
+        text: &Text,
+        (page, trusted): (&Page<'_>, &TrustedSigners),
+    ) -> anyhow::Result<()> {
+        let checked = || trusted.check(&text.bytes, Profile::Vrf).verification;
         match self {
             Document::Receipt(receipt) => page.receipt(out, &text.label, receipt, &checked())?,
             Document::Decision(decision) => page.decision(out, decision, &checked())?,
-            Document::Head(head) => page.head(out, head, &head.verify(&[]))?,
+            Document::Head(head) => page.head(out, head, &trusted.judge(head.verify(trusted.signers())))?,
         }
         Ok(())
     }
-}
-
-/// The names of the user's own keys. An encrypted key, whose signer is not known without its passphrase, is left out.
-fn own_keys(config: &Config) -> Vec<(String, SignerId)> {
-    let keyring = config.keyring();
-    let names = keyring.names().unwrap_or_default();
-    names.into_iter().filter_map(|name| Some((name.clone(), keyring.load(&name, None).ok()?.signer()))).collect()
 }

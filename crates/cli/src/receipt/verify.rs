@@ -8,9 +8,10 @@ use clap::Args;
 use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Verification, object, verify_links,
+    ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Trust, Verification, object,
+    verify_links,
 };
-use proofmark_verifier::{Checked, check_document};
+use proofmark_verifier::{Checked, KnownSigners, TrustedSigners};
 
 use super::read::{self, Text};
 use crate::config::Config;
@@ -20,11 +21,12 @@ use crate::options::{StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::report::{Case, Format, Formatting, Group, Human, Reporter, Status, Style};
+use crate::signed::signed_by;
 
 /// Verify receipts offline: format, hash, signature, signer
 ///
-/// The result is valid, invalid or undecidable, with its cause. Trust in the signer is reported separately; it is unknown
-/// unless `--trust` names a signer.
+/// The result is valid, invalid or undecidable, with its cause. Trust in the signer is reported separately: without
+/// `--trust`, your own keys and those of the trust store are trusted, and others are unknown.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark receipt verify receipt.json --trust issuer.pem
@@ -57,7 +59,8 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let trusted = self.trusting.signers()?;
+        let known = config.known_signers()?;
+        let trusted = self.trusting.among(&known)?;
         let mut texts = Vec::new();
         for argument in &self.receipts {
             texts.extend(read::texts(argument, &self.store, config)?);
@@ -66,12 +69,12 @@ impl Verify {
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
         let mut worst = Exit::Yes;
         for text in &texts {
-            let checked = check_document(&text.bytes, self.profile, &trusted);
+            let checked = trusted.check(&text.bytes, self.profile);
             worst = worst.max(Exit::from(&checked.verification));
-            print(format, &mut reporter, &text.label, &checked)?;
+            print((format, &known), &mut reporter, &text.label, &checked)?;
         }
         if self.as_chain {
-            worst = worst.max(self.check_chain(&mut reporter, &texts, &trusted)?);
+            worst = worst.max(self.check_chain(&mut reporter, &texts, (&trusted, &known))?);
         }
         if format != Format::Human {
             reporter.finish()?;
@@ -79,13 +82,18 @@ impl Verify {
         Ok(worst)
     }
 
-    fn check_chain(&self, reporter: &mut Reporter, texts: &[Text], trusted: &[SignerId]) -> anyhow::Result<Exit> {
+    fn check_chain(
+        &self,
+        reporter: &mut Reporter,
+        texts: &[Text],
+        (trusted, known): (&TrustedSigners, &KnownSigners),
+    ) -> anyhow::Result<Exit> {
         // A document that is not a receipt was reported as undecidable above, and leaves a gap in the chain.
         let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
         let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
-        let (head, head_exit) = self.head(reporter, trusted)?;
+        let (head, head_exit) = self.head(reporter, (trusted, known))?;
         // Verifies no signature: those of the receipts are verified in `run`, that of the head in `head`.
-        let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted }));
+        let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted: trusted.signers() }));
         let (answer, cause) = match &checked {
             Ok(()) => ("valid", None),
             Err(error) => {
@@ -115,18 +123,27 @@ impl Verify {
     }
 
     /// The chain head given, and the exit code of its verification.
-    fn head(&self, reporter: &mut Reporter, trusted: &[SignerId]) -> anyhow::Result<(Option<ChainHead>, Exit)> {
+    fn head(
+        &self,
+        reporter: &mut Reporter,
+        (trusted, known): (&TrustedSigners, &KnownSigners),
+    ) -> anyhow::Result<(Option<ChainHead>, Exit)> {
         let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
         let bytes = input::read_limited(path, MAX_BYTES as u64)?;
         let head = ChainHead::parse(&bytes).with_context(|| format!("read the chain head `{}`", path.display()))?;
-        let checked = Checked { kind: "chain_head", verification: head.verify(trusted) };
-        print(self.formatting.format(), reporter, &path.display().to_string(), &checked)?;
+        let checked = Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())) };
+        print((self.formatting.format(), known), reporter, &path.display().to_string(), &checked)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
 }
 
-fn print(format: Format, reporter: &mut Reporter, label: &str, checked: &Checked) -> anyhow::Result<()> {
+fn print(
+    (format, known): (Format, &KnownSigners),
+    reporter: &mut Reporter,
+    label: &str,
+    checked: &Checked,
+) -> anyhow::Result<()> {
     let Verification { answer, trust, signer, hint } = &checked.verification;
     let help = answer.help().map(|help| help.to_string());
     let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
@@ -145,7 +162,10 @@ fn print(format: Format, reporter: &mut Reporter, label: &str, checked: &Checked
         writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
     }
     if let Some(signer) = signer {
-        writeln!(out, "  signer {trust}: {signer}")?;
+        writeln!(out, "  {}", printable(&signed_by(known, signer, *trust)))?;
+        if *trust == Trust::Unknown {
+            writeln!(out, "  help: if you know whose key it is, run `proofmark trust add NAME {signer}`")?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use proofmark_receipt::{Json, object};
 
 use super::{Case, Group, Location, Status};
-use crate::paint::printable;
+use crate::excerpt;
 
 /// A mistake in a document.
 #[derive(Clone, Debug)]
@@ -38,11 +38,8 @@ impl Finding {
 
     /// The line, and a caret below the column.
     pub(crate) fn caret(&self) -> Option<String> {
-        let ((_, column), excerpt) = (self.place?, self.excerpt.as_ref()?);
-        let before = usize::try_from(column.saturating_sub(1)).ok()?;
-        // A tab stays a tab: the caret is then below its column, however wide the terminal makes tabs.
-        let indent: String = excerpt.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        Some(format!("    {}\n    {indent}^", printable(excerpt)))
+        let ((_, column), line) = (self.place?, self.excerpt.as_ref()?);
+        Some(excerpt::caret(line, column))
     }
 
     fn to_json(&self) -> Json {

@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use proofmark_receipt::document::{DocumentError, Place};
-use proofmark_receipt::{Json, Receipt, Verdict, object};
+use proofmark_receipt::{Json, Receipt, Verdict};
 
 use super::reader::Named;
 use super::tally::Tally;
@@ -127,22 +126,10 @@ impl Output {
 
 /// A request without a receipt, as a group with one case.
 fn failed(label: &str, error: &anyhow::Error) -> Group {
+    let mut line = out::error_object(error);
+    line.insert("source", label);
     let case = Case::error(label, error);
-    let cause = error.chain().find_map(|cause| cause.downcast_ref::<DocumentError>());
-    let code = cause.map(DocumentError::code);
-    let location = Location::named(label).map(|begins| match cause.map(DocumentError::place) {
-        // A line of a `.jsonl` file is one line, whatever the request says of its own.
-        Some(Place::Text { line, column }) if begins.file == label => {
-            Location { line: Some(*line), column: Some(*column), ..begins }
-        }
-        _ => begins,
-    });
-    let line = object! {
-        "error": case.message.as_deref().unwrap_or_default(),
-        "help"?: case.help.as_deref(),
-        "code"?: code,
-        "source": label,
-    };
-    let case = Case { code: code.map(str::to_owned), location, ..case };
-    Group { json: vec![Json::from(line).to_text()], ..Group::of_cases(label, vec![case]) }
+    let location = case.location.clone().or_else(|| Location::named(label));
+    let group = Group::of_cases(label, vec![Case { location, ..case }]);
+    Group { json: vec![Json::from(line).to_text()], ..group }
 }

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use proofmark_verifier::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
 
 use super::filter::Filter;
+use crate::document;
 use crate::input::{self, Input, Source, Sources};
 use crate::project::Project;
 use crate::report::Places;
@@ -130,8 +130,7 @@ impl Reader {
         };
         let text = self.submission.as_ref().map(|(_, text)| text.as_str());
         let outside = Outside { submission: text, file: &file };
-        let request = Request::read_with(&source.bytes, source.format, &outside)
-            .with_context(|| format!("read the request `{label}`"))?;
+        let request = document::request(&source, &outside)?;
         *bytes += source.bytes.len() + text.map_or(0, str::len);
         let submission = self.submission.as_ref().map(|(path, _)| path.clone());
         let places = Places { folder: None, submission, request: Some((source.path, source.line)) };

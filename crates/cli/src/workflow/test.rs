@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use clap::Args;
 use proofmark_contract::cases::{self, Case, CaseResponse};
 use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
-use proofmark_verifier::{Attempt, Issuer, Sender, accept};
+use proofmark_verifier::{AcceptError, Attempt, Issuer, Purpose, Sender, accept};
 
 use crate::document::{self, read_as};
+use crate::error;
 use crate::exit::Exit;
 use crate::input;
+use crate::lint;
 use crate::report::Formatting;
 use crate::table::Table;
 
@@ -24,7 +25,7 @@ use crate::table::Table;
 #[command(after_help = "Example:
   proofmark workflow test examples/accept/cases.yaml --format junit
 
-Exit codes: 0 every case passes; 1 some do not; 2 a file could not be read.")]
+Exit codes: 0 every case passes; 1 some do not; 2 the table, or a file of a case, could not be read.")]
 pub(crate) struct Test {
     /// The table of cases, in YAML or JSON
     cases: PathBuf,
@@ -37,18 +38,23 @@ impl Test {
         let cases = read_as(&self.cases, "table of cases", cases::read)?;
         let folder = self.cases.parent().unwrap_or(Path::new(""));
         let mut table = Table::new(&self.cases)?;
+        let mut worst = Exit::Yes;
         for case in &cases {
-            let result = run(case, folder).with_context(|| format!("run the case `{}`", case.name))?;
+            // A case that cannot be judged fails, and the others are judged.
+            let result = run(case, folder).unwrap_or_else(|error| {
+                worst = Exit::NoAnswer;
+                Err(format!("failed to {}", error::message(&error)))
+            });
             table.add(&case.name, result.err());
         }
-        table.write(self.formatting.format(), "workflow test")
+        Ok(worst.max(table.write(self.formatting.format(), "workflow test")?))
     }
 }
 
 /// Whether the case passes, or how it differs.
 fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
-    let workflow = document::workflow(&folder.join(&case.workflow))?;
     let policy = case.policy.as_ref().map(|path| document::workflow_policy(&folder.join(path))).transpose()?;
+    let workflow = lint::sound_workflow(&folder.join(&case.workflow), policy.as_ref())?;
     let response = match &case.response {
         CaseResponse::Text(text) => text.clone().into_bytes(),
         CaseResponse::File(path) => input::read_limited(&folder.join(path), MAX_RESPONSE_BYTES as u64)?,
@@ -70,10 +76,19 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         receipts: None,
         presented: &[],
         trusted: &[],
+        in_order: false,
+        purpose: Purpose::Test,
         stop: &AtomicBool::new(false),
     };
-    // Without a key and a store: a test leaves nothing behind, and its receipts count nowhere.
-    let accepted = accept(&attempt, &Issuer::new(None, None))?;
+    // Without a key and a store: a test leaves nothing behind.
+    let accepted = match accept(&attempt, &Issuer::new(None, None)) {
+        // The step or its contract is wrong, which is what the case is there to find.
+        Err(error @ AcceptError::Contract { .. }) => {
+            let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+            return Ok(Err(format!("failed to {error}{help}")));
+        }
+        accepted => accepted?,
+    };
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
     Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
 }

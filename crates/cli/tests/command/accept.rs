@@ -3,7 +3,7 @@ use std::thread;
 use insta::assert_snapshot;
 use proofmark_receipt::Json;
 
-use crate::run::{Done, Place, project_file};
+use crate::run::{Done, Place, RIGHT, project_file, request};
 use crate::transcript::Transcript;
 
 fn example(name: &str) -> String {
@@ -44,9 +44,10 @@ fn an_error_names_its_cause_once() {
         &trace,
     ]);
     assert_eq!(damaged.code, 2, "{damaged:?}");
-    assert_eq!(damaged.stderr.matches("record [0]").count(), 1, "{damaged:?}");
+    assert_eq!(damaged.stderr.matches("`[0]`").count(), 1, "{damaged:?}");
+    assert!(damaged.stderr.contains("trace.json:1:2: "), "{damaged:?}");
 
-    for (context, named) in [("[1]", "JSON object"), (r#"{"a": 1e6200}"#, "`1e6200`")] {
+    for (context, named) in [("[1]", "object"), (r#"{"a": 1e6200}"#, "`1e6200`")] {
         let context = place.file("context.json", context);
         let refused = attempt(&place, 1, "r", &["--context", &context]);
         assert_eq!(refused.code, 2, "{refused:?}");
@@ -87,8 +88,149 @@ fn what_the_agent_says_of_itself_accepts_nothing() {
     let place = Place::new();
     let workflow = example("workflow.yaml");
     let response = example("attempt2.md");
-    let done = place.run(&["accept", &workflow, "--step", "implement", "--response", &response, "--json"]);
+    let arguments = ["accept", &workflow, "--step", "implement", "--response", &response, "--trace", "none", "--json"];
+    let done = place.run(&arguments);
     assert_eq!((done.code, member(&done, "state")), (1, Json::from("retry")), "{done:?}");
+}
+
+#[test]
+fn what_the_caller_forgot_costs_no_attempt() {
+    let place = Place::new();
+    let workflow = std::fs::read_to_string(example("workflow.yaml")).unwrap();
+    let with_context = workflow.replacen("class:", "context: {ticket: string}\nclass:", 1).replacen(
+        "          expect: present",
+        "          expect: {predicate: value != context.ticket}",
+        1,
+    );
+    let workflow = place.file("workflow.yaml", with_context);
+    let (response, trace) = (example("attempt2.md"), example("trace2.json"));
+    let files = ["accept", &workflow, "--step", "implement", "--run", "r", "--response", &response];
+    let run = |more: &[&str]| place.run(&[&files[..], more].concat());
+    for (more, word) in [
+        (&["--trace", &trace][..], "--context"),
+        (&["--context", &place.file("c.json", r#"{"ticket": 1}"#), "--trace", &trace], "`ticket`"),
+        (&["--context", &place.file("d.json", r#"{"ticket": "T-1"}"#)], "--trace"),
+    ] {
+        let done = run(more);
+        assert!(done.code == 2 && done.stderr.contains(word), "{done:?}");
+        assert!(done.stderr.contains("\nhelp: "), "{done:?}");
+    }
+    // The last attempts of all, and none was used up.
+    assert_eq!(place.run(&["runs", "show", "r"]).code, 2);
+    let context = place.file("context.yaml", "ticket: T-1\n");
+    assert_eq!(run(&["--trace", &trace, "--context", &context]).code, 0);
+}
+
+#[test]
+fn one_input_at_most_is_standard_input() {
+    let place = Place::new();
+    let workflow = example("workflow.yaml");
+    let files = ["accept", &workflow, "--step", "implement", "--run", "r"];
+    let (response, trace) = (example("attempt2.md"), example("trace2.json"));
+    let two = place.run_with(&[&files[..], &["--response", "-", "--trace", "-"]].concat(), &[], b"{}");
+    assert!(two.code == 2 && two.stderr.contains("standard input"), "{two:?}");
+    let input = std::fs::read(&trace).unwrap();
+    let done = place.run_with(&[&files[..], &["--response", &response, "--trace", "-"]].concat(), &[], &input);
+    assert_eq!(done.code, 0, "{done:?}");
+}
+
+#[test]
+fn a_dry_run_judges_alike_and_stores_nothing() {
+    let place = Place::new();
+    let dry = attempt(&place, 1, "r", &["--dry-run"]);
+    assert!(!place.path("home").exists(), "neither a key nor a store is created");
+    assert_eq!(member(&dry, "dry_run"), Json::from(true));
+    assert_eq!(member(&dry, "receipt"), Json::Null);
+    let real = attempt(&place, 1, "r", &[]);
+    for name in ["state", "attempt", "rules", "prompt", "next_attempt"] {
+        assert_eq!(member(&dry, name), member(&real, name), "{name}");
+    }
+    assert_eq!((dry.code, real.code), (1, 1));
+    let before = place.run(&["runs", "show", "r", "--json"]).stdout;
+    // On the state of the run, as often as one likes.
+    for _ in 0..4 {
+        let dry = attempt(&place, 2, "r", &["--dry-run"]);
+        assert_eq!((dry.code, member(&dry, "attempt").to_text()), (0, "2".to_owned()), "{dry:?}");
+    }
+    assert_eq!(place.run(&["runs", "show", "r", "--json"]).stdout, before);
+    assert_eq!(place.run(&["receipt", "list"]).stdout.lines().count(), 1, "only the real attempt has a receipt");
+    assert_eq!(attempt(&place, 2, "r", &[]).code, 0);
+    assert_eq!(attempt(&place, 2, "r", &["--dry-run"]).code, 2, "the run has ended");
+}
+
+/// Two steps of which the second needs a receipt of the store.
+const TWO_STEPS: &str = "name: two
+class: readonly
+tools: {mutating: [edit_*], readonly: [get_*]}
+steps:
+  - id: work
+    verification: {onMissingEvidence: reject-and-retry, evidence: [{path: done, expect: true}]}
+  - id: check
+    verification:
+      onMissingEvidence: reject-and-abort
+      receipts: [{anySuite: true, output: payload.digest}]
+";
+
+#[test]
+fn a_receipt_of_the_own_store_and_key_counts_without_further_options() {
+    let place = Place::new();
+    let workflow = place.file("two.yaml", TWO_STEPS);
+    let digest = place.receipt(&request(RIGHT), &[]).hashes().output.to_string();
+    let response = place.file("response.json", format!(r#"{{"digest": "{digest}"}}"#));
+    let files = ["accept", &workflow, "--step", "check", "--response", &response];
+    assert_eq!(place.run(&files).code, 0);
+    // Who names signers trusts only those.
+    place.run(&["key", "new", "other"]);
+    let other = place.file("other.pem", place.run(&["key", "show", "other", "--format", "pem"]).stdout);
+    assert_eq!(place.run(&[&files[..], &["--trust", &other]].concat()).code, 1);
+}
+
+#[test]
+fn a_step_out_of_order_is_marked_and_refused_on_demand() {
+    let place = Place::new();
+    let workflow = place.file("two.yaml", TWO_STEPS);
+    let digest = place.receipt(&request(RIGHT), &[]).hashes().output.to_string();
+    let response = place.file("response.json", format!(r#"{{"digest": "{digest}", "done": true}}"#));
+    let run = |step: &str, run: &str, more: &[&str]| {
+        place.run(&[&["accept", &workflow, "--step", step, "--run", run, "--response", &response][..], more].concat())
+    };
+    let refused = run("check", "r", &["--in-order"]);
+    assert!(refused.code == 2 && refused.stderr.contains("no step that leads to it"), "{refused:?}");
+    let early = run("check", "early", &["--json"]);
+    assert_eq!((early.code, member(&early, "out_of_order")), (0, Json::from(true)), "{early:?}");
+    assert!(early.stdout.contains(r#""out_of_order":true,"contract_digest""#), "the receipt says so: {early:?}");
+    assert!(run("check", "other", &[]).stdout.contains("warning: no step that leads to check"));
+    let first = run("work", "r", &["--json", "--in-order"]);
+    assert_eq!((first.code, member(&first, "next")), (0, Json::from("check")), "{first:?}");
+    let second = run("check", "r", &["--json", "--in-order"]);
+    assert_eq!((second.code, member(&second, "out_of_order")), (0, Json::Null), "{second:?}");
+    assert!(second.stdout.contains(r#""next":null"#), "{second:?}");
+}
+
+#[test]
+fn a_workflow_with_errors_is_not_followed() {
+    let place = Place::new();
+    let workflow = place.file("two.yaml", TWO_STEPS.replace("  - id: check\n", "    next: chekc\n  - id: check\n"));
+    let response = place.file("response.json", r#"{"done": true}"#);
+    let done = place.run(&["accept", &workflow, "--step", "work", "--response", &response]);
+    assert_eq!(done.code, 2, "{done:?}");
+    for word in ["two.yaml:7:", "`chekc`", "did you mean `check`?", "^"] {
+        assert!(done.stderr.contains(word), "lacks {word}: {done:?}");
+    }
+    assert!(!place.path("home").exists());
+}
+
+#[test]
+fn an_attempt_that_comes_too_early_is_told_when_it_may_come() {
+    let place = Place::new();
+    let slow = TWO_STEPS.replace("steps:", "onFailure: {maxAttempts: 3, initialDelayMs: 60000}\nsteps:");
+    let workflow = place.file("two.yaml", slow);
+    let response = place.file("response.json", r#"{"done": false}"#);
+    let run = || place.run(&["accept", &workflow, "--step", "work", "--run", "r", "--response", &response]);
+    let first = run();
+    assert!(first.stdout.contains("attempt 2 may come after 60 s (at 20"), "{first:?}");
+    let second = run();
+    assert!(second.code == 2 && second.stderr.contains("help: send it at 20"), "{second:?}");
 }
 
 #[test]
@@ -164,4 +306,36 @@ fn bad_documents_are_shown_with_their_line() {
     let done = place.run(&["accept", &workflow, "--step", "implement", "--response", &huge]);
     assert_eq!(done.code, 2, "{done:?}");
     assert_eq!(place.run(&["runs", "show", "t"]).code, 2);
+}
+
+#[test]
+fn runs_are_listed_together_and_shown_oldest_first() {
+    let place = Place::new();
+    let workflow = place.file("two.yaml", TWO_STEPS);
+    let response = place.file("response.json", r#"{"done": true}"#);
+    for (step, run) in [("work", "a"), ("work", "b"), ("check", "a")] {
+        place.run(&["accept", &workflow, "--step", step, "--run", run, "--response", &response]);
+    }
+    let listed = place.run(&["runs", "list"]);
+    let rows: Vec<Vec<&str>> = listed.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["CHANGED", "RUN", "WORKFLOW", "STEP", "STATE", "ATTEMPT"], "{listed:?}");
+    // The steps of a run are below each other, and its name is on the first of them.
+    let rows: Vec<&[&str]> = rows[1..].iter().map(|row| &row[1..]).collect();
+    assert_eq!(
+        rows,
+        [
+            &["a", "two", "check", "aborted", "1"][..],
+            &["work", "accepted", "1"],
+            &["b", "two", "work", "accepted", "1"]
+        ]
+    );
+    let shown = place.run(&["runs", "show", "a"]).stdout;
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        (lines[0], lines[1], lines[3]),
+        ("run a of workflow two", "work: accepted", "check: aborted"),
+        "{shown}"
+    );
+    let id = lines[2].rsplit(' ').next().unwrap();
+    assert_eq!(place.run(&["receipt", "show", id]).code, 0);
 }

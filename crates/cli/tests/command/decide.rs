@@ -105,9 +105,12 @@ fn only_a_trusted_signers_receipt_replays_as_the_same() {
     let [issuer, reviewer] = &story.trusted;
     let same = replay(&blocked, &["--trust", issuer]);
     assert_eq!(same.code, 0, "{same:?}");
-    assert!(same.stdout.starts_with("same") && same.stdout.contains(issuer.as_str()), "{same:?}");
-    // Without `--trust`, only receipts of the local key count.
+    assert!(same.stdout.starts_with("same") && same.stdout.contains("signed by default (your key)"), "{same:?}");
+    // Without `--trust`, receipts of own keys count.
     assert_eq!(replay(&blocked, &[]).code, 0);
+    let elsewhere = Story::new().decide(&request, &[]).stdout;
+    let unknown = replay(&elsewhere, &[]);
+    assert!(unknown.code == 1 && unknown.stdout.starts_with("untrusted"), "{unknown:?}");
     let stranger = replay(&blocked, &["--trust", reviewer]);
     assert!(stranger.code == 1 && stranger.stdout.starts_with("untrusted"), "{stranger:?}");
     let id = blocked.split_once("\"decision_id\":\"").and_then(|(_, rest)| rest.get(..8)).unwrap();

@@ -48,13 +48,94 @@ fn a_passphrase_protects_a_key() {
     assert_eq!(place.run(&["key", "new", "safe", "--passphrase-file", &secret]).code, 0);
     let stored = fs::read_to_string(place.path("home/keys/safe.pem")).unwrap();
     assert!(stored.contains("BEGIN ENCRYPTED PRIVATE KEY"));
-    let without = place.run(&["key", "show", "safe"]);
-    assert_eq!(without.code, 2);
-    let wrong = place.run_with(&["key", "show", "safe"], &[("PROOFMARK_PASSPHRASE", "battery staple")], b"");
+    let head = ["receipt", "export", "--decisions", "--head", "--key", "safe"];
+    place.run(&["decisions", "list"]);
+    let file = place.file("r.json", request(RIGHT));
+    let verify = ["verify", &file, "--key", "safe"];
+    let without = place.run(&verify);
+    assert_eq!(without.code, 2, "{without:?}");
+    let wrong = place.run_with(&verify, &[("PROOFMARK_PASSPHRASE", "battery staple")], b"");
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(!wrong.stderr.contains("battery"), "{wrong:?}");
-    let right = place.run_with(&["key", "show", "safe"], &[("PROOFMARK_PASSPHRASE", "correct horse")], b"");
+    let right = place.run_with(&verify, &[("PROOFMARK_PASSPHRASE", "correct horse")], b"");
     assert_eq!(right.code, 0, "{right:?}");
+    assert_eq!(place.run(&head).code, 2);
+}
+
+#[test]
+fn the_public_half_of_an_encrypted_key_needs_no_passphrase() {
+    let place = Place::new();
+    let secret = place.file("passphrase", "correct horse\n");
+    let made = place.run(&["key", "new", "safe", "--passphrase-file", &secret, "--json"]);
+    let id = signer_id(&made);
+    let half = place.path("home/keys/safe.pub");
+    assert_eq!(signer_id(&place.run(&["key", "show", "safe", "--json"])), id);
+    assert!(place.run(&["key", "list"]).stdout.contains(&id));
+    // A key of an older version has none until it is used.
+    fs::remove_file(&half).unwrap();
+    let unknown = place.run(&["key", "show", "safe"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+    assert!(place.run(&["key", "list"]).stdout.contains("encrypted"));
+    let refused = place.run(&["receipt", "verify", "absent.json", "--trust", "safe"]);
+    assert!(refused.code == 2 && refused.stderr.contains("key show safe"), "{refused:?}");
+    assert_eq!(place.run(&["key", "show", "safe", "--passphrase-file", &secret]).code, 0);
+    assert_eq!(signer_id(&place.run(&["key", "show", "safe", "--json"])), id);
+    // Somebody else's half is not taken for the key's.
+    let stranger = SigningKey::from_seed([9; 32]).signer();
+    fs::write(&half, stranger.to_public_pem()).unwrap();
+    let file = place.file("r.json", request(RIGHT));
+    let done = place.run(&["verify", &file, "--key", "safe", "--passphrase-file", &secret]);
+    assert!(done.code == 2 && done.stderr.contains("safe.pub"), "{done:?}");
+    fs::set_permissions(&half, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(place.run(&["key", "show", "safe"]).code, 2);
+}
+
+#[test]
+fn a_passphrase_that_is_not_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["key", "new"])
+        .env("PROOFMARK_HOME", place.path("home"))
+        .env("PROOFMARK_PASSPHRASE", OsStr::from_bytes(b"\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(!place.path("home/keys/default.pem").exists());
+}
+
+#[test]
+fn an_encrypted_key_of_openssh_is_imported_with_its_passphrase() {
+    let place = Place::new();
+    let path = place.path("id");
+    let make = |rounds: &str| {
+        let _ = fs::remove_file(&path);
+        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "horse", "-a", rounds, "-f"]).arg(&path).output()
+    };
+    if !make("1").is_ok_and(|output| output.status.success()) {
+        proofmark_testing::skip("an_encrypted_key_of_openssh", "ssh-keygen is not installed");
+        return;
+    }
+    let key = path.to_str().unwrap();
+    let import = |passphrase: &str| {
+        place.run_with(&["key", "import", key, "--json"], &[("PROOFMARK_PASSPHRASE", passphrase)], b"")
+    };
+    assert_eq!(place.run(&["key", "import", key]).code, 2);
+    assert_eq!(import("hose").code, 2);
+    let done = import("horse");
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(fs::read_to_string(place.path("home/keys/default.pem")).unwrap().contains("ENCRYPTED"));
+    // The public half that OpenSSH wrote is the same signer.
+    let work = place.file("work.json", request(RIGHT));
+    let issued = place.run_with(&["verify", &work, "--json"], &[("PROOFMARK_PASSPHRASE", "horse")], b"");
+    let file = place.file("r.json", &issued.stdout);
+    let public = format!("{key}.pub");
+    let trusted = place.run(&["receipt", "verify", &file, "--trust", &public]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    let line = fs::read_to_string(&public).unwrap();
+    let own = place.run(&["trust", "add", "own", line.trim()]);
+    assert!(own.code == 2 && own.stderr.contains("your own key `default`"), "{own:?}");
 }
 
 #[test]

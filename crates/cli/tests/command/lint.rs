@@ -62,3 +62,63 @@ fn every_seeded_fault_is_found() {
     }
     assert!(seen >= 15, "only {seen} bad workflows");
 }
+
+#[test]
+fn a_folder_may_hold_cases_and_traces_beside_its_workflows() {
+    let place = Place::new();
+    let copy = |name: &str| std::fs::read(project_file(&format!("examples/accept/{name}"))).unwrap();
+    for name in ["workflow.yaml", "cases.yaml", "trace1.json", "trace2.json"] {
+        place.file(&format!("flows/{name}"), copy(name));
+    }
+    place.file("flows/package.json", r#"{"name": "x", "version": "1.0.0"}"#);
+    place.file("flows/request.json", r#"{"output": {"content": "x"}, "verification": {}}"#);
+    let folder = place.path("flows");
+    let done = place.run(&["lint", folder.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stdout.contains("2 files checked"), "{done:?}");
+    for name in ["trace1.json", "trace2.json", "package.json", "request.json"] {
+        assert!(done.stderr.contains(&format!("{name}: it is not a workflow")), "{name}: {done:?}");
+    }
+    // A document that is meant to be one of these is checked, however wrong it is.
+    let broken = place.file("flows/other.yaml", "name: x\nclass: readonly\nstepz: []\n");
+    place.file("flows/cut.json", "{\"steps\": [");
+    place.file("flows/table.yaml", "cases: [{name: a, step: s, workflw: w.yaml}]\n");
+    let done = place.run(&["lint", folder.to_str().unwrap()]);
+    assert_eq!(done.code, 1, "{done:?}");
+    for words in
+        ["[unknown-field]", "did you mean `steps`?", "cut.json:1:", "table.yaml:1:", "did you mean `workflow`?"]
+    {
+        assert!(done.stdout.contains(words), "lacks {words}: {done:?}");
+    }
+    // A file that is named is meant to be checked.
+    let trace = place.path("flows/trace1.json");
+    assert_eq!(place.run(&["lint", trace.to_str().unwrap()]).code, 1);
+    assert_eq!(place.run(&["lint", &broken]).code, 1);
+}
+
+#[test]
+fn a_folder_of_other_documents_is_no_success() {
+    let place = Place::new();
+    place.file("traces/trace.json", r#"[{"name": "a"}]"#);
+    let folder = place.path("traces");
+    let done = place.run(&["lint", folder.to_str().unwrap()]);
+    assert!(done.code == 2 && done.stderr.contains("help: "), "{done:?}");
+}
+
+#[test]
+fn a_wrong_step_fails_its_case_and_the_table_goes_on() {
+    let place = Place::new();
+    let folder = project_file("examples/accept/");
+    let table = std::fs::read_to_string(project_file("examples/accept/cases.yaml")).unwrap();
+    let table = ["workflow.yaml", "attempt1", "attempt2", "trace1", "trace2"]
+        .iter()
+        .fold(table, |table, name| table.replace(&format!(": {name}"), &format!(": {folder}{name}")));
+    let wrong = place.file("wrong.yaml", table.replacen("step: implement", "step: implment", 1));
+    let done = place.run(&["workflow", "test", &wrong]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.stdout.contains("`implement`") && done.stdout.contains("3 of 4 cases passed"), "{done:?}");
+    let lost = place.file("lost.yaml", table.replacen("attempt1.md", "gone.md", 1));
+    let done = place.run(&["workflow", "test", &lost]);
+    assert_eq!(done.code, 2, "{done:?}");
+    assert!(done.stdout.contains("gone.md") && done.stdout.contains("3 of 4 cases passed"), "{done:?}");
+}

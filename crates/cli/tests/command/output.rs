@@ -80,7 +80,7 @@ fn no_answer_is_better_for_being_unread() {
         (&["receipt", "verify", &invalid, "--json"], 1),
         (&["receipt", "verify", &undecidable], 2),
         (&["decide", &action, "--action-policy", &policy, "--json"], 1),
-        (&["accept", &workflow, "--step", "implement", "--response", &response], 1),
+        (&["accept", &workflow, "--step", "implement", "--trace", "none", "--response", &response], 1),
         (&["lint", &bad], 1),
         (&["policy", "test", &cases], 1),
         (&["acp", "evaluate", &job], 1),

@@ -12,7 +12,9 @@ fn trust_is_separate_from_validity() {
     let other = place.run(&["key", "show", "other", "--format", "jwk"]).stdout;
     let set = place.file("set.json", format!("{{\"keys\":[{}]}}", other.trim()));
     for (trusted, code, trust) in [
-        (&[][..], 0, "unknown"),
+        (&[][..], 0, "trusted"),
+        (&["--trust", "default"], 0, "trusted"),
+        (&["--trust", "other"], 1, "untrusted"),
         (&["--trust", &set, "--trust", &own], 0, "trusted"),
         (&["--trust", &set], 1, "untrusted"),
     ] {
@@ -97,7 +99,7 @@ fn a_page_says_whether_the_signature_is_valid_and_an_issuer_cannot_write_that_li
     let receipt = place.receipt(&request(WRONG), &[]);
     let page = |text: &str| place.run(&["receipt", "show", &place.file("document.json", text)]).stdout;
     let own = page(&receipt.to_text());
-    assert!(own.contains("your key `default`") && own.contains("the signature is valid"), "{own}");
+    assert!(own.contains("default (your key)") && own.contains("the signature is valid"), "{own}");
     let changed = page(&receipt.to_text().replacen("\"fail\"", "\"pass\"", 1));
     assert!(changed.contains("signature        invalid") && !changed.contains("your key"), "{changed}");
     let stated = receipt.to_text().replacen(

@@ -15,6 +15,7 @@ const CHANGING: &[(&str, &str)] = &[
     (r"\b[0-9a-f]{128}\b", "[signature]"),
     (r"\b[0-9a-f]{64}\b", "[digest]"),
     (r"\b\d+ ms\b", "[ms] ms"),
+    (r"\bapprove [0-9a-f]{8}\b", "approve [id]"),
     (r"\b\d+\.\d s\b", "[s] s"),
     (r#""(x|kid)":"[^"]*""#, "\"$1\":\"[changes]\""),
     (r#"\b(uuid|timestamp|time)="[^"]*""#, "$1=\"[changes]\""),

@@ -18,18 +18,22 @@ const FIXTURE: &[&str] = &[
     "mkdir requests; cp request.json requests",
     "echo secret > passphrase.txt; mkdir ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519",
     "proofmark key new default; proofmark key new reviewer",
-    "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem; cp issuer.pem ci.pem",
+    "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem",
     "proofmark verify request.json --chain nightly --json > receipt.json; mkdir receipts; cp receipt.json receipts",
     "proofmark receipt export --chain nightly --head > head.json; proofmark x402 encode receipt.json > headers.txt",
     "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
     "proofmark decide action.json --action-policy policy.yaml --json > decision.json; test -s decision.json",
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
+    "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
+    "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
+    "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --format pem > ci.pem",
+    "proofmark api-key add --file keys.json support-bot agent",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
 ];
 
-/// In the help, this is the beginning of the id of a receipt.
-const RECEIPT_ID: &str = "3f2a9c1e";
+/// In the help, these are the beginnings of the ids of a receipt and of a decision.
+const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")];
 
 /// Every command and subcommand, as its words, with its help.
 fn commands(session: &Session) -> Vec<(Vec<String>, String)> {
@@ -65,13 +69,13 @@ fn every_example_of_the_help_runs() {
         // Only the decision is a no.
         assert_eq!(done.code, Some(0), "{command}: {}", done.output);
     }
-    let id = std::fs::read_to_string(fixture.work().join("id")).unwrap();
+    let ids = IDS.map(|(shown, file)| (shown, std::fs::read_to_string(fixture.work().join(file)).unwrap()));
     let mut failed = Vec::new();
     let mut count = 0;
     for (words, help) in commands(&fixture) {
         for example in examples(&help) {
             count += 1;
-            let command = example.replace(RECEIPT_ID, id.trim());
+            let command = ids.iter().fold(example.to_owned(), |command, (shown, id)| command.replace(shown, id.trim()));
             let serves = example.starts_with("proofmark serve") && !example.contains("--check");
             let command = match (serves, example.contains("--watch")) {
                 (true, _) => served(&command),

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "helpers of tests, which may fail by panicking"
 )]
 

@@ -28,6 +28,7 @@ pages! {
     decisions: "docs/decisions.md";
     mcp: "docs/mcp.md";
     predicate: "docs/predicate.md";
+    projects: "docs/projects.md";
     receipts: "docs/receipts.md";
     requests: "docs/requests.md";
     results: "docs/results.md";
@@ -106,6 +107,29 @@ fn add_pages(folder: &Path, shown: &str, found: &mut Vec<String>) {
             false if name.ends_with(".md") && !name.starts_with("attempt") => found.push(shown),
             false => {}
         }
+    }
+}
+
+/// Whole requests on the page of requests pass, except that an older node has no TypeScript.
+#[test]
+fn the_requests_of_the_reference_pass() {
+    if std::env::var_os("PROOFMARK_PYTHON").is_none() {
+        return skip("python", "PROOFMARK_PYTHON names no Python with pytest and attrs");
+    }
+    if python_with("pytest", "pytest").and_then(|_| python_with("attrs", "attrs")).is_none() {
+        return;
+    }
+    let page = text("docs/requests.md");
+    let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("\n```\n").next());
+    let whole: Vec<&str> = blocks.filter(|block| block.contains("\"verification\"")).collect();
+    assert!(whole.len() > 10, "{} requests", whole.len());
+    let session = Session::new();
+    let commands: Vec<String> = (0..whole.len()).map(|at| format!("proofmark verify {at}.json")).collect();
+    whole.iter().enumerate().for_each(|(at, request)| session.write(&format!("{at}.json"), request));
+    let done = session.run(&commands.iter().map(String::as_str).collect::<Vec<_>>());
+    for (request, done) in whole.iter().zip(done) {
+        let old_node = request.contains("typescript") && done.code == Some(2) && done.output.contains("22.");
+        assert!(done.code == Some(0) || old_node, "{request}\n{}", done.output);
     }
 }
 

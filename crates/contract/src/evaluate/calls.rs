@@ -14,7 +14,7 @@ use proofmark_predicate::{Truth, Value};
 use super::{RuleKind, RuleOutcome, RuleResult, reject_message};
 use crate::class::Class;
 use crate::evidence::{Facts, MissingFact};
-use crate::expect::{Match, brief_json};
+use crate::expect::{Match, brief_json, counted};
 use crate::tools::ToolClasses;
 use crate::workflow::{CountedStatus, PartRule, ToolRule, Verification};
 
@@ -140,7 +140,7 @@ impl<'a> MatchedCalls<'a> {
             (None, true) => "mutating".to_owned(),
             (None, false) => "not declared readonly".to_owned(),
         };
-        format!("call {} `{}` ({why})", call.index, call.tool)
+        format!("{} `{}` ({why})", ordinal(call), call.tool)
     }
 
     fn judge(&self, rule: &ToolRule, matches: &RuleMatches<'_>) -> RuleResult {
@@ -165,7 +165,10 @@ impl<'a> MatchedCalls<'a> {
                 let message = "its condition does not hold".to_owned();
                 result(RuleOutcome::Met, EvidenceStatus::Absent, message, Vec::new())
             }
-            (Applies::Unknown(missing), _) => unknown("whether it applies is unknown", missing.clone()),
+            (Applies::Unknown(missing), _) => {
+                let facts: Vec<_> = missing.iter().map(ToString::to_string).collect();
+                unknown(&format!("whether it applies is unknown: {}", facts.join(", ")), missing.clone())
+            }
             (Applies::Yes, None) => unknown("no calls were recorded", vec![MissingFact::absent("trace".to_owned())]),
             (Applies::Yes, Some(_)) => count(rule, matches, result),
         }
@@ -184,15 +187,23 @@ fn count(
     let status = if found == 0 { EvidenceStatus::Absent } else { EvidenceStatus::Observed };
     let possible = found.saturating_add(matches.possible.len() as u64);
     if found < rule.count.min {
-        let detail = format!("{found} of {} calls of `{}`{}", rule.count.min, rule.name, near_misses(matches));
-        let why = format!("was found {found} times, expected {}", rule.count.min);
-        return unmet(status, detail, vec![MissingFact::new(format!("calls.{}", rule.name), &why)]);
+        let required = rule.count.min;
+        let counting = match found {
+            0 => format!("no call of `{}` counts", rule.name),
+            1 => format!("1 call of `{}` counts", rule.name),
+            _ => format!("{found} calls of `{}` count", rule.name),
+        };
+        let required = format!("{required} {} required", if required == 1 { "is" } else { "are" });
+        let detail = format!("{counting}, and {required}{}", near_misses(matches));
+        let missing = MissingFact::new(format!("calls.{}", rule.name), &format!("has {found} that count; {required}"));
+        return unmet(status, detail, vec![missing]);
     }
     match rule.count.max {
         Some(max) if possible > max => {
-            unmet(status, format!("{possible} calls of `{}`, and {max} are allowed", rule.name), Vec::new())
+            let detail = format!("{} of `{}`, at most {max} allowed", counted(possible, "call"), rule.name);
+            unmet(status, detail, Vec::new())
         }
-        _ => result(RuleOutcome::Met, status, format!("{found} calls of `{}`", rule.name), Vec::new()),
+        _ => result(RuleOutcome::Met, status, format!("{} of `{}`", counted(found, "call"), rule.name), Vec::new()),
     }
 }
 
@@ -371,7 +382,7 @@ fn near_misses(matches: &RuleMatches<'_>) -> String {
     // `counted` is a part of `fitting`, so this does not underflow.
     let out_of_order = matches.fitting.len() - matches.counted.len();
     let shown = matches.near_misses.iter().take(MAX_SHOWN);
-    let mut words: Vec<_> = shown.map(|(call, why)| format!("call {}: {why}", call.index)).collect();
+    let mut words: Vec<_> = shown.map(|(call, why)| format!("{} does not count: {why}", ordinal(call))).collect();
     if out_of_order > 0 {
         words.push(format!("{out_of_order} out of order"));
     }
@@ -379,6 +390,11 @@ fn near_misses(matches: &RuleMatches<'_>) -> String {
         true => String::new(),
         false => format!("; {}", words.join("; ")),
     }
+}
+
+/// A call as messages name it, counted from 1.
+fn ordinal(call: &Call) -> String {
+    format!("call {}", call.index.saturating_add(1))
 }
 
 fn describe(rule: &ToolRule) -> String {
@@ -391,8 +407,8 @@ fn describe(rule: &ToolRule) -> String {
         |word: &str, name: &Option<String>| name.as_ref().map(|name| format!(", {word} {name}")).unwrap_or_default();
     let when = rule.when.as_ref().map(|when| format!(", when {}", when.source())).unwrap_or_default();
     format!(
-        "at least {} calls of {}{max}{exact}{}{}{}{}{when}",
-        rule.count.min,
+        "at least {} of {}{max}{exact}{}{}{}{}{when}",
+        counted(rule.count.min, "call"),
         rule.name,
         parts("args", &rule.args),
         parts("result", &rule.result),

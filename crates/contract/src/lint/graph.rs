@@ -2,13 +2,18 @@
 
 use std::collections::HashMap;
 
+use proofmark_receipt::document::{nearest, shown};
+
 use super::finding::Finding;
 use crate::workflow::{ABORT, Action, Branch, Next, When, Workflow};
 
-/// The edges between the steps.
+/// The edges between the steps, without those that are findings of their own.
 struct Graph {
     out: Vec<Vec<Edge>>,
     into: Vec<Vec<usize>>,
+    /// The steps with such an edge. Where it was meant to lead is unknown, so they count as leading anywhere: one mistake
+    /// is one finding.
+    open: Vec<bool>,
 }
 
 struct Edge {
@@ -20,8 +25,7 @@ pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
     let graph = graph(workflow, &mut findings);
     findings.extend(reserved(workflow));
-    findings.extend(cycles(workflow, &graph));
-    findings.extend(root_findings(workflow, &graph));
+    findings.extend(unreachable(workflow, &graph));
     findings.extend(endless(workflow, &graph));
     for (position, step) in workflow.steps.iter().enumerate() {
         if let Next::Branches(branches) = &step.next {
@@ -31,43 +35,72 @@ pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-/// For every step, which steps it can be reached from; itself only if it is on a cycle.
+/// For every step, which steps it can be reached from.
 pub(super) fn predecessors(workflow: &Workflow) -> Vec<Vec<bool>> {
     let graph = graph(workflow, &mut Vec::new());
     (0..workflow.steps.len()).map(|target| reaching(&graph, &[target])).collect()
 }
 
+/// The steps that lead to this one, directly.
+pub(crate) fn leading_to(workflow: &Workflow, position: usize) -> Vec<usize> {
+    let Some(id) = workflow.steps.get(position).map(|step| &step.id) else {
+        return Vec::new();
+    };
+    let leads = |from: &usize| *from != position && targets(workflow, *from).iter().any(|(goto, _)| goto == id);
+    (0..workflow.steps.len()).filter(leads).collect()
+}
+
 fn graph(workflow: &Workflow, findings: &mut Vec<Finding>) -> Graph {
     let steps = workflow.steps.iter().enumerate();
     let positions: HashMap<&str, usize> = steps.map(|(position, step)| (step.id.as_str(), position)).collect();
-    let mut graph = Graph { out: Vec::new(), into: vec![Vec::new(); workflow.steps.len()] };
+    let count = workflow.steps.len();
+    let mut graph = Graph { out: Vec::new(), into: vec![Vec::new(); count], open: vec![false; count] };
     for (from, step) in workflow.steps.iter().enumerate() {
         let mut edges = Vec::new();
         for (goto, path) in targets(workflow, from) {
             match positions.get(goto.as_str()).copied() {
                 // Before all others: `abort` ends the workflow even if a step has this id, which `reserved` reports.
                 _ if goto == ABORT => {}
-                Some(to) if to == from => findings.push(Finding::error(
-                    "self-goto",
-                    path,
-                    format!("step `{}` leads to itself", step.id),
-                    "let it lead to another step; `onFailure` repeats attempts",
-                )),
-                Some(to) => {
-                    graph.into.get_mut(to).into_iter().for_each(|into| into.push(from));
-                    edges.push(Edge { to, path });
+                Some(to) if to == from => {
+                    graph.lead_anywhere(from);
+                    findings.push(Finding::error(
+                        "self-goto",
+                        path,
+                        format!("step `{}` leads to itself", step.id),
+                        "let it lead to another step; `onFailure` repeats attempts",
+                    ));
                 }
-                None => findings.push(Finding::error(
-                    "unknown-step",
-                    path,
-                    format!("there is no step `{goto}`"),
-                    "name a step of this workflow",
-                )),
+                Some(to) => edges.push(Edge { to, path }),
+                None => {
+                    graph.lead_anywhere(from);
+                    findings.push(unknown(workflow, path, &goto));
+                }
             }
         }
         graph.out.push(edges);
     }
+    findings.extend(without_cycles(workflow, &mut graph));
+    for (from, edges) in graph.out.iter().enumerate() {
+        for edge in edges {
+            graph.into.get_mut(edge.to).into_iter().for_each(|into| into.push(from));
+        }
+    }
     graph
+}
+
+impl Graph {
+    fn lead_anywhere(&mut self, from: usize) {
+        self.open.get_mut(from).into_iter().for_each(|open| *open = true);
+    }
+}
+
+fn unknown(workflow: &Workflow, path: String, goto: &str) -> Finding {
+    let ids: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
+    let help = match nearest(goto, &ids) {
+        Some(id) => format!("did you mean `{}`?", shown(id)),
+        None => "name a step of this workflow".to_owned(),
+    };
+    Finding::error("unknown-step", path, format!("there is no step `{}`", shown(goto)), &help)
 }
 
 /// The ids that a step names, and where.
@@ -113,9 +146,9 @@ fn reserved(workflow: &Workflow) -> Vec<Finding> {
     findings.collect()
 }
 
-/// The edges that close a cycle, each cycle found once: a depth-first walk in which an edge to a step that is still open
-/// leads back.
-fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
+/// Takes out the edges that close a cycle, each cycle found once: a depth-first walk in which an edge to a step that is
+/// still open leads back.
+fn without_cycles(workflow: &Workflow, graph: &mut Graph) -> Vec<Finding> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
@@ -124,7 +157,7 @@ fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     }
     let count = workflow.steps.len();
     let mut marks = vec![Mark::New; count];
-    let mut findings = Vec::new();
+    let (mut findings, mut closing) = (Vec::new(), Vec::new());
     for start in 0..count {
         if marks.get(start) != Some(&Mark::New) {
             continue;
@@ -144,14 +177,24 @@ fn cycles(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
                 path.pop();
                 continue;
             };
+            let index = *followed;
             *followed += 1;
             match marks.get(edge.to) {
                 Some(Mark::New) => path.push((edge.to, 0)),
-                Some(Mark::Open) => findings.push(cycle(workflow, edge, &path)),
+                Some(Mark::Open) => {
+                    findings.push(cycle(workflow, edge, &path));
+                    closing.push((at, index));
+                }
                 // A step that is done does not lead to any open one, so this edge closes no cycle.
                 Some(Mark::Done) | None => {}
             }
         }
+    }
+    // From the last edge of a step to its first, so that the positions of the others stay.
+    closing.sort_unstable();
+    for (from, index) in closing.into_iter().rev() {
+        graph.out.get_mut(from).into_iter().for_each(|edges| drop(edges.remove(index)));
+        graph.lead_anywhere(from);
     }
     findings
 }
@@ -168,14 +211,12 @@ fn cycle(workflow: &Workflow, edge: &Edge, path: &[(usize, usize)]) -> Finding {
 }
 
 /// The first step is the root, from which every step must be reachable.
-fn root_findings(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
-    if graph.into.iter().all(|into| !into.is_empty()) {
-        let message = "another step leads to every step, so none is the first".to_owned();
-        let help = "let no step lead to the first one";
-        return vec![Finding::error("no-root", "steps".to_owned(), message, help)];
-    }
+fn unreachable(workflow: &Workflow, graph: &Graph) -> Vec<Finding> {
     let edges = |at: usize| graph.out.get(at).into_iter().flatten().map(|edge| edge.to).collect();
     let reached = spread(graph, &[0], edges);
+    if reached.iter().zip(&graph.open).any(|(reached, open)| *reached && *open) {
+        return Vec::new();
+    }
     let lost = reached.iter().enumerate().filter(|(_, reached)| !**reached);
     let findings = lost.map(|(position, _)| {
         let message = format!("the first step does not lead to `{}`", name(workflow, position));
@@ -238,10 +279,11 @@ fn branch_findings(workflow: &Workflow, position: usize, branches: &[Branch]) ->
     findings
 }
 
-/// The steps from which one of `ends` can be reached; an end itself only if a cycle leads back to it.
+/// The steps from which one of `ends` can be reached. The graph has no cycles, so no end is reached from itself.
 fn reaching(graph: &Graph, ends: &[usize]) -> Vec<bool> {
     let before = |at: usize| graph.into.get(at).cloned().unwrap_or_default();
-    let first: Vec<_> = ends.iter().flat_map(|end| before(*end)).collect();
+    let open = graph.open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
+    let first: Vec<_> = ends.iter().flat_map(|end| before(*end)).chain(open).collect();
     spread(graph, &first, before)
 }
 

@@ -1,11 +1,12 @@
 //! Whether every `{{context.name}}` and `{{step.field}}` refers to something.
 
+use proofmark_evidence::Path;
 use proofmark_receipt::Json;
-use proofmark_receipt::document::shown;
+use proofmark_receipt::document::{nearest, shown};
 
 use super::finding::Finding;
 use super::graph;
-use crate::workflow::{Step, Workflow};
+use crate::workflow::Workflow;
 
 pub(super) fn findings(workflow: &Workflow) -> Vec<Finding> {
     let mut texts = Vec::new();
@@ -41,6 +42,7 @@ fn collect<'d>(json: &'d Json, path: String, texts: &mut Vec<(String, &'d str)>)
 
 fn in_text(workflow: &Workflow, predecessors: &[Vec<bool>], path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let code = "unresolved-reference";
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
         let Some((reference, next)) = after.split_once("}}") else {
@@ -48,20 +50,26 @@ fn in_text(workflow: &Workflow, predecessors: &[Vec<bool>], path: &str, text: &s
             findings.push(Finding::error("malformed-reference", path.to_owned(), message, "close it with `}}`"));
             break;
         };
-        if let Err((message, help)) = resolve(workflow, predecessors, path, reference.trim()) {
-            findings.push(Finding::error("unresolved-reference", path.to_owned(), message, &help));
+        match resolve(workflow, predecessors, path, reference.trim()) {
+            Ok(None) => {}
+            Ok(Some((message, help))) => findings.push(Finding::warning(code, path.to_owned(), message, &help)),
+            Err((message, help)) => findings.push(Finding::error(code, path.to_owned(), message, &help)),
         }
         rest = next;
     }
     findings
 }
 
+/// What to say of a reference, and what to do about it. It is an error where the reference refers to nothing, and a doubt
+/// where the step has the field but its evidence does not name the part of it.
+type Remark = (String, String);
+
 fn resolve(
     workflow: &Workflow,
     predecessors: &[Vec<bool>],
     path: &str,
     reference: &str,
-) -> Result<(), (String, String)> {
+) -> Result<Option<Remark>, Remark> {
     let written = format!("`{{{{{}}}}}`", shown(reference));
     let Some((head, rest)) = reference.split_once('.') else {
         return Err((format!("{written} names no field"), "write `context.name` or `step.field`".to_owned()));
@@ -70,10 +78,15 @@ fn resolve(
     if head == "context" {
         let declared = workflow.context.iter().any(|(name, _)| name == field);
         let help = format!("declare `{}` under `context`", shown(field));
-        return if declared { Ok(()) } else { Err((format!("{written} is not declared in the context"), help)) };
+        return if declared { Ok(None) } else { Err((format!("{written} is not declared in the context"), help)) };
     }
     let Some(position) = workflow.position(head) else {
-        return Err((format!("{written} names no step"), "name a step of this workflow, or `context`".to_owned()));
+        let ids: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).chain(["context"]).collect();
+        let help = match nearest(head, &ids) {
+            Some(id) => format!("did you mean `{}`?", shown(id)),
+            None => "name a step of this workflow, or `context`".to_owned(),
+        };
+        return Err((format!("{written} names no step"), help));
     };
     if let Some(here) = step_of(path) {
         let before = predecessors.get(here).and_then(|before| before.get(position)) == Some(&true);
@@ -83,20 +96,33 @@ fn resolve(
             return Err((message, "name an earlier step".to_owned()));
         }
     }
-    match workflow.steps.get(position).is_some_and(|step| provides(step, field)) {
-        true => Ok(()),
+    let Some(step) = workflow.steps.get(position) else {
+        return Ok(None);
+    };
+    let evidence: Vec<&Path> =
+        step.verification.iter().flat_map(|verification| &verification.evidence).map(|rule| &rule.path).collect();
+    if step.outputs.iter().any(|name| name == field) {
+        return Ok(None);
+    }
+    if !evidence.iter().any(|path| path.first_name() == Some(field)) {
+        let help = format!("list `{}` under `outputs` of the step, or add an `evidence` rule for it", shown(field));
+        return Err((format!("{written} is not a known output of the step"), help));
+    }
+    match Path::read(rest).is_none_or(|named| evidence.iter().any(|path| may_hold(path, &named))) {
+        true => Ok(None),
         false => {
-            let help = format!("list `{}` under `outputs` of the step, or add an `evidence` rule for it", shown(field));
-            Err((format!("{written} is not a known output of the step"), help))
+            let help =
+                format!("add an `evidence` rule for `{}`, or list `{}` under `outputs`", shown(rest), shown(field));
+            Ok(Some((format!("the evidence of step `{}` does not name {written}", shown(head)), help)))
         }
     }
 }
 
-/// Whether the payload of a step is known to have a field.
-fn provides(step: &Step, field: &str) -> bool {
-    let evidence = step.verification.iter().flat_map(|verification| &verification.evidence);
-    step.outputs.iter().any(|name| name == field)
-        || evidence.into_iter().any(|rule| rule.path.first_name() == Some(field))
+/// Whether a payload that meets a rule for `path` may have the place `named`: one of the two is inside the other. Where
+/// `path` is JSONPath, its first name is all that is compared.
+fn may_hold(path: &Path, named: &Path) -> bool {
+    let is_query = path.text().starts_with('$') && path.first_name() == named.first_name();
+    is_query || path.is_within(named) || named.is_within(path)
 }
 
 /// The position of the step that a path is in.

@@ -150,16 +150,12 @@ fn needless_retry_metadata(step: &Step, verification: &Verification, at: &str) -
 
 fn class_findings(workflow: &Workflow, verification: &Verification, class: Class, at: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
+    for (index, _) in verification.receipts.iter().enumerate().filter(|(_, rule)| rule.output.is_none()) {
+        let message = "the receipt is not bound to any bytes, so one about anything counts".to_owned();
+        let help = "write `output`, the digest of what it is about, as in `output: payload.digest`";
+        findings.push(Finding::warning("unbound-receipt", format!("{at}.receipts[{index}]"), message, help));
+    }
     if class == Class::Mutating {
-        for (index, _) in verification.receipts.iter().enumerate().filter(|(_, rule)| rule.output.is_none()) {
-            let message = "the receipt is not bound to any bytes, so one about anything counts".to_owned();
-            findings.push(Finding::warning(
-                "unbound-receipt",
-                format!("{at}.receipts[{index}]"),
-                message,
-                "write `output`",
-            ));
-        }
         return findings;
     }
     for (index, rule) in verification.tool_calls.iter().enumerate() {

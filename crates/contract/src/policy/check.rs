@@ -1,6 +1,7 @@
 //! Whether a step does what is demanded of it.
 
-use proofmark_evidence::{Accepts, EvidenceStatus, glob};
+use proofmark_evidence::{Accepts, EvidenceStatus, SignerDemand, glob};
+use proofmark_receipt::Verdict;
 
 use super::demands::{DemandKind, Demands};
 use super::{Exemption, WorkflowPolicy};
@@ -109,25 +110,34 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
         });
     }
     // The demanded name is the pattern: a rule for `*` could be met by a call of another tool.
+    // A rule with `when` asks for no call in an attempt for which the condition is false.
     let asked = |tool: &String| {
-        verification.tool_calls.iter().any(|rule| rule.count.min > 0 && glob::matches(tool, &rule.name))
+        let mut rules = verification.tool_calls.iter().filter(|rule| rule.count.min > 0 && rule.when.is_none());
+        rules.any(|rule| glob::matches(tool, &rule.name))
     };
     found.extend(demands.tool_calls.iter().filter(|tool| !asked(tool)).map(|tool| Violation {
         code: "tool-call-required",
         demand: DemandKind::ToolCalls,
         path: at.to_owned(),
         message: format!("the policy demands a call of `{tool}`, and no rule of step `{}` asks for one", step.id),
-        help: format!("add a rule for `{tool}` under `toolCalls`"),
+        help: format!("add a rule for `{tool}` without `when` under `toolCalls`"),
     }));
-    // A receipt of any suite proves only what the agent chose to have proven.
-    let names_suite = |rule: &ReceiptRule| rule.demand.accepts != Accepts::AnySuite;
-    if demands.receipts && !verification.receipts.iter().any(names_suite) {
+    // A receipt of any suite proves only what the agent chose to have proven, and one of any signer only what it signed.
+    let counts = |rule: &ReceiptRule| {
+        let demand = &rule.demand;
+        let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
+        demand.accepts != Accepts::AnySuite && of_somebody
+    };
+    if demands.receipts && !verification.receipts.iter().any(counts) {
         found.push(Violation {
             code: "receipt-required",
             demand: DemandKind::Receipts,
             path: at.to_owned(),
             message: format!("the policy demands a receipt, and no rule of step `{}` asks for one", step.id),
-            help: "add a rule under `receipts` that names a `suite` or a `specification`".to_owned(),
+            help:
+                "add a rule under `receipts` for a verdict `pass` that names a `suite` or a `specification`, without \
+                   `signer: any`"
+                    .to_owned(),
         });
     }
     found

@@ -161,8 +161,10 @@ fn tightening(fields: &Fields<'_>, name: &str, strict: bool) -> Result<bool, Doc
         None => Ok(false),
         Some(field) if field.boolean()? == strict => Ok(true),
         Some(field) => {
-            let message = format!("a policy only tightens; write `{strict}`, leave it out, or write an exemption");
-            Err(field.error(Cause::InvalidValue, message))
+            let message = "a policy only tightens";
+            Err(field
+                .error(Cause::InvalidValue, message)
+                .with_help(format!("write `{strict}`, leave it out, or write an exemption")))
         }
     }
 }
@@ -178,7 +180,9 @@ fn read_status(field: &Field<'_>) -> Result<EvidenceStatus, DocumentError> {
 fn read_strategies(field: &Field<'_>) -> Result<Vec<Strategy>, DocumentError> {
     let items = field.items()?;
     match items.is_empty() {
-        true => Err(field.error(Cause::Empty, "the list has no strategies; write one, or leave the field out")),
+        true => {
+            Err(field.error(Cause::Empty, "the list has no strategies").with_help("write one, or leave the field out"))
+        }
         false => items.iter().map(Strategy::read).collect(),
     }
 }

@@ -46,8 +46,10 @@ impl Exemption {
         let scope = Scope::read(&scope_field)?;
         // A class alone is too wide as well: it would lift the demand from the steps of all workflows.
         if scope.is_everything() {
-            let message = "the exemption covers everything; name a workflow, a step or an agent";
-            return Err(scope_field.error(Cause::InvalidValue, message));
+            let message = "the exemption covers everything";
+            return Err(scope_field
+                .error(Cause::InvalidValue, message)
+                .with_help("name a workflow, a step or an agent"));
         }
         let expires = fields.need("expires", "write when it ends, as in `2030-12-31`")?;
         Ok(Self {

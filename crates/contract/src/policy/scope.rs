@@ -8,7 +8,8 @@ use crate::class::Class;
 use crate::workflow::{Step, Workflow};
 use crate::{read, vocabulary};
 
-/// The steps that match all of its globs, and the class.
+/// The steps that match all of its globs, and the class. A step without an agent has the empty name as its agent, which
+/// `*` matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     pub workflow: Option<String>,
@@ -20,14 +21,11 @@ pub struct Scope {
 impl Scope {
     /// Whether it covers a step of this class.
     pub fn covers(&self, workflow: &Workflow, step: &Step, class: Class) -> bool {
-        let matches = |pattern: &Option<String>, name: Option<&str>| match (pattern, name) {
-            (None, _) => true,
-            (Some(pattern), Some(name)) => glob::matches(pattern, name),
-            (Some(_), None) => false,
-        };
-        matches(&self.workflow, Some(&workflow.name))
-            && matches(&self.step, Some(&step.id))
-            && matches(&self.agent, step.agent.as_deref())
+        let matches =
+            |pattern: &Option<String>, name: &str| pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, name));
+        matches(&self.workflow, &workflow.name)
+            && matches(&self.step, &step.id)
+            && matches(&self.agent, step.agent.as_deref().unwrap_or_default())
             && self.class.is_none_or(|expected| expected == class)
     }
 

@@ -3,7 +3,7 @@
 use crate::contract::Contract;
 use crate::evaluate::{Judgment, RuleOutcome};
 
-/// The contract's `retryPrompt`, then each rule that failed with the facts it misses.
+/// The contract's `retryPrompt`, then each rule that failed. Messages name the facts that a rule misses.
 pub(super) fn write(contract: &Contract, judgment: &Judgment) -> String {
     let mut text = String::new();
     if let Some(prompt) = &contract.verification.retry_prompt {
@@ -18,9 +18,6 @@ pub(super) fn write(contract: &Contract, judgment: &Judgment) -> String {
             RuleOutcome::Unmet | RuleOutcome::Met => "unmet",
         };
         text.push_str(&format!("- {} ({word}): {}\n", rule.id, rule.message));
-        for fact in &rule.missing {
-            text.push_str(&format!("  missing: {fact}\n"));
-        }
     }
     text
 }

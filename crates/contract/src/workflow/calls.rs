@@ -68,8 +68,8 @@ impl ToolRule {
         fields.only(vocabulary::TOOL_CALL)?;
         let name = read::word(&fields.need("name", "name the tool")?)?;
         if let (Some(args), Some(exact)) = (fields.get("args"), fields.get("exactArgs")) {
-            let message = format!("`{}` fixes all arguments; leave one of the two out", exact.at);
-            return Err(args.error(Cause::ConflictingFields, message));
+            let message = format!("`{}` fixes all arguments", exact.at);
+            return Err(args.error(Cause::ConflictingFields, message).with_help("leave one of the two out"));
         }
         let word = |name: &str| fields.get(name).map(|field| read::word(&field)).transpose();
         Ok(Self {
@@ -116,7 +116,9 @@ fn read_exact(field: &Field<'_>) -> Result<Json, DocumentError> {
     field.fields()?;
     match facts::value(field.json) {
         Ok(_) => Ok(field.json.clone()),
-        Err(error) => Err(field.error(Cause::InvalidValue, format!("{error}; write a number with fewer digits"))),
+        Err(error) => {
+            Err(field.error(Cause::InvalidValue, error.to_string()).with_help("write a number with fewer digits"))
+        }
     }
 }
 

@@ -132,13 +132,12 @@ impl OnFailure {
             attempts_given: fields.get("maxAttempts").is_some(),
         };
         match read.initial_delay_ms > read.max_delay_ms {
-            true => Err(field.error(
-                Cause::ConflictingFields,
-                format!(
-                    "`initialDelayMs` {} is above `maxDelayMs` {}; lower the first or raise the second",
-                    read.initial_delay_ms, read.max_delay_ms
-                ),
-            )),
+            true => Err(field
+                .error(
+                    Cause::ConflictingFields,
+                    format!("`initialDelayMs` {} is above `maxDelayMs` {}", read.initial_delay_ms, read.max_delay_ms),
+                )
+                .with_help("lower the first or raise the second")),
             false => Ok(read),
         }
     }
@@ -161,8 +160,8 @@ impl OnFailure {
 pub(crate) fn count(field: &Field<'_>, most: u64) -> Result<u64, DocumentError> {
     let number = field.json.as_number().ok_or_else(|| field.wrong_type("a whole number"))?;
     number.as_u64().filter(|value| *value <= most).ok_or_else(|| {
-        let message = format!("`{}` is not a whole number from 0 to {most}; write one", shown(number.as_str()));
-        field.error(Cause::InvalidValue, message)
+        let message = format!("`{}` is not a whole number in range", shown(number.as_str()));
+        field.error(Cause::InvalidValue, message).with_help(format!("write one from 0 to {most}"))
     })
 }
 
@@ -194,8 +193,7 @@ fn read_jitter(field: &Field<'_>) -> Result<Jitter, DocumentError> {
 fn read_action(field: &Field<'_>) -> Result<Action, DocumentError> {
     let text = field.text()?;
     Action::from_text(text).ok_or_else(|| {
-        let message =
-            format!("unknown action `{}`; write `abort`, `retry`, `continue` or `goto:` and a step", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let message = format!("unknown action `{}`", shown(text));
+        field.error(Cause::InvalidValue, message).with_help("write `abort`, `retry`, `continue` or `goto:` and a step")
     })
 }

@@ -49,10 +49,9 @@ impl Next {
         let next = fields.either("next", "goto")?;
         let end = fields.get("terminal").map(|field| Ok((field.boolean()?, field))).transpose()?;
         match (next, end) {
-            (Some(next), Some((true, _))) => Err(next.error(
-                Cause::ConflictingFields,
-                "no step follows one with `terminal: true`; leave one of the two out",
-            )),
+            (Some(next), Some((true, _))) => Err(next
+                .error(Cause::ConflictingFields, "no step follows one with `terminal: true`")
+                .with_help("leave one of the two out")),
             (None, Some((true, _))) => Ok(Self::End),
             (None, Some((false, _)) | None) => Ok(Self::Following),
             (Some(next), Some((false, _)) | None) => read_next(&next, facts),
@@ -64,11 +63,11 @@ fn read_next(field: &Field<'_>, facts: &Schema) -> Result<Next, DocumentError> {
     match field.json {
         Json::String(_) => Ok(Next::Step(read::word(field)?)),
         Json::Array(items) if items.is_empty() => {
-            Err(field.error(Cause::Empty, "the list has no branches; write one, or `terminal: true`"))
+            Err(field.error(Cause::Empty, "the list has no branches").with_help("write one, or `terminal: true`"))
         }
         Json::Array(items) if items.len() > MAX_BRANCHES => {
             let message = format!("{} branches are more than the {MAX_BRANCHES} a step may have", items.len());
-            Err(field.error(Cause::TooMany, format!("{message}; split the step")))
+            Err(field.error(Cause::TooMany, message).with_help("split the step"))
         }
         Json::Array(_) => {
             // A name as well, so that a condition may combine it with other facts.

@@ -44,8 +44,8 @@ impl ReceiptRule {
 fn read_specification(field: &Field<'_>) -> Result<Sha256Digest, DocumentError> {
     let text = field.text()?;
     text.parse().map_err(|_| {
-        let message = format!("`{}` is not a digest; write `sha256:` and 64 lower-case hex digits", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let message = format!("`{}` is not a digest", shown(text));
+        field.error(Cause::InvalidValue, message).with_help("write `sha256:` and 64 lower-case hex digits")
     })
 }
 
@@ -55,8 +55,9 @@ fn read_binding(field: &Field<'_>) -> Result<Binding, DocumentError> {
         return Ok(Binding::Payload(read_path(field, path)?));
     }
     text.parse().map(Binding::Digest).map_err(|_| {
-        let message =
-            format!("`{}` is neither a path nor a digest; write `payload.` and a path, or `sha256:` and 64 lower-case hex digits", shown(text));
-        field.error(Cause::InvalidValue, message)
+        let message = format!("`{}` is neither a path nor a digest", shown(text));
+        field
+            .error(Cause::InvalidValue, message)
+            .with_help("write `payload.` and a path, or `sha256:` and 64 lower-case hex digits")
     })
 }

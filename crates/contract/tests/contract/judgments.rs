@@ -24,6 +24,7 @@ fn the_receipt_of_a_judgment_says_what_was_judged() {
         attempt: 1,
         response: response.as_bytes(),
         trace: Some(&trace),
+        out_of_order: false,
     });
 
     assert_eq!(parts.verdict, Verdict::Partial);
@@ -66,6 +67,7 @@ fn receipts_of_a_run_make_a_chain() {
             attempt,
             response: response.as_bytes(),
             trace: None,
+            out_of_order: false,
         });
         let mut draft = Draft {
             receipt_id: ReceiptId::from_random_bytes([attempt as u8; 16]),

@@ -50,28 +50,23 @@ fn good_workflows_are_clean() {
 #[test]
 fn graphs_that_do_not_end_are_found() {
     let table = [
-        (steps(&[("a", "next: a")]), vec![("self-goto", "steps[0].next"), ("no-terminal", "steps[0]")]),
+        (steps(&[("a", "next: a")]), vec![("self-goto", "steps[0].next")]),
+        // One mistake is one finding, whatever else follows from it.
+        (steps(&[("a", "next: gone"), ("b", "")]), vec![("unknown-step", "steps[0].next")]),
         (
-            steps(&[("a", "next: gone"), ("b", "")]),
-            vec![("unknown-step", "steps[0].next"), ("unreachable-step", "steps[1]"), ("no-terminal", "steps[0]")],
+            steps(&[("a", ""), ("b", "next: gone"), ("c", "prompt: 'see {{a.a}}, {{b.a}}'"), ("d", "")]),
+            vec![("unknown-step", "steps[1].next")],
         ),
+        (steps(&[("a", "next: b"), ("b", "goto: a")]), vec![("cycle", "steps[1].goto")]),
+        (steps(&[("a", ""), ("b", ""), ("c", "next: b")]), vec![("cycle", "steps[2].next")]),
         (
-            steps(&[("a", "next: b"), ("b", "goto: a")]),
-            vec![
-                ("cycle", "steps[1].goto"),
-                ("no-root", "steps"),
-                ("no-terminal", "steps[0]"),
-                ("no-terminal", "steps[1]"),
-            ],
+            steps(&[("a", "next: gone"), ("b", "next: b"), ("c", "next: b")]),
+            vec![("unknown-step", "steps[0].next"), ("self-goto", "steps[1].next")],
         ),
+        (steps(&[("a", ""), ("b", "next: abort")]), vec![("no-terminal", "steps[0]"), ("no-terminal", "steps[1]")]),
         (
-            steps(&[("a", ""), ("b", ""), ("c", "next: b")]),
-            vec![
-                ("cycle", "steps[2].next"),
-                ("no-terminal", "steps[0]"),
-                ("no-terminal", "steps[1]"),
-                ("no-terminal", "steps[2]"),
-            ],
+            steps(&[("a", "next: d"), ("b", "next: c"), ("c", "next: b"), ("d", "")]),
+            vec![("cycle", "steps[2].next"), ("unreachable-step", "steps[1]"), ("unreachable-step", "steps[2]")],
         ),
         (steps(&[("a", "next: c"), ("b", ""), ("c", "")]), vec![("unreachable-step", "steps[1]")]),
         (steps(&[("abort", "")]), vec![("reserved-step-id", "steps[0].id")]),
@@ -136,6 +131,34 @@ fn references_that_resolve_to_nothing_are_found() {
 }
 
 #[test]
+fn a_reference_is_compared_with_the_whole_path_of_the_evidence() {
+    let evidence = "evidence: [{path: cause.file, expect: present}, {path: '$.list[*].name', expect: present}]";
+    let text = |reference: &str| {
+        steps(&[("a", "outputs: [note]"), ("b", &format!("prompt: \"see {reference}\""))]).replacen(
+            "evidence: [{path: a, expect: 1}]",
+            evidence,
+            1,
+        )
+    };
+    for known in ["{{a.cause}}", "{{a.cause.file}}", "{{a.cause.file.name}}", "{{a.list[0].name}}", "{{a.note.x}}"] {
+        assert_eq!(found(&text(known)), [], "{known}");
+    }
+    for (doubtful, severity) in [("{{a.cause.line}}", Severity::Warning), ("{{a.causes}}", Severity::Error)] {
+        let findings = lint(&workflow(&text(doubtful)), None, NOW_MS).findings;
+        let [finding] = findings.as_slice() else { panic!("{doubtful}: {findings:?}") };
+        assert_eq!((finding.code, finding.severity), ("unresolved-reference", severity), "{doubtful}");
+        assert!(finding.message.contains(doubtful), "{finding:?}");
+    }
+}
+
+#[test]
+fn the_help_for_a_wrong_name_of_a_step_is_the_nearest_name() {
+    let text = steps(&[("analyse", "next: relase"), ("release", "prompt: 'see {{analise.a}}'")]);
+    let helps: Vec<_> = lint(&workflow(&text), None, NOW_MS).findings.into_iter().map(|finding| finding.help).collect();
+    assert_eq!(helps, ["did you mean `release`?", "did you mean `analyse`?"]);
+}
+
+#[test]
 fn conditions_that_cannot_be_read_are_found_all_at_once() {
     let found = one("evidence: [{path: '$[', expect: present}, {path: a, expect: {predicate: value >}}]
 toolCalls:
@@ -188,14 +211,21 @@ fn rules_that_do_nothing_or_contradict_are_found() {
         ("toolCalls: [{name: book_flight}]", vec![("readonly-step-mutates", "toolCalls[0].name")]),
         (
             "receipts: [{specification: 'sha256:0000000000000000000000000000000000000000000000000000000000000000'}, {specification: 'sha256:0000000000000000000000000000000000000000000000000000000000000000'}]",
-            vec![("duplicate-rule", "receipts[1]")],
+            vec![
+                ("duplicate-rule", "receipts[1]"),
+                ("unbound-receipt", "receipts[0]"),
+                ("unbound-receipt", "receipts[1]"),
+            ],
         ),
         (
             "receipts: [{suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', single_use: true}, {suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', single_use: true}]",
-            vec![],
+            vec![("unbound-receipt", "receipts[0]"), ("unbound-receipt", "receipts[1]")],
         ),
-        ("receipts: [{any_suite: true}]", vec![("any-suite", "receipts[0].any_suite")]),
-        ("receipts: [{anySuite: true}]", vec![("any-suite", "receipts[0].anySuite")]),
+        ("receipts: [{any_suite: true, output: payload.a}]", vec![("any-suite", "receipts[0].any_suite")]),
+        (
+            "receipts: [{anySuite: true}]",
+            vec![("any-suite", "receipts[0].anySuite"), ("unbound-receipt", "receipts[0]")],
+        ),
         ("noOtherMutations: true", vec![("no-rules", "")]),
     ];
     for (block, expected) in table {

@@ -3,6 +3,8 @@
 
 mod acceptance;
 mod budget;
+mod following;
+mod given;
 mod judgments;
 mod linting;
 mod policies;

@@ -171,3 +171,61 @@ fn what_is_wrong_in_a_policy_is_named_with_its_place() {
         assert_eq!((error.place().to_string().as_str(), error.code()), (place, code), "{lines}: {error}");
     }
 }
+
+#[test]
+fn a_step_that_a_policy_makes_mutating_still_meets_the_demands_on_readonly_steps() {
+    let raised = "requirements: [{scope: {step: s}, class: mutating}";
+    let table = [
+        (format!("classes: {{readonly: {{receipts: true}}}}\n{raised}]"), vec!["receipt-required"]),
+        (format!("{raised}, {{scope: {{class: readonly}}, receipts: true}}]"), vec!["receipt-required"]),
+        (format!("{raised}, {{scope: {{class: mutating}}, receipts: true}}]"), vec!["receipt-required"]),
+        (format!("{raised}]"), vec![]),
+    ];
+    for (lines, expected) in table {
+        assert_eq!(codes("readonly", STEP, &format!("name: p\n{lines}")), expected, "{lines}");
+    }
+    let mutating = "name: p\nclasses: {readonly: {receipts: true}}";
+    assert_eq!(codes("mutating", STEP, mutating), [""; 0]);
+}
+
+#[test]
+fn a_demanded_call_is_asked_for_whatever_the_facts() {
+    let policy = "name: p\nrequirements: [{scope: {}, toolCalls: [book_flight]}]";
+    let rule = |when: &str| STEP.replace("{name: book_flight}", &format!("{{name: book_flight{when}}}, {{name: pay}}"));
+    assert_eq!(codes("mutating", &rule(""), policy), [""; 0]);
+    for when in [", when: 'false'", ", when: payload.booked == true", ", min: 0"] {
+        assert_eq!(codes("mutating", &rule(when), policy), ["tool-call-required"], "{when}");
+    }
+}
+
+#[test]
+fn a_demanded_receipt_is_a_pass_of_a_signer_that_is_named_or_trusted() {
+    let policy = "name: p\nrequirements: [{scope: {}, receipts: true}]";
+    let step = |more: &str| {
+        let pinned = format!("specification: 'sha256:{}'", "0".repeat(64));
+        STEP.replacen(
+            "toolCalls: [",
+            &format!("receipts: [{{{pinned}, output: payload.digest{more}}}], toolCalls: ["),
+            1,
+        )
+    };
+    assert_eq!(codes("mutating", &step(""), policy), [""; 0]);
+    assert_eq!(codes("mutating", &step(", signer: trusted"), policy), [""; 0]);
+    for weak in [", signer: any", ", verdict: fail"] {
+        assert_eq!(codes("mutating", &step(weak), policy), ["receipt-required"], "{weak}");
+    }
+}
+
+#[test]
+fn a_requirement_on_every_agent_is_on_a_step_without_one() {
+    let without = STEP.replace("agent: billing\n", "");
+    assert_ne!(without, STEP);
+    let on = |agent: &str| format!("name: p\nrequirements: [{{scope: {{agent: '{agent}'}}, receipts: true}}]");
+    assert_eq!(codes("mutating", &without, &on("*")), ["receipt-required"]);
+    assert_eq!(codes("mutating", &without, &on("bill*")), [""; 0]);
+    // An exemption for all agents lifts nothing from a step whose agent is not known.
+    let warn = |step: &str| step.replace("{retryPrompt: more", "{onMissingEvidence: warn");
+    let exemption = "name: p\nexemptions: [{requirement: allowWarn, scope: {agent: '*'}, reason: old, approver: ann, expires: '2026-12-31'}]";
+    assert_eq!(codes("mutating", &warn(STEP), exemption), [""; 0]);
+    assert_eq!(codes("mutating", &warn(&without), exemption), ["warn-not-allowed"]);
+}

@@ -84,6 +84,13 @@ impl Calls {
         }
     }
 
+    /// Adds what a call that has not ended returned so far.
+    pub(super) fn so_far(&mut self, index: usize, result: Option<Json>) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.result = result;
+        }
+    }
+
     /// Whether a call with this id waits for its result.
     pub(super) fn is_open(&self, id: &str) -> bool {
         self.open.contains_key(id)

@@ -22,8 +22,8 @@ pub enum TracePlace {
     Whole,
     /// A line and a column of the text, both from 1; the column in characters.
     Text { line: u64, column: u64 },
-    /// A record of a list, from 0.
-    Record(usize),
+    /// A record of a list, from 0. The name is that of the field with the list; empty where the trace itself is the list.
+    Record { list: &'static str, index: usize },
 }
 
 /// What is wrong with a trace.
@@ -103,7 +103,7 @@ impl TraceError {
     pub fn line_and_column(&self) -> Option<(u64, u64)> {
         match self.place {
             TracePlace::Text { line, column } => Some((line, column)),
-            TracePlace::Whole | TracePlace::Record(_) => None,
+            TracePlace::Whole | TracePlace::Record { .. } => None,
         }
     }
 
@@ -117,7 +117,7 @@ impl fmt::Display for TracePlace {
         match self {
             Self::Whole => f.write_str("the trace"),
             Self::Text { line, column } => write!(f, "line {line}, column {column}"),
-            Self::Record(index) => write!(f, "record [{index}]"),
+            Self::Record { list, index } => write!(f, "record {list}[{index}]"),
         }
     }
 }

@@ -44,7 +44,11 @@ fn item(calls: &mut Calls, record: &Record, position: usize, item: &Object) -> R
         let id =
             text("call_id").ok_or_else(|| record.malformed(format!("this output of a `{call}` has no `call_id`")))?;
         let output = item.get("output").ok_or_else(|| record.malformed("this item has no `output`"))?;
-        let mark = if text("status") == Some("incomplete") { Mark::Error } else { Mark::Unknown };
+        let mark = match text("status") {
+            None | Some("completed") => Mark::Unknown,
+            // A call that was cut off, or ended in a way unknown here, may have changed something.
+            Some(_) => Mark::Unreadable,
+        };
         return calls.answered(record, position, id, Answer { result: Some(outcome::result(output)), mark });
     }
     match kind.ends_with("_call") {
@@ -82,10 +86,13 @@ fn served(calls: &mut Calls, position: usize, item: &Object, index: usize) {
     let failed = item.get("error").is_some_and(|error| !error.is_null());
     let status = item.get("status").and_then(Json::as_str);
     let mark = match (failed, status) {
-        (true, _) | (false, Some("failed" | "incomplete")) => Mark::Error,
+        (true, _) | (false, Some("failed")) => Mark::Error,
         // Without an end: such a call stays pending.
-        (false, Some("in_progress" | "searching" | "interpreting" | "calling")) => return,
-        (false, _) => Mark::Clear,
+        (false, Some("queued" | "in_progress" | "searching" | "interpreting" | "calling" | "generating")) => return,
+        (false, None) if result.is_none() => return,
+        (false, None | Some("completed")) => Mark::Clear,
+        // A call that was cut off, or ended in a way unknown here, may have changed something.
+        (false, Some(_)) => Mark::Unreadable,
     };
     calls.end(index, position, Answer { result: result.map(outcome::result), mark });
 }

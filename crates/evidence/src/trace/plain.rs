@@ -47,11 +47,18 @@ fn call(calls: &mut Calls, record: &Record, position: usize, entry: &Object) -> 
             Some(CallStatus::Failed | CallStatus::Blocked) | None => stated,
         });
     }
-    if let Some(result) = field("result", "output") {
-        calls.end(index, position, Answer { result: Some(outcome::result(result)), mark: Mark::Unknown });
-    } else if stated == Some(CallStatus::Succeeded) {
-        // A call that succeeded has ended; without an end, `before` and `after` could not order it.
-        calls.end(index, position, Answer { result: None, mark: Mark::Clear });
+    let result = field("result", "output").map(outcome::result);
+    match (stated, result) {
+        // A part of a result is no end: a call that still runs has not come before anything.
+        (Some(CallStatus::Pending), result) => calls.so_far(index, result),
+        // A call that succeeded has ended; without an end, `before` and `after` could not order it. Beside a result that
+        // reads like an error the status is doubtful.
+        (Some(CallStatus::Succeeded), result) => {
+            calls.end(index, position, Answer { result, mark: Mark::Clear });
+            return Ok(None);
+        }
+        (_, Some(result)) => calls.end(index, position, Answer { result: Some(result), mark: Mark::Unknown }),
+        (_, None) => {}
     }
     Ok(stated)
 }

@@ -93,7 +93,7 @@ fn document(bytes: &[u8]) -> Result<Vec<Record>, TraceError> {
             return Err(TraceError::whole(TraceFault::Malformed(what)));
         }
     };
-    Ok(flat(items))
+    Ok(flat("", items))
 }
 
 /// The records inside an object that holds a list of them, or the object itself.
@@ -103,19 +103,19 @@ fn from_object(object: Object) -> Vec<Record> {
     if !is_call {
         // Several lists are joined in this order: in `openai_responses` the `input` comes before the `output`.
         let names = FORMS.iter().flat_map(|form| form.lists);
-        let found: Vec<&[Json]> = names.filter_map(|name| object.get(name)?.as_array()).collect();
+        let found: Vec<_> = names.filter_map(|name| Some((*name, object.get(name)?.as_array()?))).collect();
         if !found.is_empty() {
-            return flat(found.concat());
+            return found.into_iter().flat_map(|(name, items)| flat(name, items.to_vec())).collect();
         }
     }
     vec![Record { json: Json::Object(object), place: TracePlace::Whole }]
 }
 
 /// The items of a list, with those of inner lists, which are batches.
-fn flat(items: Vec<Json>) -> Vec<Record> {
+fn flat(list: &'static str, items: Vec<Json>) -> Vec<Record> {
     let mut records = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
-        let place = TracePlace::Record(index);
+        let place = TracePlace::Record { list, index };
         match item {
             Json::Array(batch) => {
                 records.extend(batch.into_iter().map(|json| Record { json, place: place.clone() }));

@@ -188,7 +188,8 @@ impl<'a> Field<'a> {
 
     /// The error that this is not `expected`, a type with its article: `an array`.
     pub fn wrong_type(&self, expected: &str) -> DocumentError {
-        self.error(Cause::WrongType, format!("expected {expected}, found {}", self.json.type_name()))
+        let message = format!("expected {expected}, found {}", self.json.type_name());
+        self.error(Cause::WrongType, message).with_help(format!("write {expected}"))
     }
 }
 

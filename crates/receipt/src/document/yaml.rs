@@ -26,8 +26,9 @@ const MAX_ALIASED_NODES: usize = 100_000;
 /// Reads a YAML document, with the byte where each value starts, in the order of the values.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Json, Vec<usize>), DocumentError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
-        DocumentError::new(Place::Whole, Cause::InvalidYaml, message).with_help("save the file as UTF-8")
+        let (line, column) = line_and_column(bytes, error.valid_up_to());
+        let place = Place::Text { line, column };
+        DocumentError::new(place, Cause::InvalidYaml, "invalid UTF-8").with_help("save the file as UTF-8")
     })?;
     let mut tree = Tree { text, nodes: nodes(text)?.into_iter(), starts: Vec::new() };
     let json = tree.value(0)?;
@@ -79,7 +80,9 @@ fn nodes(text: &str) -> Result<Vec<Node>, DocumentError> {
 
 fn unreadable(error: &ScanError) -> DocumentError {
     let place = place(error.marker());
-    DocumentError::new(place, Cause::InvalidYaml, format!("invalid YAML: {}", error.info()))
+    let message = format!("invalid YAML: {}", error.info());
+    let help = "check brackets, quotes and indentation; YAML is indented with spaces";
+    DocumentError::new(place, Cause::InvalidYaml, message).with_help(help)
 }
 
 fn place(marker: &Marker) -> Place {

@@ -95,7 +95,7 @@ impl JsonErrorKind {
             Self::ByteOrderMark => "save it as UTF-8 without a byte order mark".to_owned(),
             Self::InvalidUtf8 => "save it as UTF-8".to_owned(),
             Self::UnexpectedEnd => "is it cut off?".to_owned(),
-            Self::UnexpectedCharacter { .. } => return None,
+            Self::UnexpectedCharacter { expected, .. } => format!("write {expected} here"),
             Self::InvalidLiteral(_) => "write `true`, `false` or `null`, or put a string in double quotes".to_owned(),
             Self::TrailingComma | Self::TrailingData => "remove it".to_owned(),
             Self::DuplicateKey(_) => "keep one of them".to_owned(),

@@ -2,6 +2,10 @@
 
 use super::Toolchain;
 
+/// The libraries of interpreters in `/usr/bin`, which scripts call too.
+const PROBE: &str = "shopt -s nullglob
+printf '%s\\n' ${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]} '' /usr/lib/python3.[0-9]* /usr/lib/ruby/[0-9]*";
+
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     name: "bash",
     version_parts: 2,
@@ -10,8 +14,8 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     versions: &[],
     minimum: None,
     package: "bash",
-    probe: &["-c", "echo ${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}"],
-    needs: &["/usr/bin", "/bin", "/etc/alternatives"],
+    probe: &["-c", PROBE],
+    needs: &["/usr/bin", "/bin", "/etc/alternatives", "/usr/share/nodejs"],
     harness: None,
     forks: false,
     whole: &["--noprofile", "--norc"],

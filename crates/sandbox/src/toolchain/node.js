@@ -83,7 +83,8 @@
 
   // What an error says, with a line for each error that led to it.
   function said (error) {
-    const own = one => one instanceof Error ? String(one.message) : String(one)
+    // Of a module that is not found, node lists its own files that asked for it.
+    const own = one => one instanceof Error ? String(one.message).split('\nRequire stack:')[0] : String(one)
     const lines = [own(error).slice(0, TEXT_LIMIT)]
     for (let left = CAUSES; left > 0 && error instanceof Error && error.cause != null; left--) {
       error = error.cause

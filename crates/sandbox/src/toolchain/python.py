@@ -21,6 +21,8 @@ TYPE_LIMIT = 64
 SCOPE = "submission"
 FILE = "<submission>"
 STREAMS = (sys.stdout, sys.stderr)
+# So that what was printed before a case was killed is there.
+sys.stdout.reconfigure(line_buffering=True)
 
 if hasattr(sys, "set_int_max_str_digits"):
     sys.set_int_max_str_digits(0)

@@ -26,6 +26,8 @@ lambda do
   exit_now = Process.method(:exit!)
   flush = IO.instance_method(:flush)
   streams = [STDOUT, STDERR]
+  # So that what was printed before a case was killed is there.
+  STDOUT.sync = true
   output = IO.for_fd(4, 'wb')
   write = output.method(:syswrite)
 

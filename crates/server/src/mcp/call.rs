@@ -230,7 +230,12 @@ fn answer(
     match name {
         ACCEPT => {
             let accepted = services.accept(caller, None, &AttemptBody::read(arguments)?, stop)?;
-            Ok(Answer::stored(accepted.to_json().to_text(), &accepted.receipt))
+            let text = accepted.to_json().to_text();
+            // `None` only for a dry run, which nobody can ask for here.
+            Ok(match &accepted.receipt {
+                Some(receipt) => Answer::stored(text, receipt),
+                None => Answer::of(text),
+            })
         }
         DECIDE => {
             let request = proofmark_boundary::Request::read(arguments);

@@ -216,6 +216,20 @@ fn of_two_attempts_that_race_one_is_accepted() {
 }
 
 #[test]
+fn an_attempt_without_the_trace_that_its_step_needs_is_refused_and_costs_nothing() {
+    let home = TempDir::new().unwrap();
+    let server = Server::start(home.path());
+    let without = step(RESPONSE).replace(&format!(r#""trace": {TRACE}, "#), "");
+    for _ in 0..4 {
+        let (status, problem) = server.post("/v1/steps/r1/implement/attempts", "", &without);
+        assert_eq!(status, 422, "{}", problem.to_text());
+        assert!(text(&problem, "help").contains("`trace`"), "{}", problem.to_text());
+    }
+    assert_eq!(server.get("/v1/steps/r1/implement", "").0, 404);
+    assert_eq!(server.post("/v1/steps/r1/implement/attempts", "", &step(RESPONSE)).0, 200);
+}
+
+#[test]
 fn clients_of_the_reference_server_are_understood() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path());

@@ -78,8 +78,11 @@ impl Reader<'_> {
         let demand = ReceiptDemand::read(&fields)?;
         // The shared reader knows `any`, but here the agent itself could be the signer.
         if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
-            let message = "anyone can sign a receipt; write `trusted`, a public key, or a list of them";
-            return Err(field.error(Cause::InvalidValue, message).into());
+            let message = "anyone can sign a receipt";
+            return Err(field
+                .error(Cause::InvalidValue, message)
+                .with_help("write `trusted`, a public key, or a list of them")
+                .into());
         }
         let specification = fields.get("specification");
         let specification = specification.map(|field| TextExpression::read(&field, self.schema)).transpose()?;
@@ -91,14 +94,16 @@ impl Reader<'_> {
 fn one_demand<'a>(field: &Field<'a>, fields: &Fields<'a>) -> Result<(&'static str, Field<'a>), DocumentError> {
     let mut there = DEMANDS.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
     let Some(first) = there.next() else {
-        let message = "the rule asks for nothing; write one of `fact`, `receipt`, `approval`, `tool_call`";
-        return Err(field.error(Cause::MissingField, message));
+        let message = "the rule asks for nothing";
+        return Err(field
+            .error(Cause::MissingField, message)
+            .with_help("write one of `fact`, `receipt`, `approval`, `tool_call`"));
     };
     match there.next() {
         None => Ok(first),
         Some((second, _)) => {
-            let message = format!("the rule asks for `{}` and `{second}`; write two rules", first.0);
-            Err(field.error(Cause::ConflictingFields, message))
+            let message = format!("the rule asks for `{}` and `{second}`", first.0);
+            Err(field.error(Cause::ConflictingFields, message).with_help("write two rules"))
         }
     }
 }

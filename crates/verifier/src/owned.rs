@@ -1,0 +1,68 @@
+//! Files that only their owner may write: what they hold decides whom this user trusts.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Permission bits by which others than the owner may write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Why such a file is not read.
+#[derive(Debug)]
+pub(crate) enum OwnedError {
+    Io(io::Error),
+    /// Others may write to it.
+    Writable,
+}
+
+impl From<io::Error> for OwnedError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Reads a text of at most `limit` bytes.
+pub(crate) fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
+    let file = File::open(path)?;
+    // Of the open file: one that is looked at by its path could be another by the time it is read.
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("not a file").into());
+    }
+    if found.permissions().mode() & OTHERS_WRITE != 0 {
+        return Err(OwnedError::Writable);
+    }
+    let mut text = String::new();
+    file.take(limit.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > limit {
+        return Err(io::Error::other(format!("it is larger than {limit} bytes")).into());
+    }
+    Ok(text)
+}
+
+/// Writes a file that does not exist yet, for its owner only.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Replaces a file as a whole, or makes it: a reader sees the old text or the new one, also after a crash.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays a link, to the new text.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("not the path of a file"));
+    };
+    let draft = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    // Of a process that had this id before and was killed.
+    let _gone = fs::remove_file(&draft);
+    let written = write_new(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _gone = fs::remove_file(&draft);
+    }
+    written?;
+    // The new name is on disk once its folder is.
+    File::open(folder)?.sync_all()
+}

@@ -148,6 +148,7 @@ impl Cell {
             outer_id,
             landlock: blueprint.ground.landlock,
             go: go_read.as_raw_fd(),
+            release: go_write.as_raw_fd(),
             status: status.as_raw_fd(),
         };
         let first = fork_first_stage(&entering)?;

@@ -95,6 +95,11 @@ enum Never {}
 unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
     // SAFETY: every call takes memory prepared before the fork.
     unsafe {
+        // Else the read below would not end with a supervisor that is killed before it releases this process, which has a
+        // copy of its memory: this process, and those that other threads fork meanwhile, have the end that is written to. The
+        // signal is asked for again when the identity has changed, which clears it.
+        libc::close(e.release);
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0).into(), Step::Init)?;
         let mut byte = 0u8;
         if libc::read(e.go, (&raw mut byte).cast(), 1) != 1 {
             libc::_exit(1);

@@ -103,6 +103,8 @@ pub(crate) struct Entering<'a> {
     pub(crate) landlock: i32,
     /// Readable once the supervisor has written the uid map and set the limits.
     pub(crate) go: RawFd,
+    /// The supervisor's end of `go`, of which the child has a copy.
+    pub(crate) release: RawFd,
     /// Takes one [`Step`] and errno, or the pid of the second stage.
     pub(crate) status: RawFd,
 }

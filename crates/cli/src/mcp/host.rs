@@ -237,8 +237,8 @@ fn absolute(arguments: &[String], config: &Config) -> anyhow::Result<Vec<String>
 fn is_file(option: &str, value: &str, config: &Config) -> bool {
     match option {
         _ if FILES.contains(&option) => true,
-        // As `trusted_signers` and the keyring read them.
-        "--trust" => value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
+        // As `trusted_signers` and the keyring read them: a text without a dot and a slash is a name.
+        "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
         "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
         _ => false,
     }

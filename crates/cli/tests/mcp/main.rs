@@ -153,6 +153,39 @@ impl Session {
     }
 }
 
+/// The processes that were started with this home.
+fn left(home: &Path) -> Vec<String> {
+    let variable = format!("PROOFMARK_HOME={}", home.display());
+    let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let of_home = processes.filter(|path| {
+        let environment = std::fs::read(path.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
+    });
+    of_home.map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn nothing_is_left_of_a_server_that_is_killed_while_it_tests_its_sandbox() {
+    let home = TempDir::new().unwrap();
+    for delay in (0..40).map(|number| 15 + 4 * number) {
+        let session = Session::begin(home.path());
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        drop(session);
+    }
+    // The kernel ends what is told to; under load that takes a moment.
+    for _ in 0..100 {
+        if left(home.path()).is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let left = left(home.path());
+    left.iter().for_each(|path| {
+        drop(Command::new("kill").args(["-9", path.trim_start_matches("/proc/")]).status());
+    });
+    assert_eq!(left, Vec::<String>::new());
+}
+
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) enum Project {
     /// Tests, and the program that runs them.
     Tests { runner: Runner, file: String, other: Option<Runner> },
     /// A file without tests that defines a function.
-    Script { language: ScriptLanguage, file: String, function: String },
+    Script { language: ScriptKind, file: String, function: String },
     /// Neither.
     Nothing,
 }
@@ -44,7 +44,7 @@ pub(crate) enum Runner {
 
 /// The language of a script that can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScriptLanguage {
+pub(crate) enum ScriptKind {
     Python,
     Node,
     Ruby,
@@ -193,27 +193,27 @@ impl Files {
         let mut paths: Vec<&String> = self.texts.keys().filter(|path| !path.contains('/')).collect();
         paths.sort_by_key(|path| !path.starts_with("solution."));
         paths.into_iter().find_map(|path| {
-            let (language, text) = (ScriptLanguage::of(path)?, self.texts.get(path)?);
+            let (language, text) = (ScriptKind::of(path)?, self.texts.get(path)?);
             let function = text.lines().find_map(|line| language.function(line))?;
             Some(Project::Script { language, file: path.clone(), function: function.to_owned() })
         })
     }
 }
 
-impl ScriptLanguage {
+impl ScriptKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            ScriptLanguage::Python => "python",
-            ScriptLanguage::Node => "javascript",
-            ScriptLanguage::Ruby => "ruby",
+            ScriptKind::Python => "python",
+            ScriptKind::Node => "javascript",
+            ScriptKind::Ruby => "ruby",
         }
     }
 
-    fn of(path: &str) -> Option<ScriptLanguage> {
+    fn of(path: &str) -> Option<ScriptKind> {
         match path.rsplit_once('.')?.1 {
-            "py" => Some(ScriptLanguage::Python),
-            "js" | "mjs" | "cjs" => Some(ScriptLanguage::Node),
-            "rb" => Some(ScriptLanguage::Ruby),
+            "py" => Some(ScriptKind::Python),
+            "js" | "mjs" | "cjs" => Some(ScriptKind::Node),
+            "rb" => Some(ScriptKind::Ruby),
             _ => None,
         }
     }
@@ -221,8 +221,8 @@ impl ScriptLanguage {
     /// The public function that a line at the top level begins to define.
     fn function(self, line: &str) -> Option<&str> {
         let rest = match self {
-            ScriptLanguage::Python | ScriptLanguage::Ruby => line.strip_prefix("def ")?,
-            ScriptLanguage::Node => line.strip_prefix("export ").unwrap_or(line).strip_prefix("function ")?,
+            ScriptKind::Python | ScriptKind::Ruby => line.strip_prefix("def ")?,
+            ScriptKind::Node => line.strip_prefix("export ").unwrap_or(line).strip_prefix("function ")?,
         };
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let name = rest.get(..end)?;

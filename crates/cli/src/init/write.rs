@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::project::{Project, Runner, ScriptLanguage};
+use super::project::{Project, Runner, ScriptKind};
 use super::word;
 
 /// How CI other than GitHub's runs the same.
@@ -86,11 +86,11 @@ fn unittest(test: &str) -> String {
     }
 }
 
-fn script_suite(language: ScriptLanguage, file: &str, function: &str) -> String {
+fn script_suite(language: ScriptKind, file: &str, function: &str) -> String {
     let (input, expected) = match language {
-        ScriptLanguage::Python => (format!("\"callable({function})\""), "\"True\""),
-        ScriptLanguage::Node => (format!("\"typeof {function}\""), "'\"function\"'"),
-        ScriptLanguage::Ruby => (format!("\"respond_to?(:{function}, true)\""), "\"true\""),
+        ScriptKind::Python => (format!("\"callable({function})\""), "\"True\""),
+        ScriptKind::Node => (format!("\"typeof {function}\""), "'\"function\"'"),
+        ScriptKind::Ruby => (format!("\"respond_to?(:{function}, true)\""), "\"true\""),
     };
     let names = [("@FILE@", file), ("@FUNCTION@", function), ("@LANGUAGE@", language.name())];
     let values = [("@INPUT@", input.as_str()), ("@EXPECTED@", expected)];

@@ -21,19 +21,29 @@ const FIXTURE: &[&str] = &[
     "proofmark key show --format pem > issuer.pem; cp issuer.pem verifier.pem",
     "proofmark verify request.json --chain nightly --json > receipt.json; mkdir receipts; cp receipt.json receipts",
     "proofmark receipt export --chain nightly --head > head.json; proofmark x402 encode receipt.json > headers.txt",
-    "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     "sed 's/\"target\": \"production\"/\"target\": \"staging\"/' examples/decide/request.json > action.json",
     "proofmark decide action.json --action-policy policy.yaml --json > decision.json; test -s decision.json",
     "HEADER=$(sed -n 's/^X-VRF-Receipt: //p' headers.txt); echo \"HEADER='$HEADER'\" > header.sh",
     "sed -n 's/.*\"decision_id\":\"\\(........\\).*/\\1/p' decision.json > decision-id",
     "sed 's/count: 1/count: 2/' policy.yaml > new.yaml; cp ~/.ssh/id_ed25519.pub ~/.ssh/ann.pub",
     "PROOFMARK_HOME=../ci proofmark key new default; PROOFMARK_HOME=../ci proofmark key show --format pem > ci.pem",
-    "proofmark api-key add --file keys.json support-bot agent",
+    "echo 'command: [node, --test, examples/project-node/slug.test.js]' > proofmark.yaml",
     "sed -n 's/.*\"receipt_id\":\"\\(........\\).*/\\1/p' receipt.json > id",
 ];
 
 /// In the help, these are the beginnings of the ids of a receipt and of a decision.
 const IDS: [(&str, &str); 2] = [("3f2a9c1e", "id"), ("97473953", "decision-id")];
+
+/// What these commands of the help need before, which would stop the examples of other commands.
+const BEFORE: &[(&str, &str)] = &[
+    (
+        "proofmark runs",
+        "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
+    ),
+    ("proofmark trust remove", "proofmark trust add ci ci.pem"),
+    ("proofmark api-key list", "proofmark api-key add --file keys.json support-bot agent"),
+    ("proofmark api-key revoke", "proofmark api-key add --file keys.json support-bot agent"),
+];
 
 /// Every command and subcommand, as its words, with its help.
 fn commands(session: &Session) -> Vec<(Vec<String>, String)> {
@@ -82,7 +92,9 @@ fn every_example_of_the_help_runs() {
                 (false, true) => interrupted(&command),
                 (false, false) => command,
             };
-            let done = fixture.copy().run(&[". ./header.sh", &command]).remove(1);
+            let before =
+                BEFORE.iter().find(|(prefix, _)| example.starts_with(prefix)).map_or("true", |(_, before)| before);
+            let done = fixture.copy().run(&[". ./header.sh", before, &command]).remove(2);
             // 0 and 1 are answers; 2 is wrong usage, a missing file, or no answer.
             if !matches!(done.code, Some(0 | 1)) {
                 failed.push(format!("{}: `{example}` exits with {:?}\n{}", words.join(" "), done.code, done.output));

@@ -170,7 +170,7 @@ impl Made {
             wanted: missing.max(1),
             subject: subject_key(&decision.fingerprint(), decision.subject()),
             // Reviewers see them, and an approval is judged on them before it is signed.
-            facts: review.then(|| Json::Object(request.facts().clone()).to_text()),
+            facts: review.then(|| request.facts().to_text()),
         };
         DecisionRow {
             decided_at: self.now.unix_millis(),

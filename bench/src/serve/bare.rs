@@ -3,13 +3,11 @@
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-/// As the store gathers: at most so many rows, for at most so long.
+/// The most rows of a commit, as in the store.
 const MAX_GROUP: usize = 500;
-const WINDOW: Duration = Duration::from_millis(2);
 
 /// A database, and the thread that writes to it.
 pub(crate) struct Bare {
@@ -40,14 +38,8 @@ impl Bare {
 
 fn write(mut connection: Connection, rows: &Receiver<(Vec<u8>, SyncSender<()>)>) -> rusqlite::Result<()> {
     while let Ok(first) = rows.recv() {
-        let mut group = vec![first];
-        let end = Instant::now() + WINDOW;
-        while group.len() < MAX_GROUP {
-            match rows.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(row) => group.push(row),
-                Err(_) => break,
-            }
-        }
+        // As the store gathers them: what came while the last commit was under way.
+        let group: Vec<_> = std::iter::once(first).chain(rows.try_iter()).take(MAX_GROUP).collect();
         let transaction = connection.transaction()?;
         for (row, _) in &group {
             transaction.prepare_cached("INSERT INTO rows (document) VALUES (?1)")?.execute([row])?;

@@ -56,6 +56,7 @@ pub(crate) struct Figures {
     pub(crate) each_second: f64,
     pub(crate) median: Duration,
     pub(crate) p99: Duration,
+    pub(crate) count: usize,
 }
 
 /// Lets `clients` threads do `work(client, number)` for as long as `least`, each in a state of its own.
@@ -96,5 +97,5 @@ pub(crate) fn load<S>(
     let took = started.elapsed();
     times.sort();
     let at = |share: usize| times.get(times.len() * share / 100).or(times.last()).copied().unwrap_or_default();
-    Ok(Figures { each_second: times.len() as f64 / took.as_secs_f64(), median: at(50), p99: at(99) })
+    Ok(Figures { each_second: times.len() as f64 / took.as_secs_f64(), median: at(50), p99: at(99), count: times.len() })
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -33,6 +34,19 @@ impl Server {
         // What it says later must not fill the pipe.
         std::thread::spawn(move || said.for_each(drop));
         Ok(Self { child, address })
+    }
+}
+
+impl Server {
+    /// The processor time it has used, in user space and in the kernel (proc_pid_stat(5)).
+    pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // Behind the name, which may hold spaces; the first field there is the third.
+        let fields = stat.rsplit_once(')').context("an odd stat")?.1;
+        let ticks = |field: usize| fields.split_whitespace().nth(field - 3).and_then(|ticks| ticks.parse::<u64>().ok());
+        let ticks = ticks(14).zip(ticks(15)).map(|(user, system)| user + system).context("an odd stat")?;
+        // The kernel counts for programs in hundredths of a second, whatever it counts in itself.
+        Ok(Duration::from_millis(ticks * 10))
     }
 }
 

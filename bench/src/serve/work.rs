@@ -35,7 +35,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let alone = command_line(home.path(), request, &cores)?;
         let over_http = verified(home.path(), request)?;
         println!("{:>7}  {:<34} {alone:>9.0}", cores, format!("{what}, verify --jobs {cores}"));
-        show(CLIENTS, &format!("{what}, over HTTP"), &over_http);
+        show(CLIENTS, &format!("{what}, over HTTP"), &over_http, None);
         println!("{:>7}  HTTP costs {:.0} %\n", "", (1.0 - over_http.each_second / alone) * 100.0);
     }
     receipts(home.path())
@@ -75,18 +75,18 @@ fn receipts(home: &Path) -> anyhow::Result<()> {
     let single = load(CLIENTS, LEAST, begin, |client, _| {
         kept(client.post("/v1/receipts", &receipt(numbers.fetch_add(1, Ordering::Relaxed))?)?)
     })?;
-    show(CLIENTS, "receipts brought one by one", &single);
+    show(CLIENTS, "receipts brought one by one", &single, None);
     let batches = load(CLIENTS, LEAST, begin, |client, _| {
         let first = numbers.fetch_add(BATCH, Ordering::Relaxed);
         let batch = (first..first + BATCH).map(receipt).collect::<anyhow::Result<Vec<_>>>()?;
         kept(client.post("/v1/receipts", &format!("{{\"receipts\":[{}]}}", batch.join(",")))?)
     })?;
-    show(CLIENTS, "batches of 100", &batches);
+    show(CLIENTS, "batches of 100", &batches, None);
     println!("{:>7}  {:.0} receipts a second, made by the client as well", "", batches.each_second * BATCH as f64);
     let bare = Bare::open(&home.join("bare.db"))?;
     let row = receipt(0)?.into_bytes();
     let alone = load(CLIENTS, LEAST, || Ok(bare.writer()), |keep, _| keep(&row))?;
-    show(CLIENTS, "SQLite alone, rows of as many bytes", &alone);
+    show(CLIENTS, "SQLite alone, rows of as many bytes", &alone, None);
     println!("{:>7}  {:.2} of SQLite alone, one by one", "", single.each_second / alone.each_second);
     Ok(())
 }

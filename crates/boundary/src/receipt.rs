@@ -79,13 +79,13 @@ impl DecisionReceipt {
     /// SHA-256 of the whole document, signature included, in canonical form `vrf`: what the next decision links to.
     #[must_use]
     pub fn hash(&self) -> Sha256Digest {
-        Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf())
+        Sha256Digest::of(&self.document.canonical_vrf())
     }
 
     /// The document on one line.
     #[must_use]
     pub fn to_text(&self) -> String {
-        Json::Object(self.document.clone()).to_text()
+        self.document.to_text()
     }
 
     /// The disposition of the decision.

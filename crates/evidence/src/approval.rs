@@ -310,7 +310,7 @@ impl Approval {
             results: Results::from_details(vec![reviewed(self.note)]),
             hashes: Hashes {
                 // The whole decision that the reviewer read, so that the receipt says which one was approved.
-                specification: Sha256Digest::of(&Json::Object(decision.clone()).canonical_vrf()),
+                specification: Sha256Digest::of(&decision.canonical_vrf()),
                 output: subject.action,
                 tests: None,
             },

@@ -77,15 +77,17 @@ impl ChainError {
 }
 
 impl Link<'_> {
-    /// Whether the document continues the chain that ends in `tip`; `None` is the beginning of a chain.
+    /// This document as the end of the chain that ended in `tip` (`None`: of a new one); `None` where it does not continue
+    /// that chain.
     #[must_use]
-    pub fn follows(&self, tip: Option<&ChainTip>) -> bool {
-        match (self.tip(), tip) {
-            // Without a position of its own a document is part of no chain, not even of an empty one.
-            (None, _) => false,
-            (Some(own), None) => starts(self, &own).is_ok(),
-            (Some(own), Some(tip)) => follows(self, &own, tip).is_ok(),
-        }
+    pub fn follows(&self, tip: Option<&ChainTip>) -> Option<ChainTip> {
+        // Without a position of its own a document is part of no chain, not even of an empty one.
+        let own = self.tip()?;
+        let follows = match tip {
+            None => starts(self, &own),
+            Some(tip) => follows(self, &own, tip),
+        };
+        follows.is_ok().then_some(own)
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::json::{Json, Object};
 use crate::link::ChainTip;
-use crate::safe::{SignError, check_safe, read_back};
+use crate::safe::{SignError, check_readable, check_safe};
 use crate::signature::sign;
 use crate::{Detail, Hashes, Receipt, ReceiptId, Results, SigningKey, Task, Timestamp, Verdict, object};
 
@@ -64,7 +64,8 @@ impl Draft {
 }
 
 fn finish(document: Object) -> Result<Receipt, SignError> {
-    Ok(Receipt::from_document(read_back(document)?)?)
+    check_readable(&document)?;
+    Ok(Receipt::from_document(Json::Object(document))?)
 }
 
 fn task_object(task: Task) -> Object {

@@ -65,7 +65,7 @@ impl ChainHead {
 
     /// The document on one line.
     pub fn to_text(&self) -> String {
-        Json::Object(self.document.clone()).to_text()
+        self.document.to_text()
     }
 
     /// Verifies the signature, as [`crate::verify`] does that of a receipt.

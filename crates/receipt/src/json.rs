@@ -19,7 +19,7 @@ pub use number::{Number, ParseNumberError};
 pub use object::Object;
 pub use profile::{CanonicalError, ParseProfileError, Profile};
 
-pub(crate) use canonical::canonical_without;
+pub(crate) use canonical::{canonical_vrf_without, canonical_without};
 pub(crate) use exact::check_exact;
 
 /// The largest document [`Json::parse`] reads, in bytes (1 MiB).

@@ -46,7 +46,7 @@ impl Link<'_> {
     /// The hash is SHA-256(canonical_vrf(document)) with `signature`, so the next link pins who signed this one, too.
     pub fn tip(&self) -> Option<ChainTip> {
         let position = self.metadata("chain_position")?.as_number()?.as_u64()?;
-        let hash = Sha256Digest::of(&Json::Object(self.document.clone()).canonical_vrf());
+        let hash = Sha256Digest::of(&self.document.canonical_vrf());
         Some(ChainTip { receipt_id: self.id, hash, position })
     }
 

@@ -2,7 +2,7 @@ mod read;
 
 use crate::digest::Sha256Digest;
 use crate::error::ReceiptError;
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, canonical_vrf_without};
 use crate::link::{ChainTip, Link};
 use crate::receipt_id::ReceiptId;
 use crate::results::{Results, Verdict};
@@ -130,9 +130,7 @@ impl Receipt {
     ///
     /// A signature does not cover itself, so a receipt can be signed again or respelled; this hash stays the same.
     pub fn content(&self) -> Sha256Digest {
-        let mut unsigned = self.object().clone();
-        unsigned.remove("signature");
-        Sha256Digest::of(&Json::Object(unsigned).canonical_vrf())
+        Sha256Digest::of(&canonical_vrf_without(self.object(), "signature"))
     }
 
     /// This receipt as the end of its chain. `None` without a valid `metadata.chain_position`.

@@ -40,36 +40,56 @@ impl SignError {
 
 /// Refuses a document that some implementation could read or write differently.
 pub(crate) fn check_safe(document: &Object) -> Result<(), SignError> {
-    check_members(document, "")
+    check_members(document).map_err(|(place, refused)| refused(place))
 }
 
-fn check_members(object: &Object, place: &str) -> Result<(), SignError> {
+/// Where a value is that cannot be signed, and the error that names the place.
+type Unsafe = (String, fn(String) -> SignError);
+
+fn check_members(object: &Object) -> Result<(), Unsafe> {
     object.iter().try_for_each(|(name, value)| {
-        let below = if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
         // ASCII sorts alike by code point (`vrf`, Python) and by UTF-16 unit (RFC 8785).
-        match name.is_ascii() {
-            true => check_value(value, &below),
-            false => Err(SignError::UnsafeKey(below)),
+        if !name.is_ascii() {
+            return Err((name.to_owned(), SignError::UnsafeKey as fn(String) -> SignError));
         }
+        // The place is put together on the way out: nearly all documents are safe, and need none.
+        check_value(value).map_err(|(below, refused)| match below.as_str() {
+            "" => (name.to_owned(), refused),
+            below => (format!("{name}.{below}"), refused),
+        })
     })
 }
 
-fn check_value(value: &Json, place: &str) -> Result<(), SignError> {
+fn check_value(value: &Json) -> Result<(), Unsafe> {
     match value {
         Json::Null | Json::Bool(_) | Json::String(_) => Ok(()),
         Json::Number(number) if number.is_safe() => Ok(()),
-        Json::Number(_) => Err(SignError::UnsafeNumber(place.to_owned())),
-        Json::Array(items) => items.iter().try_for_each(|item| check_value(item, place)),
-        Json::Object(object) => check_members(object, place),
+        Json::Number(_) => Err((String::new(), SignError::UnsafeNumber)),
+        Json::Array(items) => items.iter().try_for_each(check_value),
+        Json::Object(object) => check_members(object),
     }
 }
 
-/// Writes the document and reads it back, so that nothing is issued that a reader would refuse.
-pub(crate) fn read_back(document: Object) -> Result<Json, SignError> {
-    let text = Json::Object(document).to_text();
-    // Before it is parsed, for an error that says what to do about it.
+/// Refuses a document that a reader would refuse once it is written: one too large or nested too deep. What
+/// [`check_safe`] lets through is otherwise read back as it is.
+pub(crate) fn check_readable(document: &Object) -> Result<(), SignError> {
+    let text = document.to_text();
     if text.len() > json::MAX_BYTES {
         return Err(SignError::TooLarge(text.len()));
     }
-    Ok(Json::parse(text.as_bytes()).map_err(ReceiptError::from)?)
+    if depth(&mut document.iter().map(|(_, value)| value)) > json::MAX_DEPTH {
+        // The reader says where.
+        Json::parse(text.as_bytes()).map_err(ReceiptError::from)?;
+    }
+    Ok(())
+}
+
+/// How many levels an object or array with these items has.
+fn depth<'a>(items: &mut dyn Iterator<Item = &'a Json>) -> usize {
+    let below = |value: &Json| match value {
+        Json::Array(items) => depth(&mut items.iter()),
+        Json::Object(object) => depth(&mut object.iter().map(|(_, value)| value)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
+    };
+    1 + items.map(below).max().unwrap_or_default()
 }

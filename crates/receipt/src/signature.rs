@@ -3,7 +3,7 @@ use crate::hex;
 use crate::json::{CanonicalError, Json, Object, Profile, canonical_without, check_exact};
 use crate::key::SigningKey;
 use crate::members::Members;
-use crate::safe::{SignError, check_safe, read_back};
+use crate::safe::{SignError, check_readable, check_safe};
 use crate::verification::{InvalidCause, NotValid, SignatureStatus, Trust, UndecidableCause, Verification};
 use crate::{Sha256Digest, SignerId, object, shown};
 
@@ -118,8 +118,8 @@ pub fn sign_document(document: &mut Object, key: &SigningKey) -> Result<(), Sign
     document.insert("issuer_key", key.signer().to_string());
     check_safe(document)?;
     sign(document, key)?;
-    // Read back once it is signed: the limit on bytes includes the signature.
-    read_back(document.clone()).map(|_| ())
+    // Once it is signed: the limit on bytes includes the signature.
+    check_readable(document)
 }
 
 /// Verifies what [`sign_document`] signed, as [`crate::verify`] does a receipt.

@@ -17,7 +17,7 @@ use crate::opaque::{
     DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, Receipt, ReviewVerdictName, Time, Uuid,
 };
 use crate::problem::Problem;
-use crate::reply::{Document, Reply};
+use crate::reply::{Document, JSON, Reply};
 
 /// How many items a page has by default.
 const PAGE: usize = 50;
@@ -135,7 +135,7 @@ pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     };
     let receipt = context.decider.decide(&asked)?;
     decided(&receipt, &context.caller);
-    Ok(Json::from(receipt.document().clone()).into())
+    Ok(Reply::text(JSON, receipt.to_text()))
 }
 
 /// `GET /v1/decisions`, newest first.

@@ -1,6 +1,6 @@
 //! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
 
-use proofmark_receipt::{ChainTip, Json, Link, Object, ReceiptId, Sha256Digest, SignError};
+use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -227,13 +227,8 @@ impl DecisionWrite {
 fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
     // The store trusts no closure with the order of its chains, as with receipts.
     let object = signing::call(CHAIN, || sign(tip))?;
-    if !(Link { id, document: &object }).follows(tip) {
-        return Err(StoreError::NotLinked(CHAIN.to_owned()));
-    }
-    let position = tip.map_or(0, |tip| tip.position.saturating_add(1));
-    let json = Json::Object(object);
-    let hash = Sha256Digest::of(&json.canonical_vrf());
-    Ok(Receipt::Signed { document: json.to_text(), hash, position })
+    let own = Link { id, document: &object }.follows(tip).ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
+    Ok(Receipt::Signed { document: object.to_text(), hash: own.hash, position: own.position })
 }
 
 fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {

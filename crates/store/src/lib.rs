@@ -18,6 +18,7 @@ mod jobs;
 mod migrate;
 mod page;
 mod read;
+mod readers;
 mod receipt_meta;
 mod receipts;
 mod reviews;

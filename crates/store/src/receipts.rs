@@ -96,8 +96,8 @@ impl ReceiptWrite {
     pub(crate) fn new(new: NewReceipt) -> Self {
         let NewReceipt { source, request, supersedes } = new;
         let state = match source {
-            ReceiptSource::Single(receipt) => State::of(ReceiptRow::new(receipt, None)),
-            ReceiptSource::Received { receipt, trust } => State::of(ReceiptRow::new(receipt, Some(trust))),
+            ReceiptSource::Single(receipt) => State::ready(receipt, None),
+            ReceiptSource::Received { receipt, trust } => State::ready(receipt, Some(trust)),
             ReceiptSource::Chained { chain, sign } => match is_chain_name(&chain) {
                 true => State::Unlinked { chain, sign },
                 false => State::Refused(Some(StoreError::ChainName(chain))),
@@ -166,6 +166,11 @@ impl ReceiptWrite {
 }
 
 impl State {
+    fn ready(receipt: Receipt, trust: Option<Trust>) -> Self {
+        let hash = receipt.hash();
+        Self::of(ReceiptRow::new(receipt, hash, trust))
+    }
+
     fn of(row: Result<ReceiptRow, StoreError>) -> Self {
         row.map_or_else(|refused| Self::Refused(Some(refused)), |row| Self::Ready(Box::new(row)))
     }
@@ -175,31 +180,19 @@ impl State {
 /// the order of its chains.
 fn link(chain: String, tip: Option<&ChainTip>, sign: SignReceipt) -> Result<ReceiptRow, StoreError> {
     let receipt = signing::call(&chain, || sign(tip))?;
-    match receipt.tip() {
-        Some(place) if receipt.link().follows(tip) => {
-            let row = ReceiptRow::new(receipt, None)?;
-            Ok(ReceiptRow { place: Some((chain, place.position)), ..row })
-        }
-        _ => Err(StoreError::NotLinked(chain)),
-    }
+    let Some(own) = receipt.link().follows(tip) else { return Err(StoreError::NotLinked(chain)) };
+    let row = ReceiptRow::new(receipt, own.hash, None)?;
+    Ok(ReceiptRow { place: Some((chain, own.position)), ..row })
 }
 
 impl ReceiptRow {
-    fn new(receipt: Receipt, trust: Option<Trust>) -> Result<Self, StoreError> {
+    fn new(receipt: Receipt, hash: Sha256Digest, trust: Option<Trust>) -> Result<Self, StoreError> {
         let (document, receipt_id) = (receipt.to_text(), receipt.receipt_id());
         // No reader accepts a longer one, so this store could not read it back either.
         if document.len() > MAX_BYTES {
             return Err(StoreError::TooLarge { receipt_id, bytes: document.len(), max: MAX_BYTES });
         }
-        Ok(Self {
-            hash: receipt.hash(),
-            content: receipt.content(),
-            issuer: issuer(&receipt),
-            trust,
-            document,
-            place: None,
-            receipt,
-        })
+        Ok(Self { hash, content: receipt.content(), issuer: issuer(&receipt), trust, document, place: None, receipt })
     }
 
     /// An id is unique for a tenant and an issuer, and among the receipts issued here for a tenant: no client can take an

@@ -1,5 +1,5 @@
 use std::path::{self, Path};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainTip, ReceiptId};
@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::executions::{self, Finding};
 use crate::jobs::{Change, StoredJob};
 use crate::read::{self, Filter, MIN_PREFIX, Page};
+use crate::readers::Readers;
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::runs::{self, ListedStep};
 use crate::tenant::Tenant;
@@ -22,10 +23,8 @@ use crate::{file, schema};
 /// A tenant's rows are reached only through [`Store::of`]. The functions `all_tenants_…` are for the owner of the file, and
 /// for sweeps.
 pub struct Store {
-    // A connection of its own: with a write-ahead log reading does not wait for the writer.
-    reader: Mutex<Connection>,
+    readers: Readers,
     pub(crate) writer: Writer,
-    path: path::PathBuf,
     clock: Arc<Clock>,
 }
 
@@ -218,9 +217,8 @@ impl Store {
         let clock = Arc::new(Clock::default());
         let writer = Writer::start(connection, &path, Arc::clone(&clock));
         Ok(Self {
-            reader: Mutex::new(schema::open_to_read(&path)?),
+            readers: Readers::open(&path)?,
             writer: writer.map_err(|error| StoreError::of_io(&path, &error))?,
-            path,
             clock,
         })
     }
@@ -230,8 +228,7 @@ impl Store {
     }
 
     pub(crate) fn read<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let connection = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        question(&connection).map_err(|error| StoreError::of_sqlite(&self.path, &error))
+        self.readers.read(question)
     }
 }
 

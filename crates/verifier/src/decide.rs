@@ -172,7 +172,7 @@ impl Made {
             subject: subject_key(&decision.fingerprint(), decision.subject()),
             // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
             // request: they hold what the agent read.
-            facts: (review || record_facts).then(|| Json::Object(request.facts().clone()).to_text()),
+            facts: (review || record_facts).then(|| request.facts().to_text()),
         };
         DecisionRow {
             decided_at: self.now.unix_millis(),

@@ -11,11 +11,25 @@ pub(super) fn canonical(value: &Json, profile: Profile) -> Result<Vec<u8>, Canon
     Ok(writer.out.into_bytes())
 }
 
+/// The canonical bytes of `object` under the profile `vrf`, which has a form for every document.
+pub(super) fn canonical_object(object: &Object) -> Vec<u8> {
+    let mut writer = Writer::new(Profile::Vrf);
+    #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
+    writer.members(object.members().iter()).expect("the profile `vrf` has a form for every document");
+    writer.out.into_bytes()
+}
+
 /// The canonical bytes of `object` without its own member `left_out`; members of that name deeper down stay.
 pub(crate) fn canonical_without(object: &Object, left_out: &str, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
     let mut writer = Writer::new(profile);
     writer.members(object.members().iter().filter(|(name, _)| name != left_out))?;
     Ok(writer.out.into_bytes())
+}
+
+/// As [`canonical_without`] under the profile `vrf`, which has a form for every document.
+pub(crate) fn canonical_vrf_without(object: &Object, left_out: &str) -> Vec<u8> {
+    #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
+    canonical_without(object, left_out, Profile::Vrf).expect("the profile `vrf` has a form for every document")
 }
 
 /// What `profile` writes for `number`.

@@ -10,6 +10,7 @@ use proofmark_receipt::document::{
 };
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_server::ApiKeys;
 use proofmark_verifier::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 
 use crate::error;
@@ -128,17 +129,15 @@ pub(crate) fn action_policy(path: &Path) -> anyhow::Result<ActionPolicy> {
     ActionPolicy::read(&document.json).map_err(|error| failure("action policy", document.finding(&error)))
 }
 
-/// Reads a document of a kind whose errors name no place in it.
-pub(crate) fn read_with<T, E: std::error::Error>(
-    path: &Path,
-    kind: &'static str,
-    read: impl FnOnce(&Json) -> Result<T, E>,
-) -> anyhow::Result<T> {
-    let document = read_document(path, kind)?;
-    read(&document.json).map_err(|error| {
-        let help = format!("give the {kind} as it was issued");
-        failure(kind, document.finding(Fault::whole("invalid", error.to_string(), help)))
-    })
+/// Reads the API keys of a server. Errors do not show the line: it may be a key, in a file that should hold only hashes.
+pub(crate) fn api_keys(path: &Path) -> anyhow::Result<ApiKeys> {
+    let hidden = |finding: Finding| {
+        let help = "write the file with `proofmark api-key add`".to_owned();
+        failure("API keys", Finding { excerpt: None, help: Some(help), ..finding })
+    };
+    let document = Document::read(path)?.map_err(hidden)?;
+    ApiKeys::read(&document.json)
+        .map_err(|error| hidden(document.finding(Fault::whole("invalid", error.to_string(), ""))))
 }
 
 /// Reads a document of a kind; errors name file, line and column, and show the line.

@@ -7,7 +7,7 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_server::{ApiKeys, Loaded, Source, UnreadableError};
 use proofmark_verifier::now;
 
-use crate::document::{self, Document, read_with};
+use crate::document::{self, Document};
 use crate::error::{self, CommandError, with_help};
 use crate::lint;
 
@@ -25,7 +25,7 @@ pub(crate) fn workflow_policy(path: PathBuf) -> Source<WorkflowPolicy> {
 
 /// The API keys in this file, of which there may be none: a server that runs refuses every caller when all are revoked.
 pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
-    let read = |path: &Path| match read_with(path, "API keys", ApiKeys::read) {
+    let read = |path: &Path| match document::api_keys(path) {
         Ok(value) => Ok(Loaded { value, warnings: Vec::new() }),
         Err(error) => Err(unreadable(&error)),
     };
@@ -34,7 +34,7 @@ pub(crate) fn api_keys(path: PathBuf) -> Source<ApiKeys> {
 
 /// The API keys that a server begins with, of which there must be one.
 pub(crate) fn callers(path: &Path) -> anyhow::Result<ApiKeys> {
-    let keys = load(&api_keys(path.to_owned()), |path| read_with(path, "API keys", ApiKeys::read))?.value;
+    let keys = load(&api_keys(path.to_owned()), document::api_keys)?.value;
     match keys.is_empty() {
         false => Ok(keys),
         true => Err(with_help(

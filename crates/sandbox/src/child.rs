@@ -91,7 +91,8 @@ enum Never {}
 
 /// Takes the steps in the one order that works. The identity changes before limits are set, because processes are counted
 /// by uid, and before the signal of the parent's death is asked for, because a change clears it. The init splits off before
-/// descriptors get their places, because it keeps some of its own. The filter is last, because it forbids other steps.
+/// descriptors get their places, because it keeps some of its own. Files are restricted before limits are set, because that
+/// takes a descriptor, and those of a supervisor with many connections are open until the program starts. The filter is last, because it forbids other steps.
 unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
     // SAFETY: every call takes memory prepared before the fork.
     unsafe {
@@ -119,8 +120,8 @@ unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
         libc::setsid();
         libc::umask(0o022);
         place_descriptors(e.fds);
-        set_limits(e.limits)?;
         restrict_files(e)?;
+        set_limits(e.limits)?;
         drop_capabilities(e.zygote)?;
         check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0).into(), Step::Limits)?;
         reset_signals();

@@ -121,6 +121,17 @@ fn a_check_reads_everything_and_changes_nothing() {
     assert_eq!(files, ["keys.json"], "it made something");
     std::fs::write(home.path().join("bad.yaml"), "version: 1\nboundarys: []\n").unwrap();
     std::fs::write(home.path().join("proofmark.db"), "not a database, and longer than nothing").unwrap();
+    // A key in the place of its file, as `api-key add` printed it.
+    let key = "pmk_0123456789abcdef0123456789abcdef";
+    for text in
+        [format!("{key}\n"), format!("{{\"keys\": [{key}]}}"), format!("keys:\n  - id: bot\n    sha256: {key}\n")]
+    {
+        std::fs::write(home.path().join("key.txt"), &text).unwrap();
+        let (code, out, error) = check(&["--api-keys", "key.txt"]);
+        assert!(code == 2 && error.contains("api-key add"), "{error}");
+        assert!(!error.contains(key) && !out.contains(key), "the key is printed: {error}");
+    }
+    std::fs::remove_file(home.path().join("key.txt")).unwrap();
     std::fs::write(home.path().join("none.json"), "{\"keys\": []}").unwrap();
     for (more, expected) in [
         (&["--action-policy", "bad.yaml"][..], "bad.yaml:2:1"),

@@ -135,7 +135,7 @@ impl Request {
                 Some(why) => Check::broken(why),
                 None => {
                     let case = submission.cases.get(index);
-                    let allowed = |case| (case, Allowed::of(submission, case).by_language(suite.language));
+                    let allowed = |case| (case, Allowed::of(submission, case).in_suite(suite, test));
                     let check = check(suite, test, expected, case.map(allowed));
                     hint::explained(check, suite, &self.output, case.map(|case| &case.end))
                 }

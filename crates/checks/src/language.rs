@@ -61,8 +61,8 @@ struct Dialect {
     file: &'static str,
     /// What the modes `call` and `expression` need; a language without it has the mode `stdio` alone.
     functions: Option<Functions>,
-    /// Whether suites may name installed packages.
-    packages: bool,
+    /// What submissions have instead, where suites cannot name installed packages.
+    no_packages: Option<&'static str>,
     commands: Commands,
 }
 
@@ -120,7 +120,12 @@ impl Language {
 
     /// Whether programs of the language may read packages that are installed for its interpreter.
     pub fn has_packages(self) -> bool {
-        self.dialect().packages
+        self.no_packages().is_none()
+    }
+
+    /// What its submissions can load, and what to do if that is too little; `None` where suites can name packages.
+    pub(crate) fn no_packages(self) -> Option<&'static str> {
+        self.dialect().no_packages
     }
 
     /// How the answers of the mode `call` are written, which are JSON.

@@ -170,15 +170,24 @@ impl Case {
 
     /// The details for people: a difference replaces the two values that differ.
     pub(crate) fn shown_details(&self) -> impl Iterator<Item = &(&'static str, String)> {
-        let differs = self.detail("difference").is_some();
+        let differs = self.detail(DIFFERENCE).is_some();
         self.details.iter().filter(move |(name, _)| !(differs && matches!(*name, "expected" | "actual")))
+    }
+
+    /// The heading of a detail. That of a difference says which lines are which; a test runner has its own signs, and
+    /// then there is no expected value.
+    pub(crate) fn heading(&self, name: &'static str) -> &'static str {
+        match name {
+            DIFFERENCE if self.detail("expected").is_some() => "difference (- expected, + actual)",
+            _ => name,
+        }
     }
 
     /// Why it did not pass, on one line.
     pub(crate) fn why(&self) -> String {
         let message = self.message.as_deref().and_then(|message| message.lines().find(|line| !line.trim().is_empty()));
         let compared =
-            || match (self.detail("difference").and_then(differs), self.detail("expected"), self.detail("actual")) {
+            || match (self.detail(DIFFERENCE).and_then(differs), self.detail("expected"), self.detail("actual")) {
                 (Some(differs), _, _) => Some(differs),
                 (None, Some(expected), Some(actual)) => {
                     Some(format!("expected {}, found {}", cut(expected), cut(actual)))
@@ -215,6 +224,9 @@ impl Case {
         .into()
     }
 }
+
+/// The detail whose lines begin with `-` and `+`.
+const DIFFERENCE: &str = "difference";
 
 /// The first difference on one line: its place and the two lines that differ.
 fn differs(difference: &str) -> Option<String> {

@@ -36,7 +36,7 @@ pub(super) fn check(language: Language, test: &Test, wanted: &Wanted<'_>, end: &
         }
         (Wanted::Raises(raises), End::Value(wire)) => raised_nothing(language, raises, wire),
         (Wanted::Raises(raises), End::Raised { kind, text, types, .. }) if !types.is_empty() => {
-            judge_exception(raises, text, types, told(kind, text))
+            judge_exception(raises, kind, text, types)
         }
         (Wanted::Value(_) | Wanted::Json(_) | Wanted::Raises(_), End::Text(_)) => {
             Check::broken("the sandbox gave text instead of a value; run the request again")
@@ -95,14 +95,15 @@ fn raised_nothing(language: Language, raises: &Raises, wire: &[u8]) -> Check {
 }
 
 /// Judges an exception by the names of its type and of the types that one is derived from.
-fn judge_exception(raises: &Raises, text: &str, types: &[String], actual: String) -> Check {
+fn judge_exception(raises: &Raises, kind: &str, text: &str, types: &[String]) -> Check {
+    let actual = told(kind, text);
     // Ruby's names hold those of the modules around them.
     let is_kind = |name: &String| name.rsplit("::").next() == Some(raises.kind.as_str());
     let wrong = |actual, message: String| Check::wrong(actual, Difference::default(), Some(message));
     // The exceptions that led to it do not count.
     let own = text.split(CAUSED_BY).next().unwrap_or_default();
     match &raises.contains {
-        _ if !types.iter().any(is_kind) => wrong(actual, format!("it is not a {}", raises.kind)),
+        _ if !types.iter().any(is_kind) => wrong(actual, format!("raised {kind}, expected {}", raises.kind)),
         Some(part) if !own.contains(part) => wrong(actual, "its text does not contain what is expected".to_owned()),
         Some(_) | None => Check::right(actual),
     }

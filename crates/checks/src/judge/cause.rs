@@ -6,33 +6,39 @@ use proofmark_receipt::document::shown;
 
 use crate::job::{CaseOutcome, End, Limits, Outcome};
 use crate::language::Language;
+use crate::suite::{Suite, Test};
 
 /// What a case was allowed.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Allowed {
     limits: Limits,
     timeout: Duration,
-    /// Whether the suite can name packages.
-    packages: bool,
+    /// Whether `timeout` is the test's own.
+    own_timeout: bool,
+    /// The language of a suite; nothing for the command of a project.
+    language: Option<Language>,
 }
 
 impl Allowed {
     pub(super) fn of(outcome: &Outcome, case: &CaseOutcome) -> Allowed {
-        Allowed { limits: outcome.limits, timeout: case.timeout, packages: false }
+        Allowed { limits: outcome.limits, timeout: case.timeout, own_timeout: false, language: None }
     }
 
-    /// The same for a suite in the language.
-    pub(super) fn by_language(self, language: Language) -> Allowed {
-        Allowed { packages: language.has_packages(), ..self }
+    /// The same for a test of a suite.
+    pub(super) fn in_suite(self, suite: &Suite, test: &Test) -> Allowed {
+        Allowed { own_timeout: test.timeout == Some(self.timeout), language: Some(suite.language), ..self }
     }
 }
 
 /// Why there is no answer.
 pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
-    let Allowed { limits, timeout, .. } = allowed;
+    let Allowed { limits, timeout, own_timeout, .. } = allowed;
     match end {
         End::Raised { kind, text, .. } => with_advice(told(kind, text), allowed),
-        End::Timeout => format!("timeout: no answer within {} ms (`limits.timeout_ms`)", timeout.as_millis()),
+        End::Timeout => {
+            let limit = if own_timeout { "`timeout_ms` of this test" } else { "`limits.timeout_ms`" };
+            format!("timeout: no answer within {} ms ({limit})", timeout.as_millis())
+        }
         End::TotalTimeout => {
             let total = limits.total_timeout.as_millis();
             format!("timeout: all checks together took {total} ms (`limits.total_timeout_ms`)")
@@ -59,7 +65,10 @@ pub(super) fn is_shared(end: &End) -> bool {
 }
 
 /// What exceptions say where a program looks for a network.
-const NO_NETWORK: [&str; 9] = [
+const NO_NETWORK: [&str; 12] = [
+    "[Errno -2]",
+    "[Errno -3]",
+    "fetch failed",
     "Temporary failure in name resolution",
     "Name or service not known",
     "NameResolutionError",
@@ -82,24 +91,63 @@ const NO_PROCESS: [&str; 4] =
 const NO_PACKAGE: [&str; 4] =
     ["No module named '", "Cannot find package '", "Cannot find module '", "cannot load such file -- "];
 
+/// What they say where a file system cannot be written.
+const NO_WRITING: [&str; 2] = ["Read-only file system", "EROFS"];
+
 /// The message with what the sandbox has to do with it.
-fn with_advice(said: String, Allowed { limits, packages, .. }: Allowed) -> String {
-    let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    let advice = if let Some(name) = missing_package(&said) {
-        let remedy = if packages { "; name it in `packages`" } else { "" };
-        format!("the package `{}` is not installed here{remedy}", shown(name))
-    } else if has(&NO_NETWORK) {
-        "the sandbox has no network".to_owned()
-    } else if has(&NO_SYSTEM_CALL) {
-        "the sandbox does not allow this system call; it has no network".to_owned()
-    } else if has(&NO_PROCESS) {
-        format!("a check may have {} processes and threads (`limits.processes`)", limits.processes)
-    } else {
-        return said;
-    };
+pub(super) fn with_advice(said: String, allowed: Allowed) -> String {
+    let Some(advice) = advice(&said, allowed) else { return said };
     // Behind several lines it stands on its own.
     let between = if said.contains('\n') { "\n" } else { "; " };
     format!("{said}{between}{advice}")
+}
+
+/// What the sandbox has to do with an exception, where that is known.
+pub(super) fn advice(said: &str, Allowed { limits, language, .. }: Allowed) -> Option<String> {
+    let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+    // What a project cannot load may be a file of its own.
+    if let Some((name, language)) = missing_package(said).zip(language) {
+        return Some(match language.no_packages() {
+            Some(why) => why.to_owned(),
+            None => format!("the package `{}` is not installed here; name it in `packages`", shown(name)),
+        });
+    }
+    let advice = if has(&NO_NETWORK) {
+        "the sandbox has no network"
+    } else if has(&NO_SYSTEM_CALL) {
+        "the sandbox has no network, and does not allow this system call"
+    } else if has(&NO_PROCESS) {
+        return Some(format!("a check may have {} processes and threads (`limits.processes`)", limits.processes));
+    } else if has(&NO_WRITING) {
+        match (language, limits.disk_mb) {
+            (None, _) => "only the project and `/tmp` can be written",
+            (Some(_), 0) => "the sandbox has no writable files; `limits.disk_mb` gives a private /tmp",
+            (Some(_), _) => "only `/tmp` can be written",
+        }
+    } else {
+        return missing_program(said);
+    };
+    Some(advice.to_owned())
+}
+
+/// What there is to say of a program that could not be started.
+fn missing_program(said: &str) -> Option<String> {
+    const NONE: &str = "the sandbox has no other programs";
+    let is_plain = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+'))
+    };
+    let between = |before: &str, after: &str| {
+        let mut found = said.split(before).skip(1).filter_map(|rest| rest.split(after).next());
+        found.find(|name| is_plain(name))
+    };
+    // Node, and Ruby, which says `@ rb_sysopen` of a file.
+    let started = between("spawn ", " ENOENT").or_else(|| between("spawnSync ", " ENOENT"));
+    let ruby = || between("No such file or directory - ", "\n").filter(|_| !said.contains("rb_sysopen"));
+    if started.or_else(ruby).is_some() {
+        return Some(NONE.to_owned());
+    }
+    // Python says the same of a file.
+    between("No such file or directory: '", "'").map(|name| format!("if `{name}` is a program: {NONE}"))
 }
 
 /// The package that a program could not load.
@@ -140,7 +188,7 @@ mod tests {
     #[test]
     fn what_the_sandbox_has_to_do_with_it_is_said() {
         let limits = Limits { processes: 64, ..Limits::default() };
-        let allowed = Allowed { limits, packages: true, ..Allowed::default() };
+        let allowed = Allowed { limits, language: Some(Language::Python), ..Allowed::default() };
         let table = [
             ("ModuleNotFoundError: No module named 'numpy.linalg'", "package `numpy`"),
             ("Error: Cannot find module 'left-pad'\nRequire stack:", "package `left-pad`"),
@@ -149,16 +197,48 @@ mod tests {
             ("gaierror: [Errno -3] Temporary failure in name resolution", "no network"),
             ("TypeError: fetch failed\ncaused by Error: getaddrinfo EAI_AGAIN example.com", "no network"),
             ("OSError: [Errno 38] Function not implemented", "system call"),
+            ("gaierror: [Errno -2] Name or service not known", "no network"),
+            ("TypeError: fetch failed", "no network"),
             ("RuntimeError: can't start new thread", "64 processes"),
+            ("OSError: [Errno 30] Read-only file system: 'x'", "`limits.disk_mb` gives"),
+            ("Error: EROFS: read-only file system, open 'x'", "`limits.disk_mb` gives"),
+            ("FileNotFoundError: [Errno 2] No such file or directory: 'git'", "if `git` is a program"),
+            ("Error: spawn git ENOENT", "no other programs"),
+            ("Error: spawnSync git ENOENT", "no other programs"),
+            ("Errno::ENOENT: No such file or directory - git", "no other programs"),
         ];
         for (said, advice) in table {
             let message = with_advice(said.to_owned(), allowed);
             assert!(message.starts_with(said) && message.contains(advice), "{message}");
         }
-        for said in ["ValueError: no", "Error: Cannot find module './dep'", "LoadError: cannot load such file -- ./x"] {
+        let plain = [
+            "ValueError: no",
+            "Error: Cannot find module './dep'",
+            "LoadError: cannot load such file -- ./x",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'",
+            "Errno::ENOENT: No such file or directory @ rb_sysopen - data",
+        ];
+        for said in plain {
             assert_eq!(with_advice(said.to_owned(), allowed), said);
         }
-        let message = with_advice("No module named 'a'".to_owned(), Allowed { packages: false, ..allowed });
-        assert!(message.ends_with("the package `a` is not installed here"), "{message}");
+    }
+
+    #[test]
+    fn what_can_be_done_depends_on_the_language_and_the_limits() {
+        let said = |said: &str, allowed| with_advice(said.to_owned(), allowed);
+        for language in Language::ALL.into_iter().filter(|language| !language.has_packages()) {
+            let allowed = Allowed { language: Some(language), ..Allowed::default() };
+            let message = said("Cannot find module 'a'", allowed);
+            assert!(message.contains("submissions can") && !message.contains("in `packages`"), "{message}");
+        }
+        let project = Allowed::default();
+        assert_eq!(said("No module named 'a'", project), "No module named 'a'");
+        assert!(said("Read-only file system", project).contains("the project and `/tmp`"));
+        let limits = Limits { disk_mb: 1, ..Limits::default() };
+        let disk = Allowed { limits, language: Some(Language::Python), ..project };
+        assert!(said("Read-only file system", disk).ends_with("only `/tmp` can be written"));
+        let own = Allowed { own_timeout: true, timeout: Duration::from_millis(700), ..project };
+        let message = unanswered(&End::Timeout, own);
+        assert!(message.ends_with("700 ms (`timeout_ms` of this test)"), "{message}");
     }
 }

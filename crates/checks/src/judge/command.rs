@@ -3,7 +3,7 @@
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Detail, Status};
 
-use super::cause::{Allowed, unanswered};
+use super::cause::{Allowed, advice, unanswered, with_advice};
 use super::{End, Fault, faulted};
 use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
@@ -50,7 +50,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
     let mut judged = match &case.end {
         End::Ran { status, output, errors, report } => {
             let ended = Ended { status: *status, output, errors };
-            ran(command, &ended, report.as_deref())
+            ran(command, &ended, report.as_deref(), allowed)
         }
         End::Unavailable(why) => return Judged::one(Some(Fault::Verifier), Status::Error, why.clone()),
         other => Judged::of(vec![stopped(case, allowed, other)]),
@@ -69,9 +69,9 @@ struct Ended<'a> {
     errors: &'a [u8],
 }
 
-fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>) -> Judged {
+fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>, allowed: Allowed) -> Judged {
     let unreported = |status, why: &str| {
-        let message = format!("{why}; {}{}", ended.last_words(), ended.hint());
+        let message = format!("{why}; {}{}", ended.last_words(), ended.hint(allowed));
         Judged::of(vec![one(status, Some(message))])
     };
     let reported = match (&command.report, report) {
@@ -86,9 +86,17 @@ fn ran(command: &Command, ended: &Ended<'_>, report: Option<&[u8]>) -> Judged {
         (Report::ExitStatus, _) => return unreported(Status::Fail, &format!("exit status {}", ended.status)),
     };
     match reported {
-        Ok(tests) => agreeing(command, tests, ended.status),
+        Ok(tests) => agreeing(command, tests.into_iter().map(|test| advised(test, allowed)).collect(), ended.status),
         Err(bad) => unreported(Status::Error, &bad.to_string()),
     }
+}
+
+/// A test with what the sandbox has to do with its failure.
+fn advised(mut test: Reported, allowed: Allowed) -> Reported {
+    if test.status != Status::Pass && test.tested == Tested::Yes {
+        test.excerpts.message = test.excerpts.message.map(|message| with_advice(message, allowed));
+    }
+    test
 }
 
 /// The report, and an error of its own where the exit status says otherwise.
@@ -176,12 +184,8 @@ const NOTHING_TESTED: &str =
     "warning: what the command wrote says that it ran no tests; set `report` so that each test is a check";
 
 /// What a command writes when it lacks something here, and what to do about it.
-const HINTS: [(&str, &str); 6] = [
+const HINTS: [(&str, &str); 2] = [
     ("init_fs_encoding", "a script of bash cannot run Python here; begin the command with `python3`"),
-    ("Temporary failure in name resolution", "the sandbox has no network"),
-    ("EAI_AGAIN", "the sandbox has no network"),
-    ("Network is unreachable", "the sandbox has no network"),
-    ("Read-only file system", "only the project and `/tmp` can be written"),
     ("command not found", "the sandbox has the programs of /usr/bin only, without network and compilers"),
 ];
 
@@ -198,10 +202,10 @@ impl Ended<'_> {
     }
 
     /// What to do about what it wrote to standard error, where that is known.
-    fn hint(&self) -> String {
+    fn hint(&self, allowed: Allowed) -> String {
         let errors = String::from_utf8_lossy(self.errors);
-        let hint = HINTS.iter().find(|(words, _)| errors.contains(words));
-        hint.map_or_else(String::new, |(_, hint)| format!("\nhelp: {hint}"))
+        let hint = HINTS.iter().find(|(words, _)| errors.contains(words)).map(|(_, hint)| (*hint).to_owned());
+        hint.or_else(|| advice(&errors, allowed)).map_or_else(String::new, |hint| format!("\nhelp: {hint}"))
     }
 
     /// A warning where the output says that there were no tests.

@@ -17,7 +17,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     json: &JSON,
     file: "submission.sh",
     functions: None,
-    packages: false,
+    no_packages: Some("Bash submissions can use only what is built into bash"),
     commands: Commands { programs: &[("bash", &[]), ("sh", &[])], reporting },
 };
 

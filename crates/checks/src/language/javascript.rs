@@ -22,7 +22,10 @@ pub(super) static DIALECT: Dialect = Dialect {
     json: &JAVASCRIPT_JSON,
     file: "submission.js",
     functions: Some(FUNCTIONS),
-    packages: false,
+    no_packages: Some(
+        "JavaScript submissions can import only what is built into node; verify a project (`verify --dir`) if the work \
+         needs packages",
+    ),
     commands: Commands {
         programs: &[
             ("node", &[]),

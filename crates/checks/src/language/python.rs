@@ -38,7 +38,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         keyword: Some("="),
         construct: ["", ""],
     }),
-    packages: true,
+    no_packages: None,
     commands: Commands { programs: &[("python3", &[]), ("python", &[]), ("pytest", &["-m", "pytest"])], reporting },
 };
 

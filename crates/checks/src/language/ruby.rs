@@ -30,7 +30,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         keyword: Some(": "),
         construct: ["", ".new"],
     }),
-    packages: false,
+    no_packages: Some("Ruby submissions can load only what comes with ruby"),
     commands: Commands { programs: &[], reporting },
 };
 

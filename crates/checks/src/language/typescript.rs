@@ -15,7 +15,10 @@ pub(super) static DIALECT: Dialect = Dialect {
     json: &JAVASCRIPT_JSON,
     file: "submission.ts",
     functions: Some(FUNCTIONS),
-    packages: false,
+    no_packages: Some(
+        "TypeScript submissions can import only what is built into node; verify a project (`verify --dir`) if the work \
+         needs packages",
+    ),
     // `node` is the command of JavaScript, which runs files of both.
     commands: Commands { programs: &[], reporting },
 };

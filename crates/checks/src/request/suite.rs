@@ -38,9 +38,9 @@ fn language(block: &Block<'_>) -> Result<Language, RequestError> {
 }
 
 fn packages(field: &Field<'_>, language: Language) -> Result<Vec<String>, RequestError> {
-    if !language.has_packages() {
+    if let Some(why) = language.no_packages() {
         let message = format!("installed packages cannot be used in {language}");
-        return Err(field.error(Code::Unsupported, message).with_help("leave the field out"));
+        return Err(field.error(Code::Unsupported, message).with_help(format!("leave the field out: {why}")));
     }
     let items = field.items()?;
     if items.len() > MAX_PACKAGES {

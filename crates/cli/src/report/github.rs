@@ -34,7 +34,7 @@ fn annotation(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()
         properties.iter().map(|(name, value)| format!("{name}={}", property(value))).collect();
     let mut text = case.text();
     for (name, value) in case.shown_details() {
-        text.push_str(&format!("\n{name}: {value}"));
+        text.push_str(&format!("\n{}: {value}", case.heading(name)));
     }
     writeln!(out, "::{level} {}::{}", properties.join(","), message(&text))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use proofmark_verifier::same_error;
 
-use super::{Case, Group, Status};
+use super::{Case, DIFFERENCE, Group, Status};
 use crate::paint::{Paint, printable, printable_lines};
 
 /// The most names listed of cases that fail for the same cause.
@@ -144,7 +144,7 @@ impl Human {
         if let Some(message) = &case.message {
             self.text(out, "message", message)?;
         }
-        case.shown_details().try_for_each(|(name, value)| self.text(out, name, value))?;
+        case.shown_details().try_for_each(|(name, value)| self.text(out, case.heading(name), value))?;
         match &case.help {
             Some(help) => self.text(out, "help", help),
             None => Ok(()),
@@ -156,7 +156,7 @@ impl Human {
         if text.is_empty() {
             return writeln!(out, "      {name:<10} {}", self.paint.dim("(empty)"));
         }
-        let difference = name == "difference";
+        let difference = name.starts_with(DIFFERENCE);
         if !text.contains('\n') && !difference {
             return writeln!(out, "      {name:<10} {}", printable(text));
         }
@@ -252,7 +252,7 @@ fn fold<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Same<'a>> {
 
 /// What cases with the same cause have in common. Two wrong answers are two failures, whatever is said of them.
 fn cause(case: &Case) -> Option<(Status, &str)> {
-    let answered = case.detail("actual").is_some() || case.detail("difference").is_some();
+    let answered = case.detail("actual").is_some() || case.detail(DIFFERENCE).is_some();
     case.message.as_deref().filter(|_| !answered).map(|message| (case.status, message))
 }
 

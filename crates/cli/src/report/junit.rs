@@ -76,6 +76,7 @@ fn description(case: &Case) -> String {
         parts.push(lines(message));
     }
     for (name, value) in case.details.iter().filter(|(name, _)| !matches!(*name, "stdout" | "stderr")) {
+        let name = case.heading(name);
         parts.push(match value.contains('\n') {
             true => format!("{name}:\n{}", lines(value)),
             false => format!("{name}: {}", printable(value)),

@@ -53,6 +53,7 @@ fn details(out: &mut impl Write, group: &Group, case: &Case) -> io::Result<()> {
     }
     lines(out, &case.text())?;
     for (name, value) in case.shown_details() {
+        let name = case.heading(name);
         match value.contains('\n') {
             true => {
                 writeln!(out, "{name}:")?;

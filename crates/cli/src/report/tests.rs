@@ -165,3 +165,14 @@ fn no_format_hides_that_a_group_failed() {
     skipped.complete();
     assert!(junit::report("verify", &[skipped]).to_string().unwrap().contains("<failure"));
 }
+
+#[test]
+fn the_signs_of_a_difference_are_explained_where_they_are_known() {
+    let difference = ("difference", "- 1\n+ 2".to_owned());
+    let case = |details| Case { details, ..Case::new("a", Status::Fail) };
+    let own = case(vec![("expected", "1".to_owned()), difference.clone()]);
+    assert_eq!(own.heading("difference"), "difference (- expected, + actual)");
+    assert_eq!(own.heading("expected"), "expected");
+    // Runners of tests use the signs as they like.
+    assert_eq!(case(vec![difference]).heading("difference"), "difference");
+}

@@ -32,6 +32,10 @@ const NO_LEVEL: &str = "  help: run as root for level A, or enable unprivileged 
         (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0;
         in a container: --security-opt seccomp=unconfined)";
 
+/// What it means that the kernel does not limit memory.
+const NO_GROUPS: &str = "           This is all right: memory limits hold, and a program that exceeds one is stopped. The kernel would stop it
+           at once; without control groups it can exceed the limit for a moment.";
+
 /// The package that runs the tests of most projects of Python.
 const PYTEST: &str = "pytest";
 
@@ -101,7 +105,8 @@ impl Findings {
                 writeln!(out, "  memory   limited by the kernel, in control groups below {}", folder.display())?
             }
             Err(why) => {
-                writeln!(out, "  memory   summed up over processes every 20 ms, without control groups: {why}")?
+                writeln!(out, "  memory   summed up over processes every 20 ms, without control groups: {why}")?;
+                writeln!(out, "{NO_GROUPS}")?;
             }
         }
         writeln!(out, "runtimes")?;

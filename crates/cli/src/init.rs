@@ -1,5 +1,6 @@
 //! `proofmark init`.
 
+mod installs;
 mod project;
 mod write;
 
@@ -81,7 +82,7 @@ impl Init {
         }
         writeln!(out, "\nNext:")?;
         next.iter().try_for_each(|command| writeln!(out, "  {}", printable(command)))?;
-        writeln!(out, "\n{}", write::OTHER_CI)
+        writeln!(out, "\n{}", write::CI)
     }
 
     fn object(&self, project: &Project, lines: &[Line], next: &[String]) -> Object {

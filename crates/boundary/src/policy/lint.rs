@@ -38,13 +38,13 @@ fn warning(at: &str, code: &'static str, message: impl Into<String>, help: &'sta
 
 fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if boundary.require.is_empty() && boundary.deny.is_empty() {
+    if boundary.require.iter().all(|rule| always_holds(&rule.demand)) && boundary.deny.is_empty() {
         let message = "the boundary allows every action that it matches";
         warnings.push(warning(
             &boundary.at,
             "allows-everything",
             message,
-            "add `require` or `deny`, unless that is intended",
+            "add `require` with a rule that can fail, or `deny`, unless that is intended",
         ));
     }
     for rule in &boundary.require {
@@ -59,6 +59,11 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+/// Whether the rule is the fact `true`.
+fn always_holds(demand: &Demand) -> bool {
+    matches!(demand, Demand::Fact(condition) if condition.source().trim() == "true")
 }
 
 fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {

@@ -135,6 +135,22 @@ fn a_policy_may_declare_classes_of_its_own() {
 }
 
 #[test]
+fn a_boundary_whose_only_requirement_is_true_allows_everything() {
+    let codes = |rules: &str| {
+        let text = format!("version: 1\nboundaries: [{{id: b, match: {{}}, {rules}}}]\n");
+        ActionPolicy::read(&yaml(&text)).unwrap().warnings().iter().map(|warning| warning.code).collect::<Vec<_>>()
+    };
+    for rules in ["require: [{fact: 'true'}]", "require: [{fact: ' true '}, {fact: 'true'}]"] {
+        assert_eq!(codes(rules), ["allows-everything"], "{rules}");
+    }
+    let deny = "deny: [{when: 'action.crossing', reason: {code: c, message: m}}]";
+    for rules in ["require: [{fact: 'false'}]", "require: [{fact: 'action.crossing'}, {fact: 'true'}]"] {
+        assert!(codes(rules).is_empty(), "{rules}");
+    }
+    assert!(codes(&format!("require: [{{fact: 'true'}}], {deny}")).is_empty());
+}
+
+#[test]
 fn warnings_name_what_is_probably_not_meant() {
     let text = "version: 1
 boundaries:

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use proofmark_receipt::Json;
 
+use super::installs;
+
 /// The most files and folders that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 /// The most bytes of a file that are read.
@@ -24,7 +26,13 @@ const SKIPPED: [&str; 8] =
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Project {
     /// Tests, and the program that runs them.
-    Tests { runner: Runner, file: String, other: Option<Runner> },
+    Tests {
+        runner: Runner,
+        file: String,
+        other: Option<Runner>,
+        /// The commands that install what the tests import.
+        installs: Vec<String>,
+    },
     /// A file without tests that defines a function.
     Script { language: ScriptKind, file: String, function: String },
     /// Neither.
@@ -60,8 +68,8 @@ impl Project {
             && !["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|name| files.texts.contains_key(*name));
         let (first, second) = if node_first { (node, python) } else { (python, node) };
         match (first, second) {
-            (Some((runner, file)), other) => Project::Tests { runner, file, other: other.map(|(runner, _)| runner) },
-            (None, Some((runner, file))) => Project::Tests { runner, file, other: None },
+            (Some((runner, file)), other) => files.tests_of(runner, file, other.map(|(runner, _)| runner)),
+            (None, Some((runner, file))) => files.tests_of(runner, file, None),
             (None, None) => files.script().unwrap_or(Project::Nothing),
         }
     }
@@ -79,7 +87,7 @@ impl Project {
 impl fmt::Display for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Project::Tests { runner, file, other } => {
+            Project::Tests { runner, file, other, .. } => {
                 write!(f, "{} tests ({file})", runner.name())?;
                 match other {
                     Some(other) => write!(f, ", and {} tests, which `proofmark.yaml` does not run", other.name()),
@@ -145,6 +153,14 @@ impl Files {
                 self.texts.insert(path, text);
             }
         }
+    }
+
+    fn tests_of(&self, runner: Runner, file: String, other: Option<Runner>) -> Project {
+        let mut installs = if runner.is_python() { installs::python(&self.texts) } else { installs::node(&self.texts) };
+        if runner == Runner::Pytest {
+            installs.push("python3 -m pip install pytest".to_owned());
+        }
+        Project::Tests { runner, file, other, installs }
     }
 
     fn tests(&self, is_test: fn(&str) -> bool) -> impl Iterator<Item = (&String, &String)> {
@@ -241,7 +257,7 @@ fn is_plain(name: &str) -> bool {
 fn is_source(name: &str) -> bool {
     let ends = |endings: &[&str]| name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending));
     ends(&["py", "js", "mjs", "cjs", "rb", "toml", "cfg", "ini"])
-        || ["package.json", "requirements.txt"].contains(&name)
+        || ["package.json", "package-lock.json", "npm-shrinkwrap.json", "requirements.txt"].contains(&name)
 }
 
 fn is_python_test(path: &str) -> bool {

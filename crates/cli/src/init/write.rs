@@ -5,8 +5,10 @@ use std::path::Path;
 use super::project::{Project, Runner, ScriptKind};
 use super::word;
 
-/// How CI other than GitHub's runs the same.
-pub(crate) const OTHER_CI: &str = "Other CI runs the same commands: `--format junit` prints a JUnit report.";
+/// What CI needs: GitHub's, and others.
+pub(crate) const CI: &str =
+    "GitHub Actions: first set the repository variable `PROOFMARK_SOURCE`; the recipe says where.
+Other CI runs the same commands: `--format junit` prints a JUnit report.";
 
 const POLICY: &str = include_str!("templates/policy.yaml");
 const CASES: &str = include_str!("templates/cases.yaml");
@@ -97,18 +99,19 @@ fn script_suite(language: ScriptKind, file: &str, function: &str) -> String {
     names.into_iter().chain(values).fold(SCRIPT_SUITE.to_owned(), |text, (name, value)| text.replace(name, value))
 }
 
+/// Commands as steps of a job.
+fn steps(commands: &[String]) -> String {
+    commands.iter().map(|command| format!("      - run: {command}\n")).collect()
+}
+
 fn github(project: &Project) -> String {
     let setup = match project {
-        Project::Tests { runner, .. } if runner.is_python() => {
-            let pytest = "      - run: python3 -m pip install pytest\n";
-            let requirements =
-                "      - run: if [ -f requirements.txt ]; then python3 -m pip install -r requirements.txt; fi\n";
-            let install = format!("{requirements}{}", if *runner == Runner::Pytest { pytest } else { "" });
-            format!("      - uses: actions/setup-python@v5\n        with: {{python-version: \"3.12\"}}\n{install}")
+        Project::Tests { runner, installs, .. } if runner.is_python() => {
+            let version = "        with: {python-version: \"3.12\"}\n";
+            format!("      - uses: actions/setup-python@v5\n{version}{}", steps(installs))
         }
-        Project::Tests { runner, .. } => {
-            let install = if *runner == Runner::Node { "" } else { "      - run: npm ci\n" };
-            format!("      - uses: actions/setup-node@v4\n        with: {{node-version: 22}}\n{install}")
+        Project::Tests { installs, .. } => {
+            format!("      - uses: actions/setup-node@v4\n        with: {{node-version: 22}}\n{}", steps(installs))
         }
         Project::Script { .. } | Project::Nothing => String::new(),
     };

@@ -119,6 +119,40 @@ fn the_runner_of_the_tests_is_found() {
 }
 
 #[test]
+fn the_recipe_installs_what_the_tests_import() {
+    let project = "[project]\nname = \"a\"\n";
+    let extra = format!("{project}[project.optional-dependencies]\ndocs = []\ntest = [\"pytest\"]\n");
+    let group = "[dependency-groups]\nall = [\n  \"test==1\",\n]\ndev = [\"pytest\"]\n[tool.x]\ntest = 1\n";
+    let python = ("test_a.py", "import unittest\n");
+    let node = ("a.test.js", "require('node:test')\n");
+    let pip = "python3 -m pip install";
+    for (files, commands) in [
+        (vec![python], vec![]),
+        (vec![python, ("requirements.txt", "attrs\n")], vec![format!("{pip} -r requirements.txt")]),
+        (vec![python, ("pyproject.toml", project)], vec![format!("{pip} .")]),
+        (vec![python, ("pyproject.toml", &extra)], vec![format!("{pip} '.[test]'"), format!("{pip} pytest")]),
+        (vec![python, ("pyproject.toml", "[tool.ruff]\n")], vec![]),
+        (
+            vec![python, ("pyproject.toml", group)],
+            vec![format!("{pip} --upgrade 'pip>=25.1'"), format!("{pip} --group dev"), format!("{pip} pytest")],
+        ),
+        (vec![node], vec![]),
+        (vec![node, ("package.json", "{}")], vec!["npm install".to_owned()]),
+        (vec![node, ("package.json", "{}"), ("package-lock.json", "{}")], vec!["npm ci".to_owned()]),
+    ] {
+        let session = with(&files);
+        init(&session);
+        let recipe = read(&session, ".github/workflows/proofmark.yml");
+        let installs: Vec<&str> = recipe
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("- run: "))
+            .take_while(|run| !run.starts_with("mv "))
+            .collect();
+        assert_eq!(installs, commands, "{files:?}");
+    }
+}
+
+#[test]
 fn nothing_is_overwritten_and_a_second_run_says_so() {
     let session = with(&[("proofmark/policy.yaml", "mine\n")]);
     assert_eq!(init(&session), "nothing");

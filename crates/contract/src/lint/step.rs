@@ -108,7 +108,7 @@ fn missing_retry_metadata(workflow: &Workflow, step: &Step, verification: &Verif
     let place = if step.on_failure.is_some() { format!("{at}.onFailure") } else { at.to_owned() };
     let Some(on_failure) = workflow.on_failure_of(step).filter(|on_failure| on_failure.attempts_given) else {
         let message = format!("step `{}` has no number of attempts", step.id);
-        findings.push(Finding::warning(code, place, message, "write `onFailure: {maxAttempts: …}`"));
+        findings.push(Finding::warning(code, place, message, "write `onFailure: {maxAttempts: …}` (the default is 3)"));
         return findings;
     };
     if on_failure.max_attempts == 1 {

@@ -1,0 +1,59 @@
+//! The commands that install what the tests of a project import.
+
+use std::collections::BTreeMap;
+
+/// The extras and groups that hold what tests need, by convention.
+const TEST_NAMES: [&str; 3] = ["test", "tests", "dev"];
+
+/// The commands for a project of Python, from the texts of its files by path.
+pub(super) fn python(texts: &BTreeMap<String, String>) -> Vec<String> {
+    let mut commands = Vec::new();
+    if texts.contains_key("requirements.txt") {
+        commands.push("python3 -m pip install -r requirements.txt".to_owned());
+    }
+    if let Some(text) = texts.get("pyproject.toml") {
+        if has_table(text, "project") {
+            let extra = named(text, "project.optional-dependencies");
+            commands.push(match extra {
+                Some(extra) => format!("python3 -m pip install '.[{extra}]'"),
+                None => "python3 -m pip install .".to_owned(),
+            });
+        }
+        if let Some(group) = named(text, "dependency-groups") {
+            commands.push("python3 -m pip install --upgrade 'pip>=25.1'".to_owned());
+            commands.push(format!("python3 -m pip install --group {group}"));
+        }
+    }
+    commands
+}
+
+/// The commands for a project of Node.
+pub(super) fn node(texts: &BTreeMap<String, String>) -> Vec<String> {
+    let has = |name: &str| texts.contains_key(name);
+    match (has("package.json"), has("package-lock.json") || has("npm-shrinkwrap.json")) {
+        (true, true) => vec!["npm ci".to_owned()],
+        (true, false) => vec!["npm install".to_owned()],
+        (false, _) => Vec::new(),
+    }
+}
+
+/// The table that a line of TOML begins.
+fn header(line: &str) -> Option<&str> {
+    let (name, _) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    Some(name.trim())
+}
+
+fn has_table(text: &str, table: &str) -> bool {
+    text.lines().any(|line| header(line) == Some(table))
+}
+
+/// The first of [`TEST_NAMES`] that a table of TOML has as a key. Lines are searched, and nothing is parsed: a key that this
+/// misses leaves a command out, which the owner adds.
+fn named(text: &str, table: &str) -> Option<&'static str> {
+    let lines = text.lines().skip_while(|line| header(line) != Some(table)).skip(1);
+    let keys: Vec<&str> = lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| Some(line.split_once('=')?.0.trim()))
+        .collect();
+    TEST_NAMES.into_iter().find(|name| keys.contains(name))
+}

@@ -62,20 +62,11 @@ pub(crate) fn passes(out: &mut impl Write, groups: &[Group]) -> io::Result<()> {
         let summary = group.summary.as_ref().filter(|summary| **summary != group.word);
         let summary = summary.map_or_else(String::new, |summary| format!(": {summary}"));
         let receipt = group.receipt.as_ref().map_or_else(String::new, |receipt| format!(", receipt {receipt}"));
-        writeln!(out, "{}", plain(&format!("{} {}{summary}{receipt}", group.word, group.name)))?;
+        writeln!(out, "{}", printable(&format!("{} {}{summary}{receipt}", group.word, group.name)))?;
     }
     match groups.len().saturating_sub(MAX_PASSES) {
         0 => Ok(()),
         more => writeln!(out, "and {more} more"),
-    }
-}
-
-/// Text that the runner does not read as a command: one begins with `::`, or has `##[` anywhere.
-fn plain(text: &str) -> String {
-    let text = printable(text).replace("##[", "## [");
-    match text.trim_start().starts_with("::") {
-        true => format!("'{text}'"),
-        false => text,
     }
 }
 

@@ -103,13 +103,12 @@ fn receipt(rule: &ReceiptRule) -> String {
         SignerDemand::Any => "any signer".to_owned(),
         SignerDemand::Keys(keys) => keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
     };
-    let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let mut words = format!(
-        "a `{}` {} receipt over {}, {held_to}, signed by {signer}, of tier {}",
+        "a `{}` {} receipt over {}, {held_to}, signed by {signer}{}",
         demand.verdict,
         demand.kind.as_str(),
         rule.output.source(),
-        tiers.join(" or "),
+        demand.tier_words().map_or_else(String::new, |tiers| format!(", {tiers}")),
     );
     if let Some(tests) = demand.tests {
         words.push_str(&format!(", with the tests {tests}"));

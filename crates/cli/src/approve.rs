@@ -1,16 +1,20 @@
 //! `proofmark approve`.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
+use proofmark_boundary::DecisionReceipt;
 use proofmark_evidence::span;
+use proofmark_receipt::Receipt;
 use proofmark_verifier::Decider;
 
 use crate::config::Config;
 use crate::decide::require_trusted;
+use crate::decision_page::SHORT_ID;
 use crate::exit::Exit;
 use crate::options::{StoreAt, Trusting, Unlock};
 use crate::out;
+use crate::paint::printable;
 use crate::receipt::read;
 
 /// The longest time for which an approval counts, in milliseconds: 30 days.
@@ -40,6 +44,9 @@ pub(crate) struct Approve {
     /// The role in which the reviewer approves [default: the role that the decision asks for]
     #[arg(long)]
     role: Option<String>,
+    /// Print the approval as JSON, also on a terminal
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     trusting: Trusting,
     #[command(flatten)]
@@ -58,8 +65,27 @@ impl Approve {
         let store = self.store.open(config)?;
         let reviewer = Decider::for_command_line(None, key, store, trusted);
         let receipt = reviewer.approve(&decision, self.role.as_deref(), &self.note, self.expires)?;
+        let said = self.said(&decision, &receipt);
+        if io::stdout().is_terminal() && !self.json {
+            writeln!(out::stdout(), "{said}\n  approval {}", receipt.receipt_id())?;
+            return Ok(Exit::Yes);
+        }
         writeln!(out::stdout(), "{}", receipt.to_text())?;
+        if io::stderr().is_terminal() {
+            out::note(said);
+        }
         Ok(Exit::Yes)
+    }
+
+    /// What was approved, on one line.
+    fn said(&self, decision: &DecisionReceipt, receipt: &Receipt) -> String {
+        let id = decision.decision_id().to_string();
+        let approval =
+            receipt.document().as_object().and_then(|receipt| receipt.get("metadata")?.as_object()?.get("approval"));
+        let text = |name: &str| approval.and_then(|approval| approval.as_object()?.get(name)?.as_str());
+        let (role, until) = (text("role").unwrap_or_default(), text("expires_at").unwrap_or_default());
+        let short = id.get(..SHORT_ID).unwrap_or(&id);
+        printable(&format!("approved {short} as {role} by {}, valid until {until}", self.key))
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use clap::Args;
 use proofmark_boundary::{
-    Admission, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Request, explain_decision, other_engine,
+    Admission, Decision, DecisionReceipt, Difference, ENGINE, NOT_COMPARED, Recomputed, Request, RuleStatus,
+    explain_decision, other_engine,
 };
 use proofmark_receipt::{SignatureStatus, Trust, Verification};
 use proofmark_verifier::{Asked, Decided, Decider, KnownSigners, Question, Tenant, TrustedSigners, replay, resume};
@@ -111,15 +112,15 @@ impl Decide {
         let decided = decider.decide_presented(&asked, folders).map_err(in_presented)?;
         match self.formatting.format() {
             Format::Human => self.print(&decider, &decided)?,
-            format => self.report(format, &decided)?,
+            format => self.report(format, &decider, &decided)?,
         }
         Ok(if decided.decision.allows() { Exit::Yes } else { Exit::No })
     }
 
     /// Writes the reasons as cases of the decision.
-    fn report(&self, format: Format, decided: &Decided) -> anyhow::Result<()> {
+    fn report(&self, format: Format, decider: &Decider, decided: &Decided) -> anyhow::Result<()> {
         let mut reporter = Reporter::new(format, "decide", Human::new(Style::Verdicts));
-        reporter.group(of_decision(&decided.receipt, &self.request))?;
+        reporter.group(of_decision(&decided.receipt, &self.request, decider.policy().as_deref()))?;
         reporter.finish()
     }
 
@@ -143,6 +144,11 @@ impl Decide {
         let mut out = out::stdout();
         let policy = decider.policy();
         decision_page::write(&mut out, &decided.receipt, policy.as_deref())?;
+        if !self.explain && !decided.decision.allows() {
+            for boundary in without_effect(&decided.decision) {
+                writeln!(out, "  `{}` matches, but its `when` is false", printable(boundary))?;
+            }
+        }
         if let (true, Some(policy)) = (self.explain, &policy) {
             writeln!(out, "  every rule:")?;
             let explained = explain_decision(policy, &decided.decision);
@@ -160,6 +166,12 @@ impl Decide {
     fn read_request(&self) -> anyhow::Result<Request> {
         read_as(&self.request, "request", Request::read)
     }
+}
+
+/// The boundaries that match the action and do not apply to it.
+fn without_effect(decision: &Decision) -> impl Iterator<Item = &str> {
+    let findings = decision.findings().iter().filter(|finding| finding.status == RuleStatus::NotApplicable);
+    findings.map(|finding| &*finding.boundary).filter(|boundary| !boundary.is_empty())
 }
 
 /// Refuses a decision receipt that is not valid, or whose signer is not trusted.

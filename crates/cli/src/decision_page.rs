@@ -9,7 +9,7 @@ use proofmark_receipt::document::counted;
 use crate::paint::{Paint, printable};
 
 /// How many digits of an id the next command has: enough to find it in any store that one machine fills.
-const SHORT_ID: usize = 8;
+pub(crate) const SHORT_ID: usize = 8;
 
 /// Writes the page. With the policy, rules are named by the ids of their boundaries.
 pub(crate) fn write(out: &mut impl Write, receipt: &DecisionReceipt, policy: Option<&ActionPolicy>) -> io::Result<()> {

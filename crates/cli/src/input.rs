@@ -134,6 +134,11 @@ fn from_file(path: &Path) -> Sources {
     let path = path.to_owned();
     let label = path.display().to_string();
     match kind(&path) {
+        None if is_code(&path) && path.is_file() => {
+            let message = format!("read the request `{label}`: this is not a request");
+            let help = format!("give the code with `--submission {label}` beside a suite");
+            once(label, || Err(with_help(message, help)))
+        }
         Some(Kind::Lines) => match File::open(&path).with_context(|| format!("read `{}`", path.display())) {
             Ok(file) => Box::new(Lines { file: BufReader::new(file), path, line: 0, filled: false, ended: false }),
             Err(error) => once(label, || Err(error)),
@@ -220,6 +225,12 @@ impl Iterator for Lines {
 enum Kind {
     One(Format),
     Lines,
+}
+
+/// Whether the name is that of code.
+fn is_code(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("py" | "js" | "mjs" | "ts" | "rb" | "sh"))
 }
 
 fn kind(path: &Path) -> Option<Kind> {

@@ -1,14 +1,16 @@
 //! `proofmark key`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use proofmark_receipt::{Json, SignerId, object};
-use proofmark_verifier::Passphrase;
+use proofmark_verifier::{MAX_KEY_FILE, Passphrase};
 
 use crate::config::{Config, DEFAULT_KEY};
+use crate::error::with_help;
 use crate::exit::Exit;
+use crate::input;
 use crate::options::Unlock;
 use crate::out;
 use crate::paint::printable;
@@ -62,7 +64,8 @@ pub(crate) struct Show {
 }))]
 #[command(after_help = "Example:\n  proofmark key import ~/.ssh/id_ed25519 --name release")]
 pub(crate) struct Import {
-    /// The private key, in PKCS#8 PEM or OpenSSH format
+    /// The private key, in PKCS#8 PEM or OpenSSH format, or - for standard input
+    #[arg(value_name = "FILE|-")]
     file: PathBuf,
     /// The name of the imported key
     #[arg(long, default_value = DEFAULT_KEY)]
@@ -145,10 +148,22 @@ impl Show {
 impl Import {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let name = self.file.display().to_string();
-        let import = |passphrase: Option<&Passphrase>| config.keyring().import(&self.name, &self.file, passphrase);
+        // Read once: the passphrase may be asked for after the first try.
+        let text = (self.file == Path::new("-")).then(key_text).transpose()?;
+        let import = |passphrase: Option<&Passphrase>| match &text {
+            Some(text) => config.keyring().import_text(&self.name, text, passphrase),
+            None => config.keyring().import(&self.name, &self.file, passphrase),
+        };
         let (key, _) = self.unlock.unlock(config, &name, import)?;
         print(&self.name, &key.signer(), self.json)
     }
+}
+
+/// The private key on standard input.
+fn key_text() -> anyhow::Result<Passphrase> {
+    let text = String::from_utf8(input::read_stdin(MAX_KEY_FILE)?);
+    let text = text.map_err(|_| with_help("read the key on standard input: it is not text", "give it in PEM"))?;
+    Ok(Passphrase::new(text))
 }
 
 impl List {

@@ -60,6 +60,7 @@ impl Lint {
                     out::note(format_args!("skipped {label}: it is not a workflow, a policy or a table of cases"));
                     continue;
                 }
+                Ok(document) if is_request(&document.json) => return Err(request_named(&label)),
                 Ok(document) => documents.push(document),
                 Err(finding) => found.push(finding),
             }
@@ -129,6 +130,28 @@ impl Kind {
         }
         let marks = Kind::MARKS.iter().find(|(_, fields)| fields.iter().any(|field| object.contains(field)));
         marks.map(|(kind, _)| *kind)
+    }
+}
+
+/// Whether a document of none of the kinds is a request of `verify`.
+fn is_request(json: &Json) -> bool {
+    Kind::of(json).is_none() && json.as_object().is_some_and(|object| object.contains("verification"))
+}
+
+fn request_named(label: &str) -> anyhow::Error {
+    with_help(
+        format!("check `{label}`: this is a request"),
+        "`lint` reads workflows and policies; check the request with `proofmark verify`",
+    )
+}
+
+/// What a document is that was given as a table of cases; `None` for a table, and for what is not known.
+pub(crate) fn other_than_cases(json: &Json) -> Option<&'static str> {
+    match Kind::of(json)? {
+        Kind::Workflow => Some("a workflow"),
+        Kind::WorkflowPolicy => Some("a workflow policy"),
+        Kind::ActionPolicy => Some("an action policy"),
+        Kind::WorkflowCases | Kind::ActionCases => None,
     }
 }
 

@@ -9,13 +9,13 @@ use clap::{Args, Subcommand};
 use proofmark_boundary::{ActionPolicy, Cases, Coverage, explain_policy};
 
 use crate::config::Config;
-use crate::document::{self, read_as};
+use crate::document;
 use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::printable;
 use crate::report::{Format, Formatting};
-use crate::table::Table;
+use crate::table::{self, Table};
 
 /// Test, explain, measure and compare action policies
 ///
@@ -85,7 +85,7 @@ impl Explain {
 
 impl Test {
     fn read(&self) -> anyhow::Result<(ActionPolicy, Cases)> {
-        let cases = read_as(&self.cases, "table of cases", Cases::read)?;
+        let cases = table::read(&self.cases, Cases::read)?;
         let beside = |name: &String| self.cases.parent().unwrap_or(Path::new("")).join(name);
         let path = self.action_policy.clone().or_else(|| cases.policy.as_ref().map(beside));
         let path = path.ok_or_else(|| {

@@ -145,7 +145,7 @@ impl ProjectOptions {
             None => return Ok(ProjectConfig::default()),
         };
         let config = document::read_as(path, "settings", ProjectConfig::read)?;
-        out::note(format_args!("settings of `{}`", path.display()));
+        out::note(format_args!("read the settings in `{}`", path.display()));
         Ok(config)
     }
 

@@ -378,7 +378,10 @@ impl Reporter {
             Format::Human => self.human.finish(&mut out)?,
             Format::Json => {}
             Format::Tap => self.tap.finish(&mut out)?,
-            Format::Github => github::summarize(self.title, &self.groups).context("write the job summary")?,
+            Format::Github => {
+                github::passes(&mut out, &self.groups)?;
+                github::summarize(self.title, &self.groups).context("write the job summary")?;
+            }
             Format::Junit => junit::report(self.title, &self.groups).serialize(&mut out)?,
             Format::Sarif => writeln!(out, "{}", sarif::log(&self.groups).to_text())?,
             Format::Markdown => markdown::write(&mut out, self.title, &self.groups)?,

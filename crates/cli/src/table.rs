@@ -2,9 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::document::Document;
+use proofmark_receipt::Json;
+use proofmark_receipt::document::DocumentError;
+
+use crate::document::{self, Document};
+use crate::error::with_help;
 use crate::exit::Exit;
+use crate::lint;
 use crate::report::{Case, Format, Group, Human, Location, Reporter, Status, Style};
+
+/// Reads a table of cases.
+pub(crate) fn read<T>(path: &Path, read: impl FnOnce(&Json) -> Result<T, DocumentError>) -> anyhow::Result<T> {
+    const KIND: &str = "table of cases";
+    let document = document::read_document(path, KIND)?;
+    if let Some(found) = lint::other_than_cases(&document.json) {
+        return Err(with_help(
+            format!("read the {KIND} `{}`: this is {found}", path.display()),
+            "name its table of cases",
+        ));
+    }
+    read(&document.json).map_err(|error| document::failure(KIND, document.finding(&error)))
+}
 
 /// A table of cases in a file, in which failing cases are located.
 pub(crate) struct Table {

@@ -47,6 +47,8 @@ pub enum ResponseError {
     NotUtf8(usize),
     #[error("the response has no result block")]
     Missing,
+    #[error("the response has no result block: the block at line {line} is labelled `{label}`, not `result`")]
+    OtherLabel { line: u64, label: &'static str },
     #[error("the response has {} result blocks, at lines {}", .0.len(), join(.0))]
     Ambiguous(Vec<u64>),
     /// Readers of Markdown could disagree about where a block begins or ends.
@@ -70,7 +72,7 @@ impl ResponseError {
         match self {
             Self::TooLarge(_) => "response_too_large",
             Self::NotUtf8(_) => "response_not_utf8",
-            Self::Missing => "result_missing",
+            Self::Missing | Self::OtherLabel { .. } => "result_missing",
             Self::Ambiguous(_) => "result_ambiguous",
             Self::Unclear(_) => "result_unclear",
             Self::Unclosed(_) => "result_unclosed",
@@ -88,6 +90,7 @@ impl ResponseError {
                 "end the response with one fenced block labelled `result`, on lines of its own and outside lists, \
                  quotes and other blocks"
             }
+            Self::OtherLabel { .. } => "label the block `result`",
             Self::Ambiguous(_) => "leave all but one out",
             Self::Unclear(_) => "begin blocks at the margin, on lines of their own",
             Self::Unclosed(_) => "close it",
@@ -118,10 +121,10 @@ pub fn extract(response: &[u8]) -> Result<Payload, ResponseError> {
     if let Some(payload) = whole(text) {
         return payload;
     }
-    let blocks = Scan::new(text).blocks()?;
+    let (blocks, other) = Scan::new(text).blocks()?;
     let lines: Vec<_> = blocks.iter().map(|block| block.line).collect();
     match blocks.as_slice() {
-        [] => Err(ResponseError::Missing),
+        [] => Err(other.map_or(ResponseError::Missing, |(line, label)| ResponseError::OtherLabel { line, label })),
         [block] => block.payload(),
         _ => Err(ResponseError::Ambiguous(lines)),
     }
@@ -178,15 +181,20 @@ struct Scan<'t> {
     lines: Lines<'t>,
     list: List,
     paragraph: Paragraph,
+    /// The last block labelled with a notation alone, which is not a result.
+    other: Option<OtherLabel>,
 }
+
+/// The line of a block, and its label.
+type OtherLabel = (u64, &'static str);
 
 impl<'t> Scan<'t> {
     fn new(text: &'t str) -> Self {
-        Self { lines: Lines::of(text), list: List::default(), paragraph: Paragraph::default() }
+        Self { lines: Lines::of(text), list: List::default(), paragraph: Paragraph::default(), other: None }
     }
 
     /// All result blocks. What looks like one inside another fenced block, a list, a quote or inline code is text.
-    fn blocks(mut self) -> Result<Vec<Block<'t>>, ResponseError> {
+    fn blocks(mut self) -> Result<(Vec<Block<'t>>, Option<OtherLabel>), ResponseError> {
         let mut found = Vec::new();
         // Two are too many already, so a response with thousands of them is not read to its end.
         while found.len() < MAX_BLOCKS {
@@ -202,7 +210,7 @@ impl<'t> Scan<'t> {
                 self.paragraph.read(line, self.list.is_open());
             }
         }
-        Ok(found)
+        Ok((found, self.other))
     }
 
     /// Reads the block that `fence` opens, and returns it if it is a result. A fence inside a list ends with the list, at
@@ -217,6 +225,9 @@ impl<'t> Scan<'t> {
         self.paragraph = Paragraph::default();
         let body = self.lines.until_closed(fence);
         let result = fence.result_notation();
+        if let Some(label) = fence.notation_label() {
+            self.other = Some((number, label));
+        }
         Ok(result.map(|notation| Block { line: number, form: BlockForm::Fence, notation, body, alone: true }))
     }
 

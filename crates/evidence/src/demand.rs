@@ -60,6 +60,14 @@ pub struct Wanted<'a> {
 }
 
 impl ReceiptDemand {
+    /// The tiers in words, as in `of tier 1 or 2`; `None` where every tier is good.
+    #[must_use]
+    pub fn tier_words(&self) -> Option<String> {
+        let tiers: Vec<_> = self.tiers.iter().map(u8::to_string).collect();
+        let every = (0..=MAX_TIER).all(|tier| self.tiers.contains(&tier));
+        (!every).then(|| format!("of tier {}", tiers.join(" or ")))
+    }
+
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
     pub const FIELDS: [&'static str; 10] =

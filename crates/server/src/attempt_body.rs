@@ -104,7 +104,12 @@ fn read_workflow(json: &Json) -> Result<Workflow, AttemptBodyError> {
         Some(text) => &document::parse(text.as_bytes(), Format::Yaml).map_err(AttemptBodyError::Workflow)?,
         None => json,
     };
-    Workflow::read(parsed).map_err(AttemptBodyError::Workflow)
+    Workflow::read(parsed).map_err(|error| {
+        // The server reads no files of its callers, so a path is only a text.
+        let error =
+            if parsed.as_str().is_some() { error.with_help("give the workflow itself, not its path") } else { error };
+        AttemptBodyError::Workflow(error)
+    })
 }
 
 fn read_receipt(field: &Field<'_>) -> Result<Receipt, AttemptBodyError> {

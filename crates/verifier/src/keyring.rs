@@ -17,7 +17,8 @@ use crate::owned::{self, OwnedError};
 const MAX_NAME: usize = 64;
 
 /// A key file is a few hundred bytes; what is larger is something else.
-const MAX_KEY_FILE: u64 = 64 << 10;
+/// The largest key file, in bytes.
+pub const MAX_KEY_FILE: u64 = 64 << 10;
 
 /// Why a key could not be stored or found.
 #[derive(Debug, thiserror::Error)]
@@ -268,6 +269,22 @@ impl Keyring {
     /// When the file is not a usable key or the name is taken.
     pub fn import(&self, name: &str, file: &Path, passphrase: Option<&Passphrase>) -> Result<SigningKey, KeyringError> {
         let key = read_key(file, passphrase)?;
+        self.store(name, &key, passphrase)?;
+        Ok(key)
+    }
+
+    /// As [`Keyring::import`], from the text of a key that standard input had.
+    ///
+    /// # Errors
+    /// When the text is not a usable key or the name is taken.
+    pub fn import_text(
+        &self,
+        name: &str,
+        text: &str,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<SigningKey, KeyringError> {
+        let key = keyfile::read(text, passphrase)
+            .map_err(|error| KeyringError::File { path: PathBuf::from("standard input"), error })?;
         self.store(name, &key, passphrase)?;
         Ok(key)
     }

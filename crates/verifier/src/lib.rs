@@ -63,7 +63,7 @@ pub use jobs::{
     MAX_WAITING_OF_ONE, REMEMBERED_MS, SelfTest, SubmitError, Submitted, Verifications, Work,
 };
 pub use keyfile::{KeyFileError, Passphrase};
-pub use keyring::{Keyring, KeyringError};
+pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
 pub use known::{KnownAs, KnownSigners, TrustedSigners};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use presented::PresentedError;

@@ -138,7 +138,6 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
         Some(output) if digest(&hypothesis.request).as_ref() == Some(&output) => output,
         Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
-    let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
     let signer = match demand.signer {
         SignerDemand::Trusted => "a trusted signer",
         SignerDemand::Any => "any signer",
@@ -149,9 +148,9 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
         kind => format!("{} ", kind.as_str()),
     };
     let mut words = format!(
-        "There is a `{}` {kind}receipt of tier {} over {output} by {signer}",
+        "There is a `{}` {kind}receipt{} over {output} by {signer}",
         demand.verdict,
-        tiers.join(" or ")
+        demand.tier_words().map_or_else(String::new, |tiers| format!(" {tiers}"))
     );
     match (&demand.accepts, &rule.specification) {
         (Accepts::Suite(suite), _) => words.push_str(&format!(", of the suite {suite}")),

@@ -43,7 +43,10 @@ fn default_step(finding: &RuleFinding) -> Object {
         (
             RuleKind::Require,
             Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
-        ) => coded("ask_for_approval", &format!("Ask a {role} to approve exactly this action, then ask again.")),
+        ) => coded(
+            "ask_for_approval",
+            &format!("Ask someone with the role `{role}` to approve exactly this action, then ask again."),
+        ),
         (RuleKind::Require, Some(EvidenceItem::ToolCall { tool, .. })) => {
             coded("take_required_step", &format!("Call {tool} first, then ask again."))
         }

@@ -208,8 +208,13 @@ fn wrong_arguments(error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let tip = tip.map_or_else(|| "`proofmark mcp --help` lists the options".to_owned(), str::to_owned);
+    let tip = tip.map_or_else(|| "`proofmark mcp --help` lists the options".to_owned(), visible_option);
     with_help(format!("read the options of `proofmark mcp`: {}", printable(first)), tip)
+}
+
+/// The tip with the name that the help has: the parser also suggests the one that it hides.
+fn visible_option(tip: &str) -> String {
+    tip.replace("'--policy'", "'--action-policy'")
 }
 
 /// The arguments with absolute paths. They were parsed before, so each of these options has its value.

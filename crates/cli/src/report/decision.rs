@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use proofmark_boundary::DecisionReceipt;
+use proofmark_boundary::{ActionPolicy, DecisionReceipt};
 use proofmark_receipt::Json;
 
 use super::{Case, Group, Location, Status};
 
-/// The reasons of a decision. `request` is the file of the request.
-pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path) -> Group {
+/// The reasons of a decision. `request` is the file of the request. With the policy, rules are named by the ids of their
+/// boundaries.
+pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path, policy: Option<&ActionPolicy>) -> Group {
     let document = receipt.document();
     let outcome = document.get("outcome").and_then(Json::as_str).unwrap_or_default();
     let changes = document.get("what_would_change_this").and_then(Json::as_array).unwrap_or_default();
@@ -16,6 +17,7 @@ pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path) -> Group {
     let location =
         request.is_file().then(|| Location { file: request.display().to_string(), line: Some(1), column: None });
     let reasons = document.get("reasons").and_then(Json::as_array).unwrap_or_default();
+    let named = |place: &str| policy.map_or_else(|| place.to_owned(), |policy| policy.rule_name(place));
     let case = |reason: &Json| {
         let member = |name: &str| reason.as_object()?.get(name)?.as_str();
         let words = [member("message"), member("detail")].into_iter().flatten().collect::<Vec<_>>().join("\n");
@@ -24,7 +26,10 @@ pub(crate) fn of_decision(receipt: &DecisionReceipt, request: &Path) -> Group {
             message: Some(words),
             location: location.clone(),
             help: (!changes.is_empty()).then(|| format!("it would be allowed if:\n{}", changes.join("\n"))),
-            ..Case::new(member("rule").or(member("code")).unwrap_or_default(), Status::Fail)
+            ..Case::new(
+                member("rule").map(named).or(member("code").map(str::to_owned)).unwrap_or_default(),
+                Status::Fail,
+            )
         }
     };
     let id = receipt.decision_id().to_string();

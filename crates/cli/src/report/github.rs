@@ -10,6 +10,9 @@ use crate::paint::{printable, printable_lines};
 /// Where GitHub reads the summary of a job.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// The most lines about what passed.
+const MAX_PASSES: usize = 200;
+
 /// Writes an annotation for each case that did not pass.
 pub(crate) fn group(out: &mut impl Write, group: &Group) -> io::Result<()> {
     group.failures().try_for_each(|case| annotation(out, group, case))
@@ -48,6 +51,23 @@ fn message(text: &str) -> String {
 /// As a message; `:` and `,` would end a property.
 fn property(text: &str) -> String {
     printable(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Writes a line for each group where all pass: without it the log says nothing.
+pub(crate) fn passes(out: &mut impl Write, groups: &[Group]) -> io::Result<()> {
+    if !groups.iter().all(|group| group.status.is_pass()) {
+        return Ok(());
+    }
+    for group in groups.iter().take(MAX_PASSES) {
+        let summary = group.summary.as_ref().filter(|summary| **summary != group.word);
+        let summary = summary.map_or_else(String::new, |summary| format!(": {summary}"));
+        let receipt = group.receipt.as_ref().map_or_else(String::new, |receipt| format!(", receipt {receipt}"));
+        writeln!(out, "{}", printable(&format!("{} {}{summary}{receipt}", group.word, group.name)))?;
+    }
+    match groups.len().saturating_sub(MAX_PASSES) {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more"),
+    }
 }
 
 /// Appends the report to the job's summary, where the runner asks for one.

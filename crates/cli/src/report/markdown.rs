@@ -15,7 +15,7 @@ const MAX_NAME_CHARS: usize = 200;
 pub(crate) fn write(out: &mut impl Write, title: &str, groups: &[Group]) -> io::Result<()> {
     let good = groups.iter().filter(|group| group.status.is_pass()).count();
     writeln!(out, "### proofmark {title}: {good} of {} passed\n", groups.len())?;
-    writeln!(out, "| result | name | checks | time |\n|---|---|---|---|")?;
+    writeln!(out, "| result | name | checks | time | receipt |\n|---|---|---|---|---|")?;
     // Those that did not pass first: the table may be cut.
     let ordered = || {
         groups
@@ -27,7 +27,8 @@ pub(crate) fn write(out: &mut impl Write, title: &str, groups: &[Group]) -> io::
         let passed = group.cases.iter().filter(|case| group.passes(case)).count();
         let summary = group.summary.clone().unwrap_or_else(|| format!("{passed} of {} passed", group.cases.len()));
         let time = group.time.map_or_else(String::new, |time| format!("{} ms", time.as_millis()));
-        writeln!(out, "| {} | {} | {} | {time} |", text(&group.word), code(&group.name), text(&summary))?;
+        let receipt = group.receipt.as_deref().map_or_else(String::new, code);
+        writeln!(out, "| {} | {} | {} | {time} | {receipt} |", text(&group.word), code(&group.name), text(&summary))?;
     }
     more(out, groups.len(), MAX_ROWS)?;
     let failures = || ordered().flat_map(|group| group.failures().map(move |case| (group, case)));

@@ -1,12 +1,13 @@
 //! Reads requests window by window, so that a batch of any length needs the memory of one window.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use proofmark_verifier::{HostFolder, MAX_REQUEST_BYTES, Outside, Request};
+use proofmark_verifier::{CONFIG_FILE, HostFolder, MAX_REQUEST_BYTES, Outside, ProjectConfig, Request};
 
 use super::filter::Filter;
 use crate::document;
+use crate::error::with_help;
 use crate::input::{self, Input, Source, Sources};
 use crate::project::Project;
 use crate::report::Places;
@@ -68,7 +69,10 @@ pub(crate) struct Reader {
 impl Reader {
     pub(crate) fn new(requests: Vec<PathBuf>, submission: Option<&PathBuf>) -> anyhow::Result<Reader> {
         let submission = submission.map(|path| anyhow::Ok((path.clone(), input::submission(path)?))).transpose()?;
-        let sources = Box::new(requests.into_iter().flat_map(|argument| input::sources(&argument)));
+        let sources = Box::new(requests.into_iter().flat_map(|argument| match settings_folder(&argument) {
+            Some(folder) => refused_settings(&argument, &folder),
+            None => input::sources(&argument),
+        }));
         let files = RefCell::default();
         Ok(Reader { submission, first: None, sources, filter: None, filtered: 0, ended: false, files })
     }
@@ -136,4 +140,27 @@ impl Reader {
         let places = Places { folder: None, submission, request: Some((source.path, source.line)) };
         Ok((Named { label: label.to_owned(), places }, request))
     }
+}
+
+/// The folder of a project that has settings, where the argument is the folder or the file of its settings.
+fn settings_folder(argument: &Path) -> Option<PathBuf> {
+    let file = match argument.is_dir() {
+        true => argument.join(CONFIG_FILE),
+        false => argument.to_owned(),
+    };
+    let named = file.file_name()? == CONFIG_FILE && file.is_file();
+    // A request may have this name, too.
+    if !named || document::read_as(&file, "settings", ProjectConfig::read).is_err() {
+        return None;
+    }
+    let folder = file.parent()?;
+    Some(if folder == Path::new("") { PathBuf::from(".") } else { folder.to_owned() })
+}
+
+/// What stands for the requests of an argument that has the settings of a project.
+fn refused_settings(argument: &Path, folder: &Path) -> Sources {
+    let label = argument.display().to_string();
+    let message = format!("read requests from `{label}`: these are settings of a project");
+    let help = format!("verify the project with `proofmark verify --dir {}`", folder.display());
+    Box::new(std::iter::once(Input { label, source: Err(with_help(message, help)) }))
 }

@@ -9,13 +9,13 @@ use proofmark_contract::response::MAX_RESPONSE_BYTES;
 use proofmark_evidence::trace::MAX_TRACE_BYTES;
 use proofmark_verifier::{AcceptError, Attempt, Issuer, Purpose, Sender, accept};
 
-use crate::document::{self, read_as};
+use crate::document;
 use crate::error;
 use crate::exit::Exit;
 use crate::input;
 use crate::lint;
 use crate::report::Formatting;
-use crate::table::Table;
+use crate::table::{self, Table};
 
 /// Check recorded responses against the step states that a table of cases expects
 ///
@@ -35,7 +35,7 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let cases = read_as(&self.cases, "table of cases", cases::read)?;
+        let cases = table::read(&self.cases, cases::read)?;
         let folder = self.cases.parent().unwrap_or(Path::new(""));
         let mut table = Table::new(&self.cases)?;
         let mut worst = Exit::Yes;
@@ -90,5 +90,9 @@ fn run(case: &Case, folder: &Path) -> anyhow::Result<Result<(), String>> {
         accepted => accepted?,
     };
     let unmet: Vec<&str> = accepted.judgment.failed().map(|rule| rule.id.as_str()).collect();
-    Ok(case.difference(accepted.state.as_str(), &unmet).map_or(Ok(()), Err))
+    let Some(mut difference) = case.difference(accepted.state.as_str(), &unmet) else { return Ok(Ok(())) };
+    for rule in accepted.judgment.failed() {
+        difference.push_str(&format!("\n{}: {}", rule.id, rule.message));
+    }
+    Ok(Err(difference))
 }

@@ -15,9 +15,9 @@ pub(super) fn result_block(payload: &Result<Payload, ResponseError>) -> RuleResu
             (RuleOutcome::Met, EvidenceStatus::SelfReported, format!("found at line {}", payload.line), Vec::new())
         }
         // No block is missing evidence (unknown); one that cannot be read is a wrong response (unmet).
-        Err(ResponseError::Missing) => {
+        Err(error @ (ResponseError::Missing | ResponseError::OtherLabel { .. })) => {
             let fact = MissingFact::absent("result".to_owned());
-            (RuleOutcome::Unknown, EvidenceStatus::Absent, with_help(&ResponseError::Missing), vec![fact])
+            (RuleOutcome::Unknown, EvidenceStatus::Absent, with_help(error), vec![fact])
         }
         Err(error) => (RuleOutcome::Unmet, EvidenceStatus::Absent, with_help(error), Vec::new()),
     };

@@ -106,6 +106,11 @@ impl<'t> Fence<'t> {
         closing.is_some_and(|fence| fence.mark == self.mark && fence.length >= self.length && fence.info.is_empty())
     }
 
+    /// The label of a block that has the name of a notation only.
+    pub(super) fn notation_label(&self) -> Option<&'static str> {
+        ["json", "yaml", "yml"].into_iter().find(|label| *label == self.info)
+    }
+
     /// For a block labelled `result`: the notation that the label names, if any.
     pub(super) fn result_notation(&self) -> Option<Option<Format>> {
         let mut words = self.info.split_whitespace();

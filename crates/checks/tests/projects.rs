@@ -305,8 +305,12 @@ fn a_file_that_the_command_names_and_nobody_gave_is_found_before_the_run() {
     assert!(of_request.by_request);
     assert_eq!(of_request.missing.unwrap().nearest.as_deref(), Some("tests/own.py"));
     let verification = json!({"command": ["pytest", "tests/owm.py"], "files": {"tests/own.py": ""}});
-    let judgment = request(files, verification).unwrap().judge(None, None);
+    let judgment = request(files.clone(), verification).unwrap().judge(None, None);
     assert_eq!((judgment.verdict, judgment.fault), (Verdict::Error, Some(Fault::Verifier)));
+    // Hidden are the words of the command and the names of its files, too.
+    let hidden = json!({"reveal": "none", "salt": "0123456789abcdef", "command": ["pytest", "tests/owm.py"], "files": {"tests/own.py": ""}});
+    let judgment = request(files, hidden).unwrap().judge(None, None);
+    assert_eq!(judgment.results.details[0].message.as_deref(), Some("the command names a file that is not there"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::{Period, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::{Paint, printable, printable_json};
 use crate::receipt::page::Page;
 use crate::receipt::read;
 
@@ -142,7 +142,7 @@ impl Show {
         let receipt = read::decision(&self.decision, &self.store, config)?;
         let mut out = out::stdout();
         match self.json {
-            true => writeln!(out, "{}", receipt.to_text())?,
+            true => writeln!(out, "{}", printable_json(&receipt.to_text()))?,
             false => {
                 let known = config.known_signers()?;
                 let trusted = known.trusted(&[])?;

@@ -81,6 +81,20 @@ pub(crate) fn printable_lines(text: &str) -> impl Iterator<Item = String> {
     text.lines().map(printable)
 }
 
+/// A document of JSON in which what [`printable`] escapes is escaped, too, in the way of JSON: it says the same as before.
+pub(crate) fn printable_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for (at, c) in json.char_indices() {
+        // Such characters are in strings only, and none of them follows the backslash of an escape.
+        let command = c == '#' && is_log_command(json.get(at..).unwrap_or_default());
+        match command || (!c.is_ascii_control() && hidden(c)) || c == '\u{7f}' {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
+            false => safe.push(c),
+        }
+    }
+    safe
+}
+
 fn is_log_command(text: &str) -> bool {
     ["##[", "##vso["].iter().any(|command| text.starts_with(command))
 }

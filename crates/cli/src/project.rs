@@ -1,5 +1,6 @@
 //! The project of `proofmark verify --dir`, and how it is verified.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,10 +140,17 @@ impl ProjectOptions {
 
     fn config(&self, folder: &Path) -> anyhow::Result<ProjectConfig> {
         let own = folder.join(CONFIG_FILE);
-        let path = match &self.config {
-            Some(path) => path,
-            None if !self.no_config && own.is_file() => &own,
-            None => return Ok(ProjectConfig::default()),
+        let path = match (&self.config, fs::symlink_metadata(&own)) {
+            (Some(path), _) => path,
+            // An error shows the line it is in, which could be one of any file of the host.
+            (None, Ok(found)) if !self.no_config && found.is_symlink() => {
+                return Err(with_help(
+                    format!("read the settings `{}`: it is a link, which could lead out of the project", own.display()),
+                    "name the file with `--config`, or ignore it with `--no-config`",
+                ));
+            }
+            (None, Ok(found)) if !self.no_config && found.is_file() => &own,
+            (None, _) => return Ok(ProjectConfig::default()),
         };
         let config = document::read_as(path, "settings", ProjectConfig::read)?;
         out::note(format_args!("read the settings in `{}`", path.display()));

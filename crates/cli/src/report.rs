@@ -25,6 +25,7 @@ use clap::{Args, ValueEnum};
 use proofmark_receipt::{Json, object};
 
 use crate::out;
+use crate::paint::printable_json;
 
 pub(crate) use decision::of_decision;
 pub(crate) use finding::Finding;
@@ -354,7 +355,7 @@ impl Reporter {
         let mut out = out::stdout();
         match self.format {
             Format::Human => self.human.group(&mut out, &group)?,
-            Format::Json => group.json.iter().try_for_each(|line| writeln!(out, "{line}"))?,
+            Format::Json => group.json.iter().try_for_each(|line| writeln!(out, "{}", printable_json(line)))?,
             Format::Tap => {
                 group.complete();
                 self.tap.group(&mut out, &group)?;

@@ -139,7 +139,13 @@ impl Watched {
 
     fn reload(&mut self, asked: bool, stale: &Stale) {
         let (file, path) = (self.name, &*self.path.to_string_lossy());
-        let replaced = (self.replace)();
+        let replaced = match std::fs::metadata(&self.path) {
+            // To open a pipe waits for somebody who writes to it, and all files and SIGHUP would wait with it.
+            Ok(found) if !found.is_file() => {
+                Err(UnreadableError { message: format!("read `{path}`: it is not a regular file"), help: None })
+            }
+            Ok(_) | Err(_) => (self.replace)(),
+        };
         stale.set(file, replaced.is_err());
         let result = if replaced.is_ok() { "ok" } else { "failed" };
         metrics::counter!("proofmark_reloads_total", "file" => file, "result" => result).increment(1);
@@ -287,5 +293,8 @@ mod tests {
         std::fs::write(&path, "2").unwrap();
         assert_eq!(rounds(3, false), (4, vec![]));
         assert_eq!(rounds(1, true), (5, vec![]), "it is read when somebody asks");
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(rounds(3, true), (5, vec!["policy"]), "a pipe is not waited for");
     }
 }

@@ -24,6 +24,10 @@ impl From<io::Error> for OwnedError {
 
 /// Reads a text of at most `limit` bytes.
 pub(crate) fn read(path: &Path, limit: u64) -> Result<String, OwnedError> {
+    // To open a pipe waits for somebody who writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("not a file").into());
+    }
     let file = File::open(path)?;
     // Of the open file: one that is looked at by its path could be another by the time it is read.
     let found = file.metadata()?;

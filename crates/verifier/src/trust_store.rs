@@ -255,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        let store = TrustStore::new(home.path());
+        assert!(std::process::Command::new("mkfifo").arg(store.path()).status().unwrap().success());
+        assert!(matches!(store.list(), Err(TrustError::Io { .. })));
+    }
+
+    #[test]
     fn another_form_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let store = TrustStore::new(home.path());

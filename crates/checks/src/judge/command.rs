@@ -9,9 +9,13 @@ use crate::command::{Command, SkipPolicy};
 use crate::job::{CaseOutcome, Outcome, PROJECT_FOLDER, Tail};
 use crate::report::{self, Reported, Tested};
 use crate::reporting::{Report, Runner};
+use crate::suite::Reveal;
 
 /// The name of the one check of a command that reports no tests.
 const COMMAND: &str = "command";
+
+/// The message of a hidden check whose own would name a word of the command and a file of the suite.
+const HIDDEN_MISSING: &str = "the command names a file that is not there";
 
 /// The last of a command's output that is shown, in characters.
 const MAX_LAST_WORDS: usize = 800;
@@ -38,7 +42,9 @@ impl Judged {
 pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
     if let Some(why) = &command.unusable {
         let fault = if why.by_request { Fault::Verifier } else { Fault::Submission };
-        return Judged::one(Some(fault), Status::Error, why.message.clone());
+        let hidden = why.missing.is_some() && command.reveal == Reveal::None;
+        let message = if hidden { HIDDEN_MISSING } else { &why.message };
+        return Judged::one(Some(fault), Status::Error, message);
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
         [case] => Some((case, Allowed::of(outcome, case))),

@@ -12,7 +12,7 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::options::{Period, StoreAt};
 use crate::out;
-use crate::paint::{Paint, printable};
+use crate::paint::{Paint, printable, printable_json};
 
 /// List the receipts in the store, newest first
 #[derive(Args)]
@@ -82,7 +82,7 @@ impl List {
         }
         for receipt in page.receipts.iter().map(|stored| &stored.receipt) {
             match self.json {
-                true => writeln!(out, "{}", receipt.to_text())?,
+                true => writeln!(out, "{}", printable_json(&receipt.to_text()))?,
                 false => writeln!(out, "{}", line(receipt, paint))?,
             }
         }

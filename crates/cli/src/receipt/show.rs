@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::options::StoreAt;
 use crate::out;
-use crate::paint::Paint;
+use crate::paint::{Paint, printable_json};
 
 /// Show a signed document as a page: a receipt, an approval, a decision, a chain head
 ///
@@ -62,7 +62,7 @@ impl Show {
                     writeln!(out)?;
                 }
             } else if self.json {
-                writeln!(out, "{}", document.to_text())?;
+                writeln!(out, "{}", printable_json(&document.to_text()))?;
             } else {
                 if index > 0 {
                     writeln!(out)?;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, Object};
 use roxmltree::Document;
 
 use super::*;
@@ -69,6 +69,18 @@ fn text_for_people_is_harmless() {
             human.finish(out)
         });
         assert_harmless(&text);
+    }
+}
+
+#[test]
+fn json_says_the_same_and_is_harmless() {
+    for text in HOSTILE.iter().copied().chain(["\u{7f}\u{9b}2J \\##[error]\\\"##[", "💩\u{e0041}"]) {
+        let mut object = Object::new();
+        object.insert(text, vec![Json::from(text)]);
+        let json = Json::from(object);
+        let shown = crate::paint::printable_json(&json.to_text());
+        assert_harmless(&shown);
+        assert_eq!(Json::parse(shown.as_bytes()).unwrap(), json, "{shown}");
     }
 }
 

@@ -263,6 +263,20 @@ fn settings_that_are_wrong_are_shown_with_their_line() {
 }
 
 #[test]
+fn settings_that_are_a_link_are_not_read() {
+    let place = Place::new();
+    place.file("p/run.sh", "");
+    let secret = place.file("secret", "-----BEGIN KEY-----\nsecret: a: b\n");
+    symlink(&secret, place.path("p/proofmark.yaml")).unwrap();
+    let verify = |more: &[&str]| place.run(&[&["verify", "--dir", "p"], more].concat());
+    let done = verify(&["--", "bash", "run.sh"]);
+    assert!(done.code == 2 && done.stderr.contains("it is a link") && !done.stderr.contains("secret"), "{done:?}");
+    assert_eq!(verify(&["--no-config", "--", "bash", "run.sh"]).code, 0);
+    place.file("judge.yaml", "command: bash run.sh\n");
+    assert_eq!(verify(&["--config", &place.path("judge.yaml").display().to_string()]).code, 0);
+}
+
+#[test]
 fn options_of_projects_that_are_wrong_are_refused() {
     let place = Place::new();
     place.file("p/test_a.py", "");

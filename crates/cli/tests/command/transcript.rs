@@ -132,7 +132,7 @@ pub(crate) fn doctor(text: &str) -> String {
     let rules = [
         (r"(?m)^(  level [ABC]  )(?:available|unavailable: .*)$", "${1}[available, or unavailable and why]"),
         (r"(?m)^  help: run as root(?s:.*?)\)$\n", ""),
-        (r"(?m)^(  memory   )(?:limited by the kernel|summed up).*$", "${1}[how it is limited]"),
+        (r"(?m)^(  memory   )(?:limited by the kernel|summed up).*$(?:\n {11}\S.*$)*", "${1}[how it is limited]"),
         (r"(?m)^  (?:python|javascript|typescript|bash|ruby) .*$\n", ""),
     ];
     let apply = |text: String, (pattern, to): (&str, &str)| {

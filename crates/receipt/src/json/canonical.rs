@@ -11,12 +11,14 @@ pub(super) fn canonical(value: &Json, profile: Profile) -> Result<Vec<u8>, Canon
     Ok(writer.out.into_bytes())
 }
 
-/// The canonical bytes of `object` under the profile `vrf`, which has a form for every document.
-pub(super) fn canonical_object(object: &Object) -> Vec<u8> {
-    let mut writer = Writer::new(Profile::Vrf);
-    #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
-    writer.members(object.members().iter()).expect("the profile `vrf` has a form for every document");
-    writer.out.into_bytes()
+impl Object {
+    /// The canonical bytes of the object under [`Profile::Vrf`].
+    pub fn canonical_vrf(&self) -> Vec<u8> {
+        let mut writer = Writer::new(Profile::Vrf);
+        #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
+        writer.members(self.members().iter()).expect("the profile `vrf` has a form for every document");
+        writer.out.into_bytes()
+    }
 }
 
 /// The canonical bytes of `object` without its own member `left_out`; members of that name deeper down stay.

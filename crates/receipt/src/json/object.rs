@@ -1,4 +1,4 @@
-use super::{Json, canonical, text};
+use super::Json;
 
 /// A JSON object: members in document order, names unique.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,18 +59,6 @@ impl Object {
 
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
-    }
-
-    /// The object on one line, as [`Json::to_text`] writes it.
-    pub fn to_text(&self) -> String {
-        let mut out = String::with_capacity(2048);
-        text::write_object(&mut out, self);
-        out
-    }
-
-    /// The canonical bytes of the object under [`super::Profile::Vrf`].
-    pub fn canonical_vrf(&self) -> Vec<u8> {
-        canonical::canonical_object(self)
     }
 
     pub(super) fn members(&self) -> &[(String, Json)] {

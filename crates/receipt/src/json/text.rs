@@ -20,8 +20,17 @@ pub(super) fn write_value(out: &mut String, value: &Json) {
     }
 }
 
+impl Object {
+    /// The object on one line, as [`Json::to_text`] writes it.
+    pub fn to_text(&self) -> String {
+        let mut out = String::with_capacity(2048);
+        write_object(&mut out, self);
+        out
+    }
+}
+
 /// Appends `object` on one line, members in document order.
-pub(super) fn write_object(out: &mut String, object: &Object) {
+fn write_object(out: &mut String, object: &Object) {
     out.push('{');
     for (index, (name, item)) in object.iter().enumerate() {
         separate(out, index);

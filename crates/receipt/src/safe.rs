@@ -85,7 +85,7 @@ pub(crate) fn check_readable(document: &Object) -> Result<(), SignError> {
 }
 
 /// How many levels an object or array with these items has.
-fn depth<'a>(items: &mut dyn Iterator<Item = &'a Json>) -> usize {
+fn depth(items: &mut dyn Iterator<Item = &Json>) -> usize {
     let below = |value: &Json| match value {
         Json::Array(items) => depth(&mut items.iter()),
         Json::Object(object) => depth(&mut object.iter().map(|(_, value)| value)),

@@ -548,7 +548,7 @@ fn an_exception_that_is_expected_must_come_from_the_call_itself() {
         assert_eq!(judge(PLAIN, text("ValueError")), broken);
         assert_eq!(judge(PLAIN, End::Unavailable("no isolation".to_owned())), broken);
     }
-    // Where a value is expected, an exception is no answer, whoever raised it.
+    // Where a value is expected, an exception is not an answer, wherever it was raised.
     assert_eq!(checked(CALL, &one("a"), thrown(&types, "")).0, Status::Error);
 }
 

@@ -215,7 +215,7 @@ fn recompute(question: &Question<'_>, receipt: &DecisionReceipt, known: &KnownSi
         (Recomputed::Unreadable(what), _) => {
             return Err(with_help(
                 format!("recompute the decision: its `{what}` cannot be read"),
-                "give the receipt as it was issued",
+                "give the receipt that was issued",
             ));
         }
         // Before the differences: the exit code of an undecidable signature does not depend on unverified content.

@@ -220,7 +220,7 @@ impl From<&ActionPolicyError> for Fault {
 
 /// A receipt is signed, so no advice is to edit it.
 fn issued() -> Option<String> {
-    Some("give the receipt as it was issued".to_owned())
+    Some("give the receipt that was issued".to_owned())
 }
 
 /// The error that names the place in a presented receipt, where that is what a judgment or decision failed for.

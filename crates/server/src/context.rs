@@ -46,7 +46,7 @@ pub(crate) struct RequestContext<'a> {
     idempotency: Option<(String, Sha256Digest)>,
 }
 
-/// The body of a request: as it was sent, by which a repetition is recognised, and as JSON.
+/// The body of a request: the bytes as sent, by which a repetition is recognised, and as JSON.
 pub(crate) struct Content {
     digest: Sha256Digest,
     json: Vec<u8>,

@@ -81,7 +81,7 @@ impl KeysFile {
     /// of the entries with its id and tenant.
     ///
     /// # Errors
-    /// [`KeysFileError`]; then the file is as it was.
+    /// [`KeysFileError`]; then the file is unchanged.
     pub fn add(&self, entry: &Json, replace: bool) -> Result<(), KeysFileError> {
         self.change(true, |entries| {
             let (id, tenant) = (member(entry, "id"), member(entry, "tenant"));
@@ -98,7 +98,7 @@ impl KeysFile {
     /// Removes every entry with this id, of the tenant where one is named; returns its tenant.
     ///
     /// # Errors
-    /// [`KeysFileError`]; then the file is as it was.
+    /// [`KeysFileError`]; then the file is unchanged.
     pub fn revoke(&self, id: &str, tenant: Option<&str>) -> Result<String, KeysFileError> {
         let mut of = String::new();
         self.change(false, |entries| {

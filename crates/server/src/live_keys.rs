@@ -49,7 +49,7 @@ impl KeyInUse {
     pub(crate) async fn revoked(mut self) {
         let (digest, caller) = (self.digest, self.caller);
         if self.keys.wait_for(|keys| keys.caller(&digest) != Some(&caller)).await.is_err() {
-            // The server ends, and with it whoever waits here.
+            // The server ends, and with it everything that waits here.
             std::future::pending().await
         }
     }

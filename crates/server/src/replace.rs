@@ -9,7 +9,7 @@ use std::path::Path;
 /// gets this mode.
 ///
 /// # Errors
-/// When it cannot be written; then the old file is as it was.
+/// When it cannot be written; then the old file is unchanged.
 pub fn replace_file(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     // A link stays a link, to a new file.
     let path = fs::canonicalize(path).or_else(|_| std::path::absolute(path))?;

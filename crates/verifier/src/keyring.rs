@@ -167,7 +167,7 @@ impl Keyring {
         let key = load_file(&path, passphrase)?;
         match self.read_public(name)? {
             Some(signer) if signer == key.signer() => {}
-            // Whoever wrote it would be taken for the owner of this key.
+            // The person who wrote it would be taken for the owner of this key.
             Some(_) => return Err(KeyringError::OtherHalf { name: name.to_owned(), path: self.public_path(name)? }),
             // Keys of older versions have none. In a folder that cannot be written to, it stays away.
             None => drop(self.write_public(name, key.signer())),

@@ -5,7 +5,7 @@ use crate::job::ProjectFile;
 /// What a shell or a runner replaces by the names of files.
 const PATTERNS: [char; 5] = ['*', '?', '[', '{', '!'];
 
-/// The first path of these that is no file and no folder of the project, as the command writes it.
+/// The first of these paths that is neither a file nor a folder of the project, as the command writes it.
 pub(super) fn missing<'a>(named: &'a [String], files: &[ProjectFile]) -> Option<&'a str> {
     named.iter().map(String::as_str).find(|path| is_missing(path, files))
 }

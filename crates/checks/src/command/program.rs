@@ -12,7 +12,7 @@ const SCRIPT_RUNNERS: [&str; 4] = ["npm", "yarn", "pnpm", "bun"];
 const ENVIRONMENT_RUNNERS: [&str; 6] = ["uv", "poetry", "pipenv", "pdm", "hatch", "rye"];
 /// Programs of languages that no interpreter here runs.
 const COMPILED: [&str; 10] = ["cargo", "go", "rustc", "gcc", "cmake", "mvn", "gradle", "javac", "dotnet", "swift"];
-/// Options of npx that change nothing here: there is no network, so it would install nothing.
+/// Options of npx that change nothing here: without a network it installs nothing.
 const NPX_OPTIONS: [&str; 5] = ["--no", "--no-install", "-y", "--yes", "--"];
 
 /// The language a command runs, and the arguments of its interpreter. `files` are those submitted, which tell what a script of

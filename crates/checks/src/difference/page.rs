@@ -32,7 +32,7 @@ impl Page {
         page
     }
 
-    /// Writes a line; once there is no room for one, no other is written.
+    /// Writes a line. After the first line that does not fit, nothing is written.
     pub(super) fn line(&mut self, sign: Sign, depth: usize, text: &str) {
         let sign = match sign {
             Sign::Equal => ' ',

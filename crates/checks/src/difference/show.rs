@@ -116,7 +116,7 @@ impl Show {
         let first = if before { CONTEXT.min(run.count) } else { 0 };
         let last = if after { CONTEXT.min(run.count - first) } else { 0 };
         let folded = run.count - first - last;
-        // A line that says that one line is left out is no shorter.
+        // A line that says that one line is left out is as long.
         let first = if folded == 1 && first < KEPT_FIRST { first + 1 } else { first };
         let folded = run.count - first - last;
         run.first.iter().take(first).for_each(|member| self.equal(inside, member, depth));

@@ -104,7 +104,7 @@ fn a_policy_is_replaced_while_the_server_decides_and_a_bad_one_is_not() {
         until("the mistake", || place.stale());
         assert_ne!(place.outcome(), "allow", "{bad:?}");
         std::fs::write(place.file("policy.yaml"), strict).unwrap();
-        until("it is mended", || !place.stale());
+        until("it is repaired", || !place.stale());
     }
     std::fs::copy(POLICY, place.file("policy.yaml")).unwrap();
     until("the first policy", || place.outcome() == "allow");
@@ -125,7 +125,7 @@ fn a_new_key_works_and_a_revoked_one_does_not_even_when_it_is_the_last() {
     until("the mistake", || place.stale());
     assert_eq!((place.status(&new), place.status(&place.agent)), (200, 401));
     std::fs::write(place.file("keys.json"), good).unwrap();
-    until("it is mended", || !place.stale());
+    until("it is repaired", || !place.stale());
     place.keys().revoke("new", None).unwrap();
     place.keys().revoke("eve", None).unwrap();
     until("no key", || place.status(&place.admin) == 401);

@@ -3,12 +3,14 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
+use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Json, object};
-use proofmark_verifier::{KnownAs, TrustStore, TrustedName, trusted_signers};
+use proofmark_verifier::{KnownAs, TrustStore, TrustedName, signers_in, trusted_signers};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
+use crate::input;
 use crate::out;
 use crate::paint::printable;
 
@@ -33,8 +35,8 @@ pub(crate) enum Trust {
 pub(crate) struct Add {
     /// A name of your choice: letters, digits, - and _
     name: String,
-    /// The signer: a signer id, or a public key file (PEM, OpenSSH, JWK or JWK set)
-    #[arg(value_name = "KEY|FILE")]
+    /// The signer: a signer id, or a public key file (PEM, OpenSSH, JWK or JWK set), or - for standard input
+    #[arg(value_name = "KEY|FILE|-")]
     key: String,
     /// Who it is, or why you trust it
     #[arg(long)]
@@ -68,7 +70,10 @@ impl Trust {
 
 impl Add {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let signers = trusted_signers(&self.key)?;
+        let signers = match self.key.as_str() {
+            "-" => signers_in(&String::from_utf8_lossy(&input::read_stdin(MAX_BYTES as u64)?))?,
+            key => trusted_signers(key)?,
+        };
         let known = config.known_signers()?;
         let own = signers.iter().find_map(|signer| match known.name(signer) {
             Some(KnownAs::Own(name)) => Some(name.to_owned()),

@@ -92,9 +92,12 @@ impl Tally {
         self.refused += 1;
         if self.refusals.len() < MAX_LISTED {
             // The line of the summary begins with the label.
-            let read = format!("read the request `{label}`: ");
             let why = why.lines().next().unwrap_or_default();
-            let why = why.strip_prefix(&read).unwrap_or(why).to_owned();
+            let of_request = why.strip_prefix("read the request ").unwrap_or(why);
+            let quoted = of_request.strip_prefix(&format!("`{label}`: "));
+            // `LABEL:LINE:COLUMN: `, of which the error above the summary tells the rest.
+            let placed = of_request.strip_prefix(label).and_then(|rest| rest.split_once(' ')).map(|(_, why)| why);
+            let why = quoted.or(placed).unwrap_or(why).to_owned();
             self.refusals.push(Line { word: String::new(), name: label.to_owned(), why });
         }
     }

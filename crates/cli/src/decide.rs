@@ -168,10 +168,11 @@ impl Decide {
     }
 }
 
-/// The boundaries that match the action and do not apply to it.
+/// The boundaries that match the action and do not apply to it, where none applies.
 fn without_effect(decision: &Decision) -> impl Iterator<Item = &str> {
-    let findings = decision.findings().iter().filter(|finding| finding.status == RuleStatus::NotApplicable);
-    findings.map(|finding| &*finding.boundary).filter(|boundary| !boundary.is_empty())
+    let of_boundaries = || decision.findings().iter().filter(|finding| !finding.boundary.is_empty());
+    let none_applies = of_boundaries().all(|finding| finding.status == RuleStatus::NotApplicable);
+    of_boundaries().filter(move |_| none_applies).map(|finding| &*finding.boundary)
 }
 
 /// Refuses a decision receipt that is not valid, or whose signer is not trusted.

@@ -307,7 +307,7 @@ fn configurations_name_the_program_that_prints_them() {
 fn a_configuration_that_would_not_work_is_not_printed() {
     let folder = TempDir::new().unwrap();
     for (more, expected) in [
-        (&["--", "--polcy", "x"][..], "--policy"),
+        (&["--", "--polcy", "x"][..], "--action-policy"),
         (&["--", "--action-policy", "absent.yaml"], "absent.yaml"),
         (&["--", "config"], "config"),
         (&["--", "--jobs", "0"], "0"),

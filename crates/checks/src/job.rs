@@ -190,7 +190,7 @@ pub enum End {
         output: Vec<u8>,
         /// The end of what it wrote to its standard error.
         errors: Vec<u8>,
-        /// The report file as it was left; `None` where there is none that can be read.
+        /// The report file; `None` if it is missing or unreadable.
         report: Option<Vec<u8>>,
     },
     /// It ended with an exception.

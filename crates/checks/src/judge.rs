@@ -62,7 +62,7 @@ pub struct Judgment {
     pub results: Results,
     /// Whose fault the errors among the checks are, where there are any; the verifier's weighs more.
     pub fault: Option<Fault>,
-    /// The names of a project's skipped tests, where they are no checks.
+    /// The names of a project's skipped tests, which count neither as passed nor as failed.
     pub skipped: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Request {
     }
 
     fn judge_within(&self, submission: Option<&Outcome>, expected: Option<&Outcome>, budget: &Budget<'_>) -> Judgment {
-        // Without an outcome there are no cases, which `misfit` reports as a broken sandbox.
+        // A missing outcome has zero cases, which `misfit` reports as a broken sandbox.
         let nothing = Outcome::default();
         match &self.checks {
             Checks::Suite(suite) => match suite.program(&self.output) {

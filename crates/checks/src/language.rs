@@ -164,7 +164,7 @@ impl Language {
 impl Names {
     /// Whether a text is a name and nothing else: it goes into source text.
     pub(crate) fn allow(&self, name: &str) -> bool {
-        // Takes one mark off, so `f??` is left with a stem that is no name.
+        // Only one mark is removed, so that `f??` is refused.
         let stem = name.strip_suffix(self.ends).unwrap_or(name);
         let letter = |char: char| char.is_ascii_alphabetic() || self.special.contains(&char);
         stem.starts_with(letter)

@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use proofmark_boundary::Outcome;
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::{Cursor, DecisionsWanted, StoredDecision, Tenant};
+use proofmark_verifier::{DecisionsWanted, StoredDecision};
 
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::options::{Period, StoreAt};
+use crate::options::{Listed, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable, printable_json};
 use crate::receipt::page::Page;
@@ -43,16 +43,7 @@ pub(crate) struct List {
     #[arg(long)]
     waiting: bool,
     #[command(flatten)]
-    period: Period,
-    /// Only decisions of this tenant: one of a server, or `local`, the command line
-    #[arg(long, value_name = "NAME")]
-    tenant: Option<Tenant>,
-    /// List at most this many
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    limit: usize,
-    /// Continue after this page: the cursor that the page before printed
-    #[arg(long, value_name = "CURSOR")]
-    after: Option<Cursor>,
+    listed: Listed,
     #[command(flatten)]
     store: StoreAt,
     /// Print the decision receipts as JSON, one per line
@@ -90,13 +81,13 @@ impl List {
             tool: self.action,
             agent: self.agent,
             to_review: self.waiting,
-            limit: self.limit,
-            after: self.after,
-            since: self.period.since,
-            until: self.period.until,
+            limit: self.listed.limit,
+            after: self.listed.after,
+            since: self.listed.period.since,
+            until: self.listed.period.until,
             ..DecisionsWanted::default()
         };
-        let page = match &self.tenant {
+        let page = match &self.listed.tenant {
             Some(tenant) => store.of(tenant).decisions(&wanted)?,
             None => store.all_tenants_decisions(&wanted)?,
         };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use proofmark_evidence::span;
 use proofmark_receipt::{SignerId, SigningKey, Timestamp};
-use proofmark_verifier::{KeyringError, KnownSigners, Passphrase, Store, TrustedSigners, now, trusted_signers};
+use proofmark_verifier::{
+    Cursor, KeyringError, KnownSigners, Passphrase, Store, Tenant, TrustedSigners, now, trusted_signers,
+};
 
 use crate::config::{Config, DEFAULT_KEY};
 use crate::out;
@@ -54,6 +56,22 @@ pub(crate) struct Period {
     /// Only before this time
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) until: Option<i64>,
+}
+
+/// Which part of a list is printed.
+#[derive(Args)]
+pub(crate) struct Listed {
+    #[command(flatten)]
+    pub(crate) period: Period,
+    /// Only of this tenant: one of a server, or `local`, the command line
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<Tenant>,
+    /// List at most this many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) limit: usize,
+    /// Continue after this page: the cursor that the page before printed
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) after: Option<Cursor>,
 }
 
 /// Whose signatures count.

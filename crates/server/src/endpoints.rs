@@ -148,14 +148,14 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .body::<PresentedReceipt>()
             .ok::<Checked>("The result"),
         blocking(Get, "/v1/receipts/{id}", ANY_ROLE, receipts::show)
-            .operation("receipt", "receipts", "Show a receipt as it was signed")
+            .operation("receipt", "receipts", "Show a receipt with the bytes that were signed")
             .parameters(&["Signer"])
             .named(200, "StoredReceipt")
             .not_found(),
         // A request has the expected outputs and the salt, which the agent that is tested must not read.
         blocking(Get, "/v1/receipts/{id}/request", ADMIN, receipts::request)
             .operation("receiptRequest", "receipts", "Show the request that a receipt issued here answers")
-            .ok::<Request>("The request, as it was stored")
+            .ok::<Request>("The stored request")
             .not_found(),
         blocking(Get, "/v1/receipts/{id}/chain", ANY_ROLE, receipts::chain)
             .operation(

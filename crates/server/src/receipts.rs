@@ -186,7 +186,7 @@ pub(crate) fn list(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     })
 }
 
-/// `GET /v1/receipts/{id}`: the receipt itself, as it was signed. A `Link` leads to the one that supersedes it. Where
+/// `GET /v1/receipts/{id}`: the receipt itself, with the bytes that were signed. A `Link` leads to the one that supersedes it. Where
 /// several issuers gave one under this id, a header says how many more there are, and `signer` chooses.
 pub(crate) fn show(context: &RequestContext<'_>) -> Result<Reply, Problem> {
     context.only(&["signer"])?;

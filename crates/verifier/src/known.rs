@@ -116,7 +116,7 @@ impl TrustedSigners {
         self
     }
 
-    /// With another signer, whoever was named.
+    /// With a signer other than the one named.
     #[must_use]
     pub fn and(mut self, signer: SignerId) -> Self {
         self.signers.push(signer);

@@ -50,7 +50,9 @@ impl PresentedError {
         match self {
             Self::Io { .. } => None,
             Self::TooMany(_) => Some("name a smaller folder".to_owned()),
-            Self::NoReceipt { .. } => Some("give it as it was issued, or take it out of the folder".to_owned()),
+            Self::NoReceipt { .. } => {
+                Some("give it with the bytes that were issued, or take it out of the folder".to_owned())
+            }
             Self::Store(error) => error.help(),
         }
     }

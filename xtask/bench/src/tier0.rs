@@ -77,7 +77,7 @@ fn explain_failures(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow
 fn cold_rate(tasks: &[Task], start: impl Fn() -> Command) -> anyhow::Result<f64> {
     let mut cases = tasks.iter().flat_map(|task| task.tests.iter().map(|(input, _)| (&task.code, input))).cycle();
     rate(LEAST, || {
-        let (code, input) = cases.next().context("there are no cases")?;
+        let (code, input) = cases.next().context("the tasks have no cases")?;
         let mut command = start();
         command.args(["-I", "-S", "-c", COLD]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("failed to start the interpreter")?;

@@ -316,7 +316,7 @@ impl Walk {
         parts.0
     }
 
-    /// Takes what it costs to look at values once more; false where there is no effort left for it.
+    /// Takes what it costs to look at values once more; false when the effort is used up.
     fn charge<'a>(&mut self, values: impl Iterator<Item = &'a Value>) -> bool {
         for value in values {
             if !spend(value, &mut self.effort) {

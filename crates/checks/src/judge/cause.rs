@@ -30,7 +30,7 @@ impl Allowed {
     }
 }
 
-/// Why there is no answer.
+/// Why the case was not answered.
 pub(super) fn unanswered(end: &End, allowed: Allowed) -> String {
     let Allowed { limits, timeout, own_timeout, .. } = allowed;
     match end {

@@ -20,7 +20,7 @@ const HIDDEN_MISSING: &str = "the command names a file that is not there";
 /// The last of a command's output that is shown, in characters.
 const MAX_LAST_WORDS: usize = 800;
 
-/// The checks of a command, and the names of the tests that were skipped and are no checks.
+/// The checks of a command, and the names of the skipped tests, which are not among them.
 pub(super) struct Judged {
     pub(super) checks: Vec<(Option<Fault>, Detail)>,
     pub(super) skipped: Vec<String>,

@@ -5,12 +5,12 @@ use std::io::{IsTerminal, Write};
 use clap::Args;
 use proofmark_evidence::ReceiptKind;
 use proofmark_receipt::{Receipt, Verdict};
-use proofmark_verifier::{Cursor, Filter, Store, Tenant};
+use proofmark_verifier::{Filter, Store};
 
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
-use crate::options::{Period, StoreAt};
+use crate::options::{Listed, StoreAt};
 use crate::out;
 use crate::paint::{Paint, printable, printable_json};
 
@@ -33,17 +33,8 @@ pub(crate) struct List {
     /// Only receipts of this chain
     #[arg(long, value_name = "NAME")]
     chain: Option<String>,
-    /// Only receipts of this tenant: one of a server, or `local`, the command line
-    #[arg(long, value_name = "NAME")]
-    tenant: Option<Tenant>,
     #[command(flatten)]
-    period: Period,
-    /// List at most this many
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    limit: usize,
-    /// Continue after this page: the cursor that the page before printed
-    #[arg(long, value_name = "CURSOR")]
-    after: Option<Cursor>,
+    listed: Listed,
     #[command(flatten)]
     store: StoreAt,
     /// Print the receipts as JSON, one per line
@@ -62,13 +53,13 @@ impl List {
             tier: self.tier,
             task_id: self.task,
             chain: self.chain,
-            since: self.period.since,
-            until: self.period.until,
-            limit: self.limit,
-            after: self.after,
+            since: self.listed.period.since,
+            until: self.listed.period.until,
+            limit: self.listed.limit,
+            after: self.listed.after,
             ..Filter::default()
         };
-        let page = match &self.tenant {
+        let page = match &self.listed.tenant {
             Some(tenant) => store.of(tenant).list(&filter)?,
             None => store.all_tenants_receipts(&filter)?,
         };
@@ -99,7 +90,7 @@ impl List {
     /// Refuses the name of a chain without receipts: it is mistyped.
     fn require_chain(&self, store: &Store, chain: &str) -> anyhow::Result<()> {
         let wanted = Filter { chain: Some(chain.to_owned()), limit: 1, ..Filter::default() };
-        let found = match &self.tenant {
+        let found = match &self.listed.tenant {
             Some(tenant) => store.of(tenant).list(&wanted)?,
             None => store.all_tenants_receipts(&wanted)?,
         };

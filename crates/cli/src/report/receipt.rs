@@ -87,7 +87,7 @@ pub(crate) fn of_receipt(label: &str, receipt: &Receipt, places: &Places) -> Gro
     }
 }
 
-/// How many tests of a project were skipped and are no checks, and the names that the receipt has.
+/// How many tests of a project were skipped, and the names that the receipt has.
 fn skipped(receipt: &Receipt) -> Option<(u64, &[Json])> {
     let skipped = receipt.metadata().get("skipped")?.as_object()?;
     let names = skipped.get("tests").and_then(Json::as_array).unwrap_or_default();

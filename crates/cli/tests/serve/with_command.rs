@@ -50,7 +50,7 @@ fn chains_of_steps_are_not_to_be_named() {
 fn a_decision_no_reader_would_read_is_not_made() {
     let home = TempDir::new().unwrap();
     let server = Server::start(home.path(), &[]);
-    // What says where the workflow goes on stands in the receipt as it was sent.
+    // The signed receipt itself says where the workflow continues.
     let upstream = format!("{{\"upstream\": {{\"workflow_id\": \"{}\"}}, ", "x".repeat(1_100_000));
     let long = NOTE.replacen('{', &upstream, 1);
     let (status, refused) = server.post("/v1/decisions", "", &long);

@@ -54,12 +54,12 @@ steps:
       receipts:
         - {verdict: pass, tier: [0, 1], suite: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', output: payload.artifact_sha256, signer: trusted, max_age: 24h, single_use: true}
       noOtherMutations: true
-    onFailure: {action: "goto:mend", maxAttempts: 3, retryStrategy: exponential, initialDelayMs: 500, maxDelayMs: 8000, jitter: full}
+    onFailure: {action: "goto:fix", maxAttempts: 3, retryStrategy: exponential, initialDelayMs: 500, maxDelayMs: 8000, jitter: full}
     next:
-      - {when: payload.more == true, goto: mend}
+      - {when: payload.more == true, goto: fix}
       - {when: retriesExhausted, goto: abort}
       - {goto: end}
-  - {id: mend, goto: end}
+  - {id: fix, goto: end}
   - {id: end, terminal: true}
 "#;
     let workflow = workflow(text);
@@ -67,9 +67,9 @@ steps:
     assert_eq!(workflow.class_of(step), Class::Readonly);
     assert_eq!(workflow.class_of(&workflow.steps[1]), Class::Mutating);
     let on_failure = step.on_failure.as_ref().unwrap();
-    assert_eq!(on_failure.action, Action::Goto("mend".into()));
+    assert_eq!(on_failure.action, Action::Goto("fix".into()));
     assert_eq!((on_failure.strategy, on_failure.jitter), (Strategy::Exponential, Jitter::Full));
-    assert_eq!(workflow.next_steps(0), ["mend", "abort", "end"]);
+    assert_eq!(workflow.next_steps(0), ["fix", "abort", "end"]);
     assert_eq!(workflow.on_failure_of(&workflow.steps[1]).unwrap().max_attempts, 2);
     let verification = step.verification.as_ref().unwrap();
     assert_eq!(verification.rules(), 6);

@@ -64,7 +64,7 @@ fn each_outcome_leads_to_its_state() {
 
 #[test]
 fn used_up_attempts_lead_to_the_action() {
-    for action in [Action::Abort, Action::Continue, Action::Goto("mend".into())] {
+    for action in [Action::Abort, Action::Continue, Action::Goto("fix".into())] {
         let events = [submitted(1), judged(1, AttemptOutcome::RejectAndRetry, plan(1, action.clone()))];
         let state = run(&events).unwrap();
         assert_eq!(state, State::Aborted { attempt: 1, action: action.clone() });

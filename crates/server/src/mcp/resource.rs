@@ -18,11 +18,11 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("receipt://{id}", "receipt")
             .with_title("Receipt")
-            .with_description("A VRF receipt in the store, byte for byte as it was signed")
+            .with_description("A VRF receipt in the store, with the bytes that were signed")
             .with_mime_type(RECEIPT_TYPE),
         ResourceTemplate::new("decision://{id}", "decision")
             .with_title("Decision receipt")
-            .with_description("A decision receipt in the store, byte for byte as it was signed")
+            .with_description("A decision receipt in the store, with the bytes that were signed")
             .with_mime_type(DECISION_TYPE),
     ]
 }

@@ -10,7 +10,7 @@ const MAX_PACKAGES: usize = 16;
 /// How much the names of skipped tests may take together, in bytes of JSON.
 const MAX_SKIPPED_BYTES: usize = 8 << 10;
 
-/// Adds the settings in force, and the tests that were skipped and are no checks. `job` is what was run, if anything was.
+/// Adds the settings in force, and the skipped tests. `job` is what was run, if anything was.
 pub(crate) fn describe(metadata: &mut Object, command: &Command, judgment: &Judgment, job: Option<&Job>) {
     let shown = command.reveal != Reveal::None;
     let mut settings = Object::new();

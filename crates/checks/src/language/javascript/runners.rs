@@ -64,7 +64,7 @@ impl Told {
 
     /// The whole command: the script, its own arguments, and these.
     fn after(self, script: &str, arguments: &[String]) -> Told {
-        // Before `--`, behind which words are no options.
+        // Before `--`: a runner reads no options after it.
         let options = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
         let (before, behind) = arguments.split_at(options);
         let arguments = [&[script.to_owned()], before, &self.arguments, behind].concat();

@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
     ("xtask-bench", &["verifier", "boundary", "contract", "evidence", "receipt"]),
+    ("xtask-measure", &[]),
 ];
 
 /// Crates that re-export another crate of the project, so that a third reaches the other through them, and why.
@@ -49,7 +50,7 @@ const HARMLESS: &[(&str, &str)] = &[("checks", "getrandom")];
 const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("libsqlite3-sys", &["store"]),
-    ("anyhow", &["cli", "xtask", "xtask-bench"]),
+    ("anyhow", &["cli", "xtask", "xtask-bench", "xtask-measure"]),
     ("axum", &["server"]),
     ("hyper", &["server"]),
     ("rmcp", &["server"]),

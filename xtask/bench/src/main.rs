@@ -4,6 +4,7 @@ mod accept;
 mod agentdojo;
 mod mbpp;
 mod receipt;
+mod record;
 mod rivals;
 mod taint;
 mod tier0;
@@ -13,12 +14,21 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use xtask::step::succeeds;
 
 /// Measure, beside rivals, in one run.
 #[derive(Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+struct Arguments {
+    /// Put what is printed into bench/RESULTS.md, with the machine, the date and the commit
+    #[arg(long, global = true)]
+    record: bool,
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
 enum Bench {
     /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
     Tier0,
@@ -44,7 +54,11 @@ enum Bench {
 const PINNED: &str = "PROOFMARK_BENCH_PINNED";
 
 fn main() -> anyhow::Result<()> {
-    match Bench::parse() {
+    let Arguments { record, bench } = Arguments::parse();
+    if record {
+        return record::run();
+    }
+    match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),

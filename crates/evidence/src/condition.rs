@@ -141,6 +141,15 @@ impl Condition {
         }
     }
 
+    /// As [`Condition::truth`], with the steps that took.
+    #[must_use]
+    pub fn counted_truth(&self, facts: &Value, budget: &Budget<'_>) -> (Truth, u64) {
+        match &self.predicate {
+            Ok(predicate) => predicate.counted_truth(facts, budget),
+            Err(_) => (Truth::Unknown(Vec::new()), 0),
+        }
+    }
+
     /// Whether it holds for these facts, the steps that took, and the clauses that decided.
     #[must_use]
     pub fn evaluate(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {

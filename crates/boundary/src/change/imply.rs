@@ -63,7 +63,7 @@ pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Cla
     if count > MAX_COMBINATIONS {
         return Some(false);
     }
-    let facts = Facts::of(input, &compared);
+    let mut facts = Facts::of(input, &compared);
     for number in 0..count {
         input.budget.charge(facts.steps).ok()?;
         // A combination that cannot be tried might be the counterexample.
@@ -84,6 +84,10 @@ struct Facts<'c> {
     /// The compared facts with their present values, and the time.
     present: Value,
     places: Vec<(&'c [Segment], Vec<Choice>)>,
+    /// Whether two places disagree on what is a list.
+    conflicting: bool,
+    /// The facts with the values that the last combination has from each place on; at the end, the present ones.
+    from: Vec<Value>,
     /// What one combination costs.
     steps: u64,
 }
@@ -106,7 +110,7 @@ impl<'c> Facts<'c> {
             })
         };
         let own = |name: &str| Some((name.to_owned(), input.request.value().get(name)?.clone()));
-        let present = names().filter_map(own).chain([("now".to_owned(), now.clone())]).collect();
+        let present: Value = names().filter_map(own).chain([("now".to_owned(), now.clone())]).collect();
         let mut counted: Vec<&str> = Vec::new();
         names().for_each(|name| {
             if !counted.contains(&name) {
@@ -117,24 +121,63 @@ impl<'c> Facts<'c> {
         let steps = counted.map(size).sum::<u64>() * STEPS_PER_VALUE;
         let places =
             compared.iter().map(|fact| (&*fact.place, fact.tried.iter().map(|tried| fact.choice(tried)).collect()));
-        Self { now, present, places: places.collect(), steps }
+        let pairs =
+            compared.iter().enumerate().flat_map(|(at, one)| compared.iter().skip(at + 1).map(move |two| (one, two)));
+        let conflicting = pairs.into_iter().any(|(one, two)| conflict(&one.place, &two.place));
+        let from = vec![Value::clone(&present); compared.len() + 1];
+        Self { now, present, places: places.collect(), conflicting, from, steps }
     }
 
-    /// The facts with the values of one combination; `None` where a place cannot be set.
-    fn combination(&self, mut number: usize) -> Option<Value> {
-        let mut facts = self.present.clone();
-        let mut timed = true;
-        for (place, choices) in &self.places {
-            let chosen = choices.get(number % choices.len())?.as_ref()?;
-            number /= choices.len();
-            facts = match chosen {
-                Edit::Set(value) => with(Some(&facts), place, value.clone())?,
-                Edit::Remove => without(&facts, place).unwrap_or(facts),
-            };
-            timed &= !matches!(place.first(), Some(Segment::Name(name)) if name == "now");
-        }
+    /// The facts with the values of one combination; `None` where a place cannot be set. Combinations are asked for in
+    /// order, from 0.
+    fn combination(&mut self, number: usize) -> Option<Value> {
+        let facts = if self.conflicting { self.each(number) } else { self.next(number) }?;
         // No request sets its own time.
-        if timed { Some(facts) } else { with(Some(&facts), &[Segment::Name("now".to_owned())], self.now.clone()) }
+        let timed = self.places.iter().any(|(place, _)| matches!(place, [Segment::Name(name), ..] if name == "now"));
+        if timed { with(Some(&facts), &[Segment::Name("now".to_owned())], self.now.clone()) } else { Some(facts) }
+    }
+
+    /// From the present facts.
+    fn each(&self, mut number: usize) -> Option<Value> {
+        self.places.iter().try_fold(self.present.clone(), |facts, (place, choices)| {
+            let chosen = number % choices.len();
+            number /= choices.len();
+            edited(&facts, place, choices.get(chosen)?.as_ref()?)
+        })
+    }
+
+    /// From the combination before: most of the time only the first place changes, which is therefore set last. The order
+    /// does not matter, because no place is inside another one, and all agree on what is a list.
+    fn next(&mut self, number: usize) -> Option<Value> {
+        let (mut rest, mut changed) = (number, 0);
+        for (_, choices) in &self.places {
+            changed += 1;
+            if number > 0 && rest % choices.len() != 0 {
+                break;
+            }
+            rest /= choices.len();
+        }
+        for at in (0..changed).rev() {
+            let earlier: usize = self.places.iter().take(at).map(|(_, choices)| choices.len()).product();
+            let (place, choices) = self.places.get(at)?;
+            let chosen = choices.get(number / earlier % choices.len())?.as_ref()?;
+            let facts = edited(self.from.get(at + 1)?, place, chosen)?;
+            *self.from.get_mut(at)? = facts;
+        }
+        self.from.first().cloned()
+    }
+}
+
+/// Whether one place leads into a list where the other one leads into a map.
+fn conflict(one: &[Segment], two: &[Segment]) -> bool {
+    let differ = one.iter().zip(two).find(|(one, two)| one != two);
+    differ.is_some_and(|(one, two)| matches!(one, Segment::Index(_)) != matches!(two, Segment::Index(_)))
+}
+
+fn edited(facts: &Value, place: &[Segment], edit: &Edit) -> Option<Value> {
+    match edit {
+        Edit::Set(value) => with(Some(facts), place, value.clone()),
+        Edit::Remove => Some(without(facts, place).unwrap_or_else(|| facts.clone())),
     }
 }
 

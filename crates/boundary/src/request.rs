@@ -63,13 +63,8 @@ impl Request {
 
     /// The request with these facts, most of which are those of this one. `None` for a number that cannot be held exactly.
     pub(crate) fn changed(&self, facts: Object) -> Option<Self> {
-        let value = |(name, member): (&str, &Json)| {
-            let own = self.facts().get(name).filter(|own| *own == member).and_then(|_| self.0.value.get(name));
-            let value = own.cloned().map_or_else(|| proofmark_evidence::facts::value(member).ok(), Some)?;
-            Some((name.to_owned(), value))
-        };
-        let members = facts.iter().map(value).collect::<Option<Vec<_>>>()?;
-        Some(Self::new(facts, members.into_iter().collect()))
+        let value = changed_members(&facts, (self.facts(), &self.0.value))?;
+        Some(Self::new(facts, value))
     }
 
     /// The facts as JSON, taken out of a request that was not cloned.
@@ -158,6 +153,20 @@ impl Request {
         entries.push((Key::String("now".into()), Value::from(now)));
         Value::Map(Map::from_entries(entries))
     }
+}
+
+/// The value of an object, sharing what it has in common with another one, whose value is known.
+fn changed_members(object: &Object, (own, value): (&Object, &Value)) -> Option<Value> {
+    let mut members = Vec::with_capacity(object.len());
+    for (name, member) in object.iter() {
+        let value = match (own.get(name).zip(value.get(name)), member) {
+            (Some((own, value)), member) if own == member => value.clone(),
+            (Some((Json::Object(own), value)), Json::Object(object)) => changed_members(object, (own, value))?,
+            (Some(_) | None, member) => proofmark_evidence::facts::value(member).ok()?,
+        };
+        members.push((name, value));
+    }
+    Some(members.into_iter().collect())
 }
 
 fn hash(json: &Json) -> Sha256Digest {

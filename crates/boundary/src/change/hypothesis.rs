@@ -4,7 +4,8 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, TextExpression,
+    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement,
+    TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
@@ -70,6 +71,14 @@ impl Op {
             | Self::Receipt { source }
             | Self::Approval { source }
             | Self::Call { source } => *source,
+        }
+    }
+
+    /// That the rule's predicate has its truth.
+    pub(super) fn statement<'p>(&self, policy: &'p ActionPolicy) -> Option<&'p Statement> {
+        match self {
+            Self::Fact { source, truth, .. } => Some(condition_of(policy, *source)?.statement(*truth)),
+            Self::Receipt { .. } | Self::Approval { .. } | Self::Call { .. } => None,
         }
     }
 

@@ -6,7 +6,8 @@ use std::cell::{OnceCell, RefCell};
 
 use proofmark_predicate::{Budget, Predicate, Value};
 
-use super::{Change, hypothesis};
+use super::Change;
+use super::hypothesis::{self, Op};
 use crate::conditions;
 use crate::input::Input;
 use crate::request::Request;
@@ -77,8 +78,12 @@ impl Memo {
 
     /// Whether all changes hold for these facts. The texts are tested, not the operations: `admits` has nothing but the
     /// texts.
-    pub(super) fn all_hold(&self, changes: &[Change], facts: &Value, budget: &Budget<'_>) -> bool {
+    pub(super) fn all_hold(&self, changes: &[Change], ops: &[Op], input: &Input<'_>, facts: &Value) -> bool {
+        let statements: Vec<_> = ops.iter().filter_map(|op| op.statement(input.policy)).collect();
         changes.iter().all(|change| {
+            if let Some(known) = statements.iter().find(|known| known.text() == change.predicate) {
+                return known.predicate().is_some_and(|predicate| predicate.has_truth(true, facts, input.budget));
+            }
             let mut predicates = self.predicates.borrow_mut();
             let known = predicates.iter().position(|(text, _)| *text == change.predicate);
             let at = known.unwrap_or_else(|| {
@@ -87,7 +92,7 @@ impl Memo {
             });
             // As `conditions::holds`.
             let predicate = predicates.get(at).and_then(|(_, predicate)| predicate.as_ref());
-            predicate.is_some_and(|predicate| predicate.has_truth(true, facts, budget))
+            predicate.is_some_and(|predicate| predicate.has_truth(true, facts, input.budget))
         })
     }
 

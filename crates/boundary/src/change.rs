@@ -31,6 +31,7 @@ mod hypothesis;
 mod imply;
 mod memo;
 mod search;
+mod size;
 mod solve;
 
 use proofmark_evidence::Evidence;

@@ -11,6 +11,7 @@ use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
 use super::memo::{Memo, Task};
+use super::size::{STEPS_PER_VALUE, values};
 use super::solve::solve;
 use crate::assumption::Assumption;
 use crate::evidence::CallMatch;
@@ -25,8 +26,6 @@ const MAX_PASSES: usize = 3;
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// The most people who are made up for one rule.
 const MAX_MADE_UP: usize = 255;
-/// Steps that copying and reading one value of the facts counts as.
-pub(super) const STEPS_PER_VALUE: u64 = 4;
 
 /// How a search chooses, and what it remembers.
 #[derive(Clone, Copy)]
@@ -218,21 +217,6 @@ fn satisfy(input: &Input<'_>, request: &Request, task: Task) -> Option<Option<Re
         changed = tried.into_facts()?;
     }
     Some(None)
-}
-
-/// How many values an object holds, for the budget.
-pub(super) fn values(object: &Object) -> u64 {
-    object.iter().map(|(_, value)| size(value)).sum()
-}
-
-/// How many values a value holds, itself included.
-pub(super) fn size(json: &Json) -> u64 {
-    match json {
-        Json::Object(object) => 1 + values(object),
-        Json::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
-        Json::String(text) => 1 + text.len() as u64 / 16,
-        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
-    }
 }
 
 /// Appends the call that the rule asks for, unless the run has one. A successful call at the end meets `after`; it can

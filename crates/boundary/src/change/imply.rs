@@ -11,7 +11,7 @@ use proofmark_receipt::Json;
 use proofmark_receipt::json::Number;
 
 use super::edit::{with, without};
-use super::hypothesis::{STEPS_PER_VALUE, size};
+use super::size::{STEPS_PER_VALUE, size};
 use super::solve::{Segment, literal, place_of};
 use crate::input::Input;
 

@@ -4,10 +4,11 @@
 
 use std::cell::{OnceCell, RefCell};
 
+use proofmark_evidence::Statement;
 use proofmark_predicate::{Budget, Predicate, Value};
 
 use super::Change;
-use super::hypothesis::{self, Op};
+use super::size::values;
 use crate::conditions;
 use crate::input::Input;
 use crate::request::Request;
@@ -68,7 +69,7 @@ impl Memo {
         let mut solutions = self.solutions.borrow_mut();
         if budget.failure().is_none()
             && solutions.len() < MAX_SOLUTIONS
-            && hypothesis::values(made.as_ref().unwrap_or(of).facts()) <= MAX_VALUES
+            && values(made.as_ref().unwrap_or(of).facts()) <= MAX_VALUES
         {
             let steps = budget.taken() - before;
             solutions.push(Solution { of: of.clone(), task, made: made.clone(), steps });
@@ -76,10 +77,15 @@ impl Memo {
         Some(made)
     }
 
-    /// Whether all changes hold for these facts. The texts are tested, not the operations: `admits` has nothing but the
+    /// Whether all changes hold for these facts; `statements` are some of them, compiled. The texts are tested, not the operations: `admits` has nothing but the
     /// texts.
-    pub(super) fn all_hold(&self, changes: &[Change], ops: &[Op], input: &Input<'_>, facts: &Value) -> bool {
-        let statements: Vec<_> = ops.iter().filter_map(|op| op.statement(input.policy)).collect();
+    pub(super) fn all_hold(
+        &self,
+        changes: &[Change],
+        statements: &[&Statement],
+        input: &Input<'_>,
+        facts: &Value,
+    ) -> bool {
         changes.iter().all(|change| {
             if let Some(known) = statements.iter().find(|known| known.text() == change.predicate) {
                 return known.predicate().is_some_and(|predicate| predicate.has_truth(true, facts, input.budget));

@@ -70,9 +70,10 @@ fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy<'_>) -> Option<(Vec<C
     }
     let changes = condition::changes(input, ops, &hypothesis)?;
     let facts = conditions::facts(input.policy, &hypothesis.request, &hypothesis.evidence, input.moment);
-    let hold = strategy.memo.all_hold(&changes, ops, input, &facts);
+    let statements: Vec<_> = ops.iter().filter_map(|op| op.statement(input.policy)).collect();
+    let hold = strategy.memo.all_hold(&changes, &statements, input, &facts);
     // Conditions that hold already would admit a retry at once, for the same decision.
-    let already = strategy.memo.all_hold(&changes, ops, input, strategy.memo.facts(input));
+    let already = strategy.memo.all_hold(&changes, &statements, input, strategy.memo.facts(input));
     (hold && !already).then_some((changes, hypothesis))
 }
 

@@ -18,16 +18,25 @@ use crate::sys;
 /// What is written before a report that is there, even an empty one.
 pub(crate) const REPORT_MARK: u8 = b'R';
 
-static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+static INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+static LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 
-/// The program in a file without a name, ready to be started in any file tree.
-pub(crate) struct InitFile(OwnedFd);
+/// A program of ours in a file without a name, ready to be started in any file tree.
+pub(crate) struct OwnProgram(OwnedFd);
 
-impl InitFile {
+impl OwnProgram {
     /// # Errors
     /// Where the host refuses to make files in memory that run.
-    pub(crate) fn new() -> io::Result<InitFile> {
-        sys::memory_file(c"proofmark-init", PROGRAM, sys::Purpose::Run).map(InitFile)
+    pub(crate) fn init() -> io::Result<OwnProgram> {
+        sys::memory_file(c"proofmark-init", INIT, sys::Purpose::Run).map(OwnProgram)
+    }
+
+    /// The program that starts the interpreter of each case in a warm cell (`init/launcher.rs`).
+    ///
+    /// # Errors
+    /// As [`OwnProgram::init`].
+    pub(crate) fn launcher() -> io::Result<OwnProgram> {
+        sys::memory_file(c"proofmark-launcher", LAUNCHER, sys::Purpose::Run).map(OwnProgram)
     }
 
     pub(crate) fn fd(&self) -> RawFd {

@@ -7,8 +7,9 @@
 //! whatever a submission does to itself, and it is a program of its own
 //! (`init/main.rs`), so it holds nothing of the supervisor's memory.
 
+use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use crate::landlock::enter_own_domain;
@@ -28,7 +29,7 @@ impl OwnProgram {
     /// # Errors
     /// Where the host refuses to make files in memory that run.
     pub(crate) fn init() -> io::Result<OwnProgram> {
-        sys::memory_file(c"proofmark-init", INIT, sys::Purpose::Run).map(OwnProgram)
+        OwnProgram::new(c"proofmark-init", INIT)
     }
 
     /// The program that starts the interpreter of each case in a warm cell (`init/launcher.rs`).
@@ -36,7 +37,13 @@ impl OwnProgram {
     /// # Errors
     /// As [`OwnProgram::init`].
     pub(crate) fn launcher() -> io::Result<OwnProgram> {
-        sys::memory_file(c"proofmark-launcher", LAUNCHER, sys::Purpose::Run).map(OwnProgram)
+        OwnProgram::new(c"proofmark-launcher", LAUNCHER)
+    }
+
+    /// Above the places that a child's descriptors get, because it is started after they got them.
+    fn new(name: &CStr, bytes: &[u8]) -> io::Result<OwnProgram> {
+        let file = sys::memory_file(name, bytes, sys::Purpose::Run)?;
+        sys::duplicate_high(file.as_fd()).map(OwnProgram)
     }
 
     pub(crate) fn fd(&self) -> RawFd {

@@ -130,12 +130,11 @@ impl Zygote {
     /// writes to: its answer, standard output and standard error. A launcher gives them to the program as 0, 1, 2, ….
     pub(crate) fn fork(&mut self, limits: &LeafLimits, pipes: &[OwnedFd]) -> Result<Leaf, ZygoteError> {
         self.cases += 1;
-        let mut text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
-        if limits.waits {
-            text.push_str(" 1");
-        }
         let fds: Vec<_> = pipes.iter().map(OwnedFd::as_fd).collect();
-        sys::send_with_fds(&self.control, text.as_bytes(), &fds)?;
+        let waits = limits.waits.then_some(1);
+        let limits = [limits.data_bytes, limits.processes, limits.cpu_seconds].into_iter().chain(waits);
+        let limits: Vec<u8> = limits.flat_map(u64::to_ne_bytes).collect();
+        sys::send_with_fds(&self.control, &limits, &fds)?;
         match self.receive(&mut [0; 1], PATIENCE)? {
             (1, Some(pidfd)) => Ok(Leaf { pidfd }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -149,12 +148,13 @@ impl Zygote {
 
     /// How the last leaf ended, once it has.
     pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
-        let mut bytes = [0; 16];
-        let (length, _) = self.receive(&mut bytes, PATIENCE)?;
-        let status = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
-        let status: i32 = status.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        let mut bytes = [0; 5];
+        let status = match (self.receive(&mut bytes, PATIENCE)?, bytes) {
+            ((5, None), [b'S', status @ ..]) => i32::from_ne_bytes(status),
+            _ => return Err(ZygoteError::Io(io::ErrorKind::InvalidData.into())),
+        };
         if status < 0 {
-            return Err(CellError::Step { step: Step::Exec, errno: -status }.into());
+            return Err(CellError::Step { step: Step::Exec, errno: status.wrapping_neg() }.into());
         }
         Ok(Exit::from_wait_status(status))
     }

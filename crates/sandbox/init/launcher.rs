@@ -161,9 +161,7 @@ fn run(launch: &Launch<'_>, request: &Request, itself: usize, ends: usize) -> bo
     let reported = unsafe { call(nr::READ, [ends, status.as_mut_ptr() as usize, status.len(), 0, 0]) } == 4;
     // One that is killed cannot report.
     let is_killed = own & 0x7F != 0;
-    sent
-        && (reported || is_killed)
-        && {
+    sent && (reported || is_killed) && {
         let [a, b, c, d] = if reported { status } else { own.to_ne_bytes() };
         send(&[b'S', a, b, c, d], 0)
     }
@@ -335,8 +333,12 @@ fn receive() -> Option<Request> {
 
 /// Sends a message, with one descriptor where it is positive.
 fn send(text: &[u8], fd: isize) -> bool {
-    let mut control =
-        Control { length: CONTROL_HEAD + size_of::<i32>(), level: SOL_SOCKET, kind: SCM_RIGHTS, fds: [fd as i32; MAX_PASSED] };
+    let mut control = Control {
+        length: CONTROL_HEAD + size_of::<i32>(),
+        level: SOL_SOCKET,
+        kind: SCM_RIGHTS,
+        fds: [fd as i32; MAX_PASSED],
+    };
     let vector = Vector { at: text.as_ptr().cast_mut(), length: text.len() };
     let message = Message {
         name: 0,

@@ -26,8 +26,8 @@ use crate::toolchain;
 use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
-use launched::{Kind, Role, Start};
 use answer::{nonzero, one_answer, read_frame, without_answer};
+use launched::{Kind, Role, Start};
 
 /// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;
@@ -76,8 +76,8 @@ impl Worker {
     /// Runs every case of the job, each in a process of its own (but for
     /// [`Program::Pristine`], one for all), and answers what each returned.
     ///
-    /// Nothing it starts survives the call, save warm interpreters that have
-    /// never seen a submission.
+    /// Nothing it starts survives the call, save warm processes that hold nothing
+    /// of a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
         self.run_watched(job, &Watch { cancelled: &Arc::default(), ran: &|_| {} })
     }

@@ -92,7 +92,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 })
             }));
         }
-        println!("\n{} {}\n\n{}", runtime.name, runtime.version, Table::beside(BARE, "cases").show(&in_turns(TURNS, contenders)?));
+        println!(
+            "\n{} {}\n\n{}",
+            runtime.name,
+            runtime.version,
+            Table::beside(BARE, "cases").show(&in_turns(TURNS, contenders)?)
+        );
     }
     Ok(())
 }

@@ -321,6 +321,10 @@ impl Backend {
             cpu_seconds: cpu_seconds(deadline),
             waits: false,
         };
+        // Where the kernel counts, a leaf gets its job only once it is counted.
+        if self.group.is_none() {
+            pipes.input.feed();
+        }
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
         if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
             group.admit(pid)?;

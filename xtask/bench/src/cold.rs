@@ -121,16 +121,18 @@ impl Program {
     }
 }
 
-/// Suites on one worker, with the start of its cell.
+/// Suites on one worker, whose cell is warm. What descends from it is not waited for while the worker lives.
 fn sandboxed(host: &Host, job: &Job) -> anyhow::Result<Turn> {
     let mut worker = host.worker();
-    Turn::of_processes(LEAST, of_this_process_and_descendants, || {
+    let mut suite = || {
         let outcome = worker.run(job);
         match outcome.cases.iter().find(|case| case.end != End::Text(ANSWER.as_bytes().to_vec())) {
             Some(case) => bail!("a case ended with {:?}", case.end),
             None => Ok(outcome.cases.len() as u64),
         }
-    })
+    };
+    suite()?;
+    Turn::of_processes(LEAST, of_this_process_and_descendants, suite)
 }
 
 /// One start, with pipes for its input and both its outputs.

@@ -13,7 +13,11 @@
 #![no_std]
 #![no_main]
 
-use core::arch::{asm, global_asm};
+mod call;
+
+use core::arch::global_asm;
+
+use call::call;
 
 /// Takes the program's wait status. Its reader is the supervisor, so an error on
 /// it means that the supervisor is gone.
@@ -70,38 +74,6 @@ mod nr {
 global_asm!(".globl _start", "_start:", "xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {main}", "ud2", main = sym main);
 #[cfg(target_arch = "aarch64")]
 global_asm!(".globl _start", "_start:", "mov x29, xzr", "mov x0, sp", "bl {main}", "brk 1", main = sym main);
-
-/// One system call; a negative answer is an error number.
-///
-/// # Safety
-/// The arguments must be what the call takes.
-#[cfg(target_arch = "x86_64")]
-unsafe fn call(number: usize, arguments: [usize; 5]) -> isize {
-    let [a, b, c, d, e] = arguments;
-    let answer: isize;
-    // SAFETY: upheld by the caller; the call clobbers rcx and r11 only.
-    unsafe {
-        asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-            in("r8") e, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    answer
-}
-
-/// As above.
-///
-/// # Safety
-/// As above.
-#[cfg(target_arch = "aarch64")]
-unsafe fn call(number: usize, arguments: [usize; 5]) -> isize {
-    let [a, b, c, d, e] = arguments;
-    let answer: isize;
-    // SAFETY: upheld by the caller.
-    unsafe {
-        asm!("svc 0", in("x8") number, inlateout("x0") a as isize => answer, in("x1") b, in("x2") c, in("x3") d,
-            in("x4") e, options(nostack));
-    }
-    answer
-}
 
 #[repr(C)]
 struct Interest {

@@ -114,8 +114,7 @@ struct Backend {
     level: Level,
     ground: Arc<Ground>,
     slot: u32,
-    /// By the interpreter and the packages its programs may import.
-    zygotes: HashMap<(PathBuf, Vec<String>), Zygote>,
+    zygotes: HashMap<Kind, Zygote>,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,
 }
@@ -128,7 +127,7 @@ impl Backend {
         };
         let name = found.name.clone();
         let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
-            Ok(runtime) => runtime,
+            Ok(runtime) => runtime.loading_for(job),
             Err(error) => return unavailable(job, name, &format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
@@ -295,7 +294,7 @@ impl Backend {
             Some(zygote) if !zygote.is_worn() => Ok(zygote),
             Some(_) | None => {
                 // Requests may name any packages, so only one interpreter with packages stays warm.
-                self.zygotes.retain(|(_, packages), _| packages.is_empty());
+                self.zygotes.retain(|kind, _| kind.packages.is_empty());
                 Zygote::start(runtime, self.level, self.slot, &self.ground)
             }
         }
@@ -318,7 +317,9 @@ impl Backend {
             cpu_seconds: cpu_seconds(deadline),
         };
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
-        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
+        if let Some(group) = &self.group
+            && let Some(pid) = sys::pid_of(&leaf.pidfd)
+        {
             group.admit(pid)?;
         }
         drop(theirs);
@@ -491,8 +492,18 @@ fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
 }
 
 /// What a zygote is for.
-fn kind(runtime: &Runtime) -> (PathBuf, Vec<String>) {
-    (runtime.path.clone(), runtime.installed.names().to_vec())
+#[derive(PartialEq, Eq, Hash)]
+struct Kind {
+    interpreter: PathBuf,
+    /// What its programs may import.
+    packages: Vec<String>,
+    /// What it has loaded.
+    modules: &'static str,
+}
+
+fn kind(runtime: &Runtime) -> Kind {
+    let packages = runtime.installed.names().to_vec();
+    Kind { interpreter: runtime.path.clone(), packages, modules: runtime.modules }
 }
 
 fn missing(runtimes: &Finder, job: &Job) -> String {

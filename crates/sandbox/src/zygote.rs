@@ -6,17 +6,25 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
+use seccompiler::sock_filter;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
-use crate::filter::{Audience, leaf_list};
+use crate::filter::{self, Audience};
 use crate::level::Level;
 use crate::program::{self, Launch};
 use crate::runtime::Runtime;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
+
+/// What the interpreter does between cases, as a module of its own (`zygote/main.rs`).
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zygote"));
+
+/// Where the interpreter finds that module.
+const ADDED: &str = "/zygote.so";
 
 /// How long an interpreter may take to warm up.
 const WARM_UP: Duration = Duration::from_secs(20);
@@ -53,7 +61,8 @@ pub(crate) struct Leaf {
 impl Zygote {
     /// Starts the interpreter and waits until it is warm.
     pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, ground: &Ground) -> Result<Zygote, ZygoteError> {
-        let tree: Tree = runtime.tree()?;
+        let mut tree: Tree = runtime.tree()?;
+        tree.file(Path::new(ADDED), MODULE.to_vec())?;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
         let launch: Launch = program::harness_zygote(runtime)?;
@@ -73,7 +82,7 @@ impl Zygote {
         let cell = Cell::start(&blueprint, &body, &fds)?;
         drop(fds);
         let zygote = Zygote { control, cell, cases: 0 };
-        sys::send_with_fds(&zygote.control, &filter_bytes()?, &[])?;
+        sys::send_with_fds(&zygote.control, &filter_bytes(), &[])?;
         let mut ready = [0; 16];
         match zygote.receive(&mut ready, WARM_UP) {
             Ok((5, None)) => Ok(zygote),
@@ -85,8 +94,8 @@ impl Zygote {
     /// standard error.
     pub(crate) fn fork(&mut self, limits: &LeafLimits, pipes: &[OwnedFd; 4]) -> Result<Leaf, ZygoteError> {
         self.cases += 1;
-        let text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
-        sys::send_with_fds(&self.control, text.as_bytes(), &pipes.each_ref().map(OwnedFd::as_fd))?;
+        let limits = [limits.data_bytes, limits.processes, limits.cpu_seconds].map(u64::to_ne_bytes);
+        sys::send_with_fds(&self.control, limits.as_flattened(), &pipes.each_ref().map(OwnedFd::as_fd))?;
         match self.receive(&mut [0; 1], PATIENCE)? {
             (1, Some(pidfd)) => Ok(Leaf { pidfd }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
@@ -95,11 +104,11 @@ impl Zygote {
 
     /// How the last leaf ended, once it has.
     pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
-        let mut bytes = [0; 16];
-        let (length, _) = self.receive(&mut bytes, PATIENCE)?;
-        let status = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
-        let status = status.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        Ok(Exit::from_wait_status(status))
+        let mut bytes = [0; 5];
+        match (self.receive(&mut bytes, PATIENCE)?, bytes) {
+            ((5, None), [b'S', status @ ..]) => Ok(Exit::from_wait_status(i32::from_ne_bytes(status))),
+            _ => Err(ZygoteError::Io(io::ErrorKind::InvalidData.into())),
+        }
     }
 
     /// Whether it has served its time.
@@ -134,16 +143,13 @@ pub(crate) struct LeafLimits {
 }
 
 /// The leaf's filter as the kernel reads it.
-fn filter_bytes() -> Result<Vec<u8>, CellError> {
-    let filter = leaf_list()?;
-    Ok(filter
-        .iter()
-        .flat_map(|step| {
-            let [a, b] = step.code.to_ne_bytes();
-            let [k0, k1, k2, k3] = step.k.to_ne_bytes();
-            [a, b, step.jt, step.jf, k0, k1, k2, k3]
-        })
-        .collect())
+fn filter_bytes() -> Vec<u8> {
+    let bytes = |step: &sock_filter| {
+        let [a, b] = step.code.to_ne_bytes();
+        let [k0, k1, k2, k3] = step.k.to_ne_bytes();
+        [a, b, step.jt, step.jf, k0, k1, k2, k3]
+    };
+    filter::LEAF.iter().flat_map(bytes).collect()
 }
 
 /// What a failing interpreter wrote to its standard error, for the message.

@@ -1,24 +1,31 @@
 //! Python cases a second on one core.
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use proofmark_receipt::{Status, Verdict};
+use measure::{Contender, TURNS, Table, Turn, in_turns};
+use proofmark_receipt::{Json, Status, Verdict};
 use proofmark_verifier::{Batch, Caps, Format, Host, Issuer, Language, Request};
 
 use super::mbpp::{self, Task};
-use super::rate;
 use xtask::machine;
 
-/// How long each rival is measured.
-const LEAST: Duration = Duration::from_secs(5);
+/// How long each contender is measured in a turn, at least.
+const LEAST: Duration = Duration::from_secs(2);
 
 /// What a cold interpreter is given: the solution, and the expression to print.
 const COLD: &str =
     "import sys;code,_,case=sys.stdin.read().partition('\\0');scope={};exec(code,scope);print(repr(eval(case,scope)))";
+
+/// A warm interpreter without isolation: it reads a solution and an expression from each line, and forks a child that compiles
+/// and runs them and writes what it got.
+const FORKING: &str = include_str!("tier0/forking.py");
+
+const SANDBOX: &str = "sandbox";
+const FORK: &str = "bare fork of a warm python3";
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let tasks = mbpp::tasks()?;
@@ -27,32 +34,54 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let python = host.runtimes().into_iter().find(|runtime| runtime.language == Language::Python);
     let python = python.context("there is no python3")?;
     println!("{} tasks of MBPP, {} {} on one core, isolation level {level}", tasks.len(), python.name, python.version);
+    let read = |task: &Task| Request::read(task.request().as_bytes(), Format::Json, None);
+    let requests = tasks.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    explain_failures(&host, &tasks, &requests)?;
 
-    let ours = sandboxed(&host, &tasks)?;
-    println!("sandbox                  {ours:8.0} cases/s");
-    let cold = cold_rate(&tasks, || Command::new(&python.path))?;
-    println!("cold python3             {cold:8.0} cases/s   sandbox is {:.1} x", ours / cold);
-    if !machine::provide_program("bwrap", "bubblewrap") {
-        println!("bubblewrap + python3     not measured: bubblewrap cannot be installed here");
-        return Ok(());
+    let mut contenders = vec![
+        Contender::repeating(SANDBOX, LEAST, || sandboxed(&host, &tasks, &requests)),
+        Contender::repeating(FORK, LEAST, || forked(&python.path, &tasks)),
+        Contender::new("cold python3", || cold(&tasks, || Command::new(&python.path))),
+    ];
+    if machine::provide_program("bwrap", "bubblewrap") {
+        contenders.push(Contender::new("bubblewrap + cold python3", || cold(&tasks, || bubblewrap(&python.path))));
     }
-    let walled = cold_rate(&tasks, || bubblewrap(&python.path))?;
-    println!("bubblewrap + python3     {walled:8.0} cases/s   sandbox is {:.1} x", ours / walled);
+    let rows = in_turns(TURNS, contenders)?;
+    println!("{}", Table::beside(SANDBOX, "cases").show(&rows));
+    println!("The processor time is that of all processes: supervisor, interpreter and children.");
     Ok(())
 }
 
-/// Every task verified and its receipt made, on one worker.
-fn sandboxed(host: &Host, tasks: &[Task]) -> anyhow::Result<f64> {
-    let read = |task: &Task| Request::read(task.request().as_bytes(), Format::Json, None);
-    let requests = tasks.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let cases: usize = tasks.iter().map(|task| task.tests.len()).sum();
-    explain_failures(host, tasks, &requests)?;
+/// Every task verified and its receipt made, on one worker; how many cases.
+fn sandboxed(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow::Result<u64> {
     let (caps, issuer) = (Caps::default(), Issuer::new(None, None));
     let batch = Batch::new(host, &caps, 1, &issuer);
-    rate(LEAST, || {
-        batch.run(&requests, |_, receipt| receipt.map(drop).map_err(anyhow::Error::from))?;
-        Ok(cases as u64)
-    })
+    batch.run(requests, |_, receipt| receipt.map(drop).map_err(anyhow::Error::from))?;
+    Ok(tasks.iter().map(|task| task.tests.len() as u64).sum())
+}
+
+/// Every case in a child of one warm interpreter; how many.
+fn forked(python: &Path, tasks: &[Task]) -> anyhow::Result<u64> {
+    let mut child = start(Command::new(python).args(["-I", "-S", "-B", "-c", FORKING]))?;
+    let mut stdin = child.stdin.take().context("the interpreter has no standard input")?;
+    let mut answers = BufReader::new(child.stdout.take().context("the interpreter has no standard output")?);
+    let (mut cases, mut answer) = (0, String::new());
+    for task in tasks {
+        for (input, _) in &task.tests {
+            let pair = Json::Array(vec![task.code.as_str().into(), input.as_str().into()]);
+            stdin.write_all(format!("{}\n", pair.to_text()).as_bytes())?;
+            answer.clear();
+            if answers.read_line(&mut answer)? == 0 {
+                bail!("the interpreter ended early");
+            }
+            cases += 1;
+        }
+    }
+    drop(stdin);
+    match child.wait()? {
+        status if status.success() => Ok(cases),
+        status => bail!("the interpreter ended with {status}"),
+    }
 }
 
 /// Correct solutions must pass; what does not is shown.
@@ -74,13 +103,11 @@ fn explain_failures(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow
 }
 
 /// A fresh interpreter for each case, its answer compared as text.
-fn cold_rate(tasks: &[Task], start: impl Fn() -> Command) -> anyhow::Result<f64> {
+fn cold(tasks: &[Task], interpreter: impl Fn() -> Command) -> anyhow::Result<Turn> {
     let mut cases = tasks.iter().flat_map(|task| task.tests.iter().map(|(input, _)| (&task.code, input))).cycle();
-    rate(LEAST, || {
+    Turn::of(LEAST, || {
         let (code, input) = cases.next().context("the tasks have no cases")?;
-        let mut command = start();
-        command.args(["-I", "-S", "-c", COLD]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().context("failed to start the interpreter")?;
+        let mut child = start(interpreter().args(["-I", "-S", "-c", COLD]))?;
         let mut stdin = child.stdin.take().context("the interpreter has no standard input")?;
         write!(stdin, "{code}\0{input}")?;
         drop(stdin);
@@ -92,7 +119,12 @@ fn cold_rate(tasks: &[Task], start: impl Fn() -> Command) -> anyhow::Result<f64>
     })
 }
 
-fn bubblewrap(python: &PathBuf) -> Command {
+fn start(command: &mut Command) -> anyhow::Result<Child> {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().context("failed to start the interpreter")
+}
+
+fn bubblewrap(python: &Path) -> Command {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--clearenv", "--ro-bind", "/", "/"]);
     command.args(["--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]).arg(python);

@@ -193,6 +193,9 @@ pub unsafe extern "C" fn serve() {
         }
         let filter = Filter { steps: (length as usize / size_of::<u64>()) as u16, first: filter.as_ptr() };
         PyOS_BeforeFork();
+        // Once here, because what is done for the first time costs every leaf memory of its own.
+        PyOS_AfterFork_Child();
+        PyOS_BeforeFork();
         let mut cases = 0_u32;
         while let Some(case) = Case::receive() {
             if call(nr::UNSHARE, [CLONE_NEWPID, 0, 0, 0, 0]) != 0 {

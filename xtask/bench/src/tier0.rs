@@ -1,5 +1,7 @@
 //! Python cases a second on one core.
 
+mod group;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,10 +13,14 @@ use proofmark_receipt::{Json, Status, Verdict};
 use proofmark_verifier::{Batch, Caps, Format, Host, Issuer, Language, Request};
 
 use super::mbpp::{self, Task};
+use group::Group;
 use xtask::machine;
 
 /// How long each contender is measured in a turn, at least.
 const LEAST: Duration = Duration::from_secs(2);
+
+/// How many cases cold interpreters run before the clock is looked at.
+const COLD_CASES: usize = 20;
 
 /// What a cold interpreter is given: the solution, and the expression to print.
 const COLD: &str =
@@ -38,13 +44,22 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let requests = tasks.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     explain_failures(&host, &tasks, &requests)?;
 
+    let group = Group::enter()?;
+    let turn = |work: &dyn Fn() -> anyhow::Result<u64>| Turn::of_processes(LEAST, || group.used(), work);
+    let walled = machine::provide_program("bwrap", "bubblewrap");
+    let cases: Vec<_> = tasks
+        .iter()
+        .flat_map(|task| task.tests.iter().map(|(input, _)| (task.code.as_str(), input.as_str())))
+        .collect();
+    let few = cases.get(..COLD_CASES).unwrap_or(&cases);
     let mut contenders = vec![
-        Contender::repeating(SANDBOX, LEAST, || sandboxed(&host, &tasks, &requests)),
-        Contender::repeating(FORK, LEAST, || forked(&python.path, &tasks)),
-        Contender::new("cold python3", || cold(&tasks, || Command::new(&python.path))),
+        Contender::new(SANDBOX, || turn(&|| sandboxed(&host, &cases, &requests))),
+        Contender::new(FORK, || turn(&|| forked(&python.path, &cases))),
+        Contender::new("cold python3", || turn(&|| cold(few, &|| Command::new(&python.path)))),
     ];
-    if machine::provide_program("bwrap", "bubblewrap") {
-        contenders.push(Contender::new("bubblewrap + cold python3", || cold(&tasks, || bubblewrap(&python.path))));
+    if walled {
+        let bubblewrap = || bubblewrap(&python.path);
+        contenders.push(Contender::new("bubblewrap + cold python3", move || turn(&|| cold(few, &bubblewrap))));
     }
     let rows = in_turns(TURNS, contenders)?;
     println!("{}", Table::beside(SANDBOX, "cases").show(&rows));
@@ -52,34 +67,34 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A solution, and an expression to evaluate with it.
+type Case<'a> = (&'a str, &'a str);
+
 /// Every task verified and its receipt made, on one worker; how many cases.
-fn sandboxed(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow::Result<u64> {
+fn sandboxed(host: &Host, cases: &[Case<'_>], requests: &[Request]) -> anyhow::Result<u64> {
     let (caps, issuer) = (Caps::default(), Issuer::new(None, None));
     let batch = Batch::new(host, &caps, 1, &issuer);
     batch.run(requests, |_, receipt| receipt.map(drop).map_err(anyhow::Error::from))?;
-    Ok(tasks.iter().map(|task| task.tests.len() as u64).sum())
+    Ok(cases.len() as u64)
 }
 
 /// Every case in a child of one warm interpreter; how many.
-fn forked(python: &Path, tasks: &[Task]) -> anyhow::Result<u64> {
+fn forked(python: &Path, cases: &[Case<'_>]) -> anyhow::Result<u64> {
     let mut child = start(Command::new(python).args(["-I", "-S", "-B", "-c", FORKING]))?;
     let mut stdin = child.stdin.take().context("the interpreter has no standard input")?;
     let mut answers = BufReader::new(child.stdout.take().context("the interpreter has no standard output")?);
-    let (mut cases, mut answer) = (0, String::new());
-    for task in tasks {
-        for (input, _) in &task.tests {
-            let pair = Json::Array(vec![task.code.as_str().into(), input.as_str().into()]);
-            stdin.write_all(format!("{}\n", pair.to_text()).as_bytes())?;
-            answer.clear();
-            if answers.read_line(&mut answer)? == 0 {
-                bail!("the interpreter ended early");
-            }
-            cases += 1;
+    let mut answer = String::new();
+    for (code, input) in cases {
+        let pair = Json::Array(vec![(*code).into(), (*input).into()]);
+        stdin.write_all(format!("{}\n", pair.to_text()).as_bytes())?;
+        answer.clear();
+        if answers.read_line(&mut answer)? == 0 {
+            bail!("the interpreter ended early");
         }
     }
     drop(stdin);
     match child.wait()? {
-        status if status.success() => Ok(cases),
+        status if status.success() => Ok(cases.len() as u64),
         status => bail!("the interpreter ended with {status}"),
     }
 }
@@ -102,11 +117,9 @@ fn explain_failures(host: &Host, tasks: &[Task], requests: &[Request]) -> anyhow
     Ok(())
 }
 
-/// A fresh interpreter for each case, its answer compared as text.
-fn cold(tasks: &[Task], interpreter: impl Fn() -> Command) -> anyhow::Result<Turn> {
-    let mut cases = tasks.iter().flat_map(|task| task.tests.iter().map(|(input, _)| (&task.code, input))).cycle();
-    Turn::of(LEAST, || {
-        let (code, input) = cases.next().context("the tasks have no cases")?;
+/// A fresh interpreter for each case, its answer compared as text; how many cases.
+fn cold(cases: &[Case<'_>], interpreter: &dyn Fn() -> Command) -> anyhow::Result<u64> {
+    for (code, input) in cases {
         let mut child = start(interpreter().args(["-I", "-S", "-c", COLD]))?;
         let mut stdin = child.stdin.take().context("the interpreter has no standard input")?;
         write!(stdin, "{code}\0{input}")?;
@@ -115,8 +128,8 @@ fn cold(tasks: &[Task], interpreter: impl Fn() -> Command) -> anyhow::Result<Tur
         if output.stdout.is_empty() && !output.status.success() && output.status.code() != Some(1) {
             bail!("the interpreter ended with {}", output.status);
         }
-        Ok(1)
-    })
+    }
+    Ok(cases.len() as u64)
 }
 
 fn start(command: &mut Command) -> anyhow::Result<Child> {

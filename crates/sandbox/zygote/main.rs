@@ -270,9 +270,9 @@ impl Case {
                     return false;
                 }
             }
-            call(nr::SETSID, [0; 5]);
+            let session = call(nr::SETSID, [0; 5]);
             let null = call(nr::OPENAT, [AT_FDCWD, null, O_RDWR, 0, 0]);
-            if null < 0 {
+            if session < 0 || null < 0 {
                 return false;
             }
             for (fd, place) in [(job, JOB), (result, RESULT), (null as usize, 0), (stdout, 1), (stderr, 2)] {
@@ -280,7 +280,9 @@ impl Case {
                     return false;
                 }
             }
-            call(nr::CLOSE_RANGE, [RESULT + 1, u32::MAX as usize, 0, 0, 0]);
+            if call(nr::CLOSE_RANGE, [RESULT + 1, u32::MAX as usize, 0, 0, 0]) != 0 {
+                return false;
+            }
             mask_signals(0);
             let header = &raw const header as usize;
             let filter = ptr::from_ref(filter) as usize;

@@ -128,7 +128,7 @@ impl Backend {
         };
         let name = found.name.clone();
         let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
-            Ok(runtime) => runtime,
+            Ok(runtime) => runtime.loading_for(job),
             Err(error) => return unavailable(job, name, &format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
@@ -326,8 +326,9 @@ impl Backend {
             pipes.input.feed();
         }
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
-        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
-            group.admit(pid)?;
+        if let Some(group) = &self.group {
+            // It waits for its job, so it is there. One that is not counted must not get it.
+            group.admit(sys::pid_of(&leaf.pidfd).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?)?;
         }
         drop(theirs);
         let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };

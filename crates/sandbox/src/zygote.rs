@@ -9,18 +9,26 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
+use seccompiler::sock_filter;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
-use crate::filter::{Audience, leaf_list};
+use crate::filter::{self, Audience};
 use crate::level::Level;
 use crate::program::{self, Launch};
 use crate::runtime::Runtime;
 use crate::stage::Step;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
+
+/// What the interpreter does between cases, as a module of its own (`zygote/main.rs`).
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zygote"));
+
+/// Where the interpreter finds that module.
+const ADDED: &str = "/zygote.so";
 
 /// How long an interpreter may take to warm up.
 const WARM_UP: Duration = Duration::from_secs(20);
@@ -71,7 +79,9 @@ impl Zygote {
     pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, ground: &Ground) -> Result<Zygote, ZygoteError> {
         let launch = program::harness_zygote(runtime)?;
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
-        Zygote::start_body(&body, &runtime.tree()?, &Site { level, slot, ground })
+        let mut tree: Tree = runtime.tree()?;
+        tree.file(Path::new(ADDED), MODULE.to_vec())?;
+        Zygote::start_body(&body, &tree, &Site { level, slot, ground })
     }
 
     /// Starts the launcher of a program, in a tree that may have the file of whole programs.
@@ -106,7 +116,7 @@ impl Zygote {
         let cell = Cell::start(&blueprint, body, &fds)?;
         drop(fds);
         let zygote = Zygote { control, cell, cases: 0, file: None };
-        sys::send_with_fds(&zygote.control, &filter_bytes()?, &[])?;
+        sys::send_with_fds(&zygote.control, &filter_bytes(), &[])?;
         let mut ready = [0; 16];
         match zygote.receive(&mut ready, WARM_UP) {
             Ok((5, file)) if file.is_some() == tree.rewritten.is_some() => {
@@ -200,16 +210,13 @@ pub(crate) struct Site<'a> {
 }
 
 /// The leaf's filter as the kernel reads it.
-fn filter_bytes() -> Result<Vec<u8>, CellError> {
-    let filter = leaf_list()?;
-    Ok(filter
-        .iter()
-        .flat_map(|step| {
-            let [a, b] = step.code.to_ne_bytes();
-            let [k0, k1, k2, k3] = step.k.to_ne_bytes();
-            [a, b, step.jt, step.jf, k0, k1, k2, k3]
-        })
-        .collect())
+fn filter_bytes() -> Vec<u8> {
+    let bytes = |step: &sock_filter| {
+        let [a, b] = step.code.to_ne_bytes();
+        let [k0, k1, k2, k3] = step.k.to_ne_bytes();
+        [a, b, step.jt, step.jf, k0, k1, k2, k3]
+    };
+    filter::LEAF.iter().flat_map(bytes).collect()
 }
 
 /// What a failing interpreter wrote to its standard error, for the message.

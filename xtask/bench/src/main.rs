@@ -31,7 +31,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
+    /// Python cases a second on one core: the sandbox, a bare fork of a warm python3, a cold one, bubblewrap with a cold one
     Tier0,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,

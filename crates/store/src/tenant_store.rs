@@ -1,18 +1,20 @@
 //! The rows of one tenant.
 
+use std::slice;
 use std::sync::mpsc;
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 use rusqlite::Connection;
 
 use crate::answers::{self, Answer};
+use crate::counts::{self, CountFilter, VerdictCounts};
 use crate::decisions::{self, ActionHistory, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
 use crate::executions::{self, Findings};
 use crate::jobs::{self, Change, StoredJob};
 use crate::page::Cursor;
 use crate::read::{self, Filter, Page};
-use crate::receipt_meta::{self, CountFilter, StoredReceipt, VerdictCounts};
+use crate::receipt_meta::{self, StoredReceipt};
 use crate::reviews::{self, Review};
 use crate::runs::{self, StepRun};
 use crate::spends::{self, Spend, Spends, Spent};
@@ -65,11 +67,11 @@ impl TenantStore<'_> {
         self.read(|connection, tenant| runs::step_run(connection, tenant, begun_by, run, step))
     }
 
-    /// The states of all steps, or of those of runs of one name, last changed first; at most [`crate::MAX_LISTED`].
+    /// The states of the steps of the runs of one name, by step and by who began the run; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn step_runs(&self, run: Option<&str>) -> Result<Vec<StepRun>, StoreError> {
+    pub fn step_runs(&self, run: &str) -> Result<Vec<StepRun>, StoreError> {
         self.read(|connection, tenant| runs::runs(connection, tenant, run))
     }
 
@@ -216,7 +218,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, None))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, None))
     }
 
     /// The receipt with this id that this issuer signed, in the spelling of [`proofmark_receipt::SignerId`].
@@ -224,7 +226,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, Some(issuer)))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, Some(issuer)))
     }
 
     /// The receipt of the job with this id: issued here, for the job's request. A receipt that a client brought under the id
@@ -267,7 +269,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn verdict_counts(&self, filter: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
-        self.read(|connection, tenant| receipt_meta::verdict_counts(connection, tenant, filter))
+        self.read(|connection, tenant| counts::verdict_counts(connection, tenant, filter))
     }
 
     /// The receipts of a chain, first to last; none when there is no such chain.

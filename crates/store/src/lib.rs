@@ -19,6 +19,8 @@ mod jobs;
 mod listing;
 mod migrate;
 mod page;
+#[cfg(test)]
+mod plans;
 mod read;
 mod readers;
 mod receipt_meta;

@@ -54,6 +54,6 @@ pub use runs::{ListedStep, StepRun};
 pub use spends::{Spend, Spends, Spent};
 pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
-pub use tenant_store::TenantStore;
+pub use tenant_store::{PendingEach, TenantStore};
 pub use write::{Write, Written};
 pub use writer::{MAX_GROUP, Pending};

@@ -127,16 +127,16 @@ impl ReceiptWrite {
 
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         if let State::Ready(row) = &self.state
-            && row.is_stored(scope)?
+            && let Some(refused) = row.refusal(scope)?
         {
-            return Ok(Some(StoreError::Duplicate(row.receipt.receipt_id())));
+            return Ok(Some(refused));
         }
         let Some(older) = &self.supersedes else { return Ok(None) };
         let sql =
             "SELECT superseded_by IS NOT NULL FROM receipts WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
         let mut statement = scope.connection.prepare_cached(sql)?;
         let key = params![scope.tenant.as_str(), older.as_bytes()];
-        // At most one row (`is_stored`). A receipt has one successor: chains of them do not fork.
+        // At most one row (`ReceiptRow::refusal`). A receipt has one successor: chains of them do not fork.
         let superseded = statement.query_row(key, |row| row.get(0)).optional()?;
         Ok(match superseded {
             None => Some(StoreError::NoReceipt(*older)),
@@ -198,12 +198,16 @@ impl ReceiptRow {
 
     /// An id is unique for a tenant and an issuer, and among the receipts issued here for a tenant: no client can take an
     /// id from another.
-    fn is_stored(&self, scope: &Scope<'_>) -> rusqlite::Result<bool> {
-        let sql = "SELECT 1 FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
+    fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        let sql = "SELECT hash = ?5 FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
                    AND (issuer = ?3 OR (?4 AND trust IS NULL))";
-        let id = self.receipt.receipt_id();
-        let key = params![scope.tenant.as_str(), id.as_bytes(), self.issuer, self.trust.is_none()];
-        scope.connection.prepare_cached(sql)?.exists(key)
+        let (id, own) = (self.receipt.receipt_id(), self.trust.is_none());
+        let key = params![scope.tenant.as_str(), id.as_bytes(), self.issuer, own, self.hash.as_bytes()];
+        let same = scope.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+        Ok(same.map(|same: bool| match same && !own {
+            true => StoreError::Stored(id),
+            false => StoreError::Duplicate(id),
+        }))
     }
 
     /// Writes the row, with what lists and counts know of it, and answers its sequence number.

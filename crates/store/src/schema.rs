@@ -27,6 +27,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 // The writer alone has more than the 16 statements that rusqlite caches by default.
 const CACHED_STATEMENTS: usize = 64;
 
+/// How the connection that writes differs from those that read. A group of 500 receipts changes more pages than the 2 MiB that
+/// SQLite holds in memory by default: those beyond were written to the log before the commit, and read back from it.
+const WRITER: [(&str, i64); 1] = [("cache_size", -16 * 1024)];
+
 /// One step of the schema's history.
 enum Migration {
     Sql(&'static str),
@@ -347,6 +351,9 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
         migrate(&mut connection, path)?;
     }
     log_ahead(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    for (pragma, value) in WRITER {
+        connection.pragma_update(None, pragma, value).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    }
     set(&connection, false)?;
     Ok(connection)
 }

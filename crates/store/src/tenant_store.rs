@@ -1,7 +1,7 @@
 //! The rows of one tenant.
 
-use std::slice;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
+use std::{iter, slice};
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 use rusqlite::Connection;
@@ -34,6 +34,28 @@ pub struct TenantStore<'a> {
     tenant: Tenant,
 }
 
+/// How many things the writer takes at a time when each is stored by itself. What others submit has its turn between.
+const MAX_EACH: usize = 100;
+
+/// Some of what [`TenantStore::submit_each`] was given, which may not be on disk yet.
+#[must_use = "what was submitted is on disk only after `wait` returns"]
+pub struct PendingEach {
+    pending: Pending,
+    of_writer: Receiver<Vec<Option<StoreError>>>,
+}
+
+impl PendingEach {
+    /// Waits until they are on disk; for each in its order why it was refused, none for one that is stored.
+    ///
+    /// # Errors
+    /// As [`Pending::wait`], for all of them.
+    pub fn wait(self) -> Result<Vec<Option<StoreError>>, StoreError> {
+        self.pending.wait()?;
+        // It was sent before the commit that was just waited for, so it is here.
+        Ok(self.of_writer.try_recv().unwrap_or_default())
+    }
+}
+
 impl Store {
     /// The rows of one tenant.
     #[must_use]
@@ -57,6 +79,21 @@ impl TenantStore<'_> {
     /// Hands over things that are stored together or not at all. At most one of them is a receipt.
     pub fn submit_all(&self, writes: Vec<Write>) -> Pending {
         self.store.writer.submit(Task::Write { tenant: self.tenant.clone(), writes })
+    }
+
+    /// Hands over things each of which is stored or refused by itself, in fewer steps than one by one.
+    pub fn submit_each(&self, writes: Vec<Write>) -> Vec<PendingEach> {
+        let mut left = writes.into_iter();
+        let parts = iter::from_fn(|| {
+            let writes: Vec<Write> = left.by_ref().take(MAX_EACH).collect();
+            (!writes.is_empty()).then_some(writes)
+        });
+        let submit = |writes| {
+            let (refused, of_writer) = mpsc::channel();
+            let tenant = self.tenant.clone();
+            PendingEach { pending: self.store.writer.submit(Task::Each { tenant, writes, refused }), of_writer }
+        };
+        parts.map(submit).collect()
     }
 
     /// The state of a step in the run that `begun_by` began; none before its first judgment.

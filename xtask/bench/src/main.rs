@@ -48,6 +48,8 @@ enum Bench {
     Serve,
     /// Receipts brought to a server, one by one and in batches, beside SQLite alone and their signatures alone
     ServeReceipts,
+    /// How long a page of a list takes in stores of a thousand rows to a million
+    Lists,
     /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
     ServeDecisions,
 }
@@ -70,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Predicate => rivals::run("predicate"),
         Bench::Serve => rivals::run_server("work"),
         Bench::ServeReceipts => rivals::run_server("receipts"),
+        Bench::Lists => rivals::run_server("lists"),
         Bench::ServeDecisions => rivals::run_server("decisions"),
     }
 }

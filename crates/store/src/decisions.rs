@@ -220,9 +220,9 @@ impl DecisionWrite {
             self.nth.cast_signed(),
             about.tool,
         ])?;
-        times::note(scope.connection, &DECISIONS, sequence, self.decided_at)?;
+        times::note(scope.connection, DECISIONS.times, sequence, self.decided_at)?;
         put_facts(scope, &id, about, sequence)?;
-        reviews::put_waiting(scope, about, sequence)?;
+        reviews::put_waiting(scope, &about.subject, about.review.then_some(sequence))?;
         // The runtime will report what became of the action.
         match about.candidate.is_some() && self.allowed {
             true => awaited::put(scope, &id, about.expires_at),

@@ -61,7 +61,7 @@ struct Range {
 pub(crate) fn newest(connection: &Connection, listing: &Listing) -> rusqlite::Result<Vec<i64>> {
     let ranges = listing.ranges(connection)?;
     let mut found = Vec::new();
-    for span in times::spans(connection, listing.table, &listing.period)? {
+    for span in times::spans(connection, listing.table.times, &listing.period)? {
         let left = listing.limit.saturating_sub(found.len());
         let mut of_span = Vec::new();
         for range in &ranges {

@@ -217,7 +217,7 @@ impl ReceiptRow {
             None => None,
         };
         let sequence = self.insert_row(scope, place)?;
-        times::note(scope.connection, &RECEIPTS, sequence, self.receipt.verified_at().unix_millis())?;
+        times::note(scope.connection, RECEIPTS.times, sequence, self.receipt.verified_at().unix_millis())?;
         let counted = Counted {
             chain_id: place.map(|(chain_id, _)| chain_id),
             issuer: &self.issuer,

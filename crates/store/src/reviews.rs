@@ -4,7 +4,6 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::column;
-use crate::decisions::DecisionIndex;
 use crate::error::StoreError;
 use crate::page::MAX_LISTED;
 use crate::scope::Scope;
@@ -105,13 +104,13 @@ impl Review {
     }
 }
 
-/// Notes whether the decision with this sequence number, the newest on its subject, waits for a review. Those before it do
-/// not wait any more.
-pub(crate) fn put_waiting(scope: &Scope<'_>, about: &DecisionIndex, sequence: i64) -> rusqlite::Result<()> {
-    let (tenant, subject) = (scope.tenant.as_str(), &about.subject);
+/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
+/// more.
+pub(crate) fn put_waiting(scope: &Scope<'_>, subject: &str, waits: Option<i64>) -> rusqlite::Result<()> {
+    let tenant = scope.tenant.as_str();
     let sql = "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2";
     scope.connection.prepare_cached(sql)?.execute([tenant, subject])?;
-    if about.review {
+    if let Some(sequence) = waits {
         let sql = "INSERT INTO waiting (tenant, sequence, subject) VALUES (?1, ?2, ?3)";
         scope.connection.prepare_cached(sql)?.execute(params![tenant, sequence, subject])?;
     }

@@ -6,7 +6,6 @@
 
 use rusqlite::Connection;
 
-use crate::listing::Table;
 use crate::page::Cursor;
 
 /// How many rows a block has. More make blocks that are partly of a period longer to look through; fewer make more blocks.
@@ -31,29 +30,26 @@ pub(crate) struct Span {
     pub(crate) last: i64,
 }
 
-/// Notes when the row with this sequence number was made.
-pub(crate) fn note(connection: &Connection, table: &Table, sequence: i64, at: i64) -> rusqlite::Result<()> {
+/// Notes when the row with this sequence number was made, in the table `times` of its list.
+pub(crate) fn note(connection: &Connection, times: &str, sequence: i64, at: i64) -> rusqlite::Result<()> {
     let sql = format!(
-        "INSERT INTO {} (block, earliest, latest) VALUES (?1, ?2, ?2)
+        "INSERT INTO {times} (block, earliest, latest) VALUES (?1, ?2, ?2)
          ON CONFLICT (block) DO UPDATE SET earliest = min(earliest, ?2), latest = max(latest, ?2)
-         WHERE ?2 < earliest OR ?2 > latest",
-        table.times
+         WHERE ?2 < earliest OR ?2 > latest"
     );
     connection.prepare_cached(&sql)?.execute([sequence >> BITS, at]).map(drop)
 }
 
 /// The spans with all rows of a period, the newest first, with gaps where blocks have none of it.
-pub(crate) fn spans(connection: &Connection, table: &Table, period: &Period) -> rusqlite::Result<Vec<Span>> {
+pub(crate) fn spans(connection: &Connection, times: &str, period: &Period) -> rusqlite::Result<Vec<Span>> {
     let Period { since, until, after } = *period;
     // A list begins with the newest: what comes after a place in it was stored before.
     let last = after.map_or(i64::MAX, |Cursor(place)| place.saturating_sub(1));
     if since.is_none() && until.is_none() {
         return Ok(vec![Span { first: i64::MIN, last }]);
     }
-    let sql = format!(
-        "SELECT block FROM {} WHERE block <= ?1 AND latest >= ?2 AND earliest < ?3 ORDER BY block DESC",
-        table.times
-    );
+    let sql =
+        format!("SELECT block FROM {times} WHERE block <= ?1 AND latest >= ?2 AND earliest < ?3 ORDER BY block DESC");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([last >> BITS, since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)])?;
     let mut spans: Vec<Span> = Vec::new();

@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod shared;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -27,6 +28,7 @@ use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use answer::{nonzero, one_answer, read_frame, without_answer};
+pub use shared::SharedJob;
 
 /// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;
@@ -58,7 +60,6 @@ impl Host {
 
 impl Worker {
     fn new(host: Arc<Inner>, slot: u32) -> Worker {
-        let cancelled = Arc::default();
         let backend = host.level.clone();
         let backend = backend.map(|(level, ground)| Backend {
             host,
@@ -67,7 +68,7 @@ impl Worker {
             slot,
             group: None,
             zygotes: HashMap::new(),
-            cancelled,
+            stops: Vec::new(),
         });
         Worker { backend, _thread_bound: PhantomData }
     }
@@ -78,20 +79,29 @@ impl Worker {
     /// Nothing it starts survives the call, save warm interpreters that have
     /// never seen a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
-        self.run_watched(job, &Watch { cancelled: &Arc::default(), ran: &|_| {} })
+        let watch = Watch { cancelled: &Arc::default(), ran: &|_| {}, offer: &|_| {} };
+        self.run_watched(&Arc::new(job.clone()), &watch)
     }
 
     /// Runs the job as [`Worker::run`] does, but for as long as it is wanted:
     /// once it is cancelled, what runs is killed and no further case starts. The
     /// cases it did not come to are [`End::Unavailable`], so a cancelled outcome
     /// is of no use.
-    pub fn run_watched(&mut self, job: &Job, watch: &Watch<'_>) -> Outcome {
+    pub fn run_watched(&mut self, job: &Arc<Job>, watch: &Watch<'_>) -> Outcome {
+        let mut cases = Vec::with_capacity(job.cases.len());
+        let outcome = self.run_each(job, watch, &mut |case| cases.push(case));
+        Outcome { cases, ..outcome }
+    }
+
+    /// As [`Worker::run_watched`], but `each` gets the cases, in their order and as soon as those before them have ended, and
+    /// the outcome has none.
+    pub fn run_each(&mut self, job: &Arc<Job>, watch: &Watch<'_>, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
         match &mut self.backend {
             Ok(backend) => {
-                backend.cancelled = Arc::clone(watch.cancelled);
-                backend.run(job, watch.ran)
+                backend.stops = vec![Arc::clone(watch.cancelled)];
+                backend.run(job, watch, each)
             }
-            Err(lacking) => unavailable(job, String::new(), lacking),
+            Err(lacking) => unavailable(job, String::new(), lacking, each),
         }
     }
 }
@@ -103,6 +113,8 @@ pub struct Watch<'a> {
     pub cancelled: &'a Arc<AtomicBool>,
     /// Called after each case with how many have ended so far.
     pub ran: &'a dyn Fn(usize),
+    /// Called before the first case of a job that other workers may join ([`Worker::join`]).
+    pub offer: &'a dyn Fn(&Arc<SharedJob>),
 }
 
 /// A worker on a host that can isolate.
@@ -116,60 +128,65 @@ struct Backend {
     slot: u32,
     /// By the interpreter and the packages its programs may import.
     zygotes: HashMap<(PathBuf, Vec<String>), Zygote>,
-    /// Whether the job at hand was cancelled.
-    cancelled: Arc<AtomicBool>,
+    /// Each of them, once set, ends the case at hand.
+    stops: Vec<Arc<AtomicBool>>,
 }
 
 impl Backend {
-    fn run(&mut self, job: &Job, ran: &dyn Fn(usize)) -> Outcome {
-        let host = Arc::clone(&self.host);
-        let Some(found) = host.runtimes.find(job.language, job.runtime.as_deref()) else {
-            return unavailable(job, String::new(), &missing(&host.runtimes, job));
-        };
-        let name = found.name.clone();
-        let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
+    fn run(&mut self, job: &Arc<Job>, watch: &Watch<'_>, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
+        let runtime = match self.runtime(job) {
             Ok(runtime) => runtime,
-            Err(error) => return unavailable(job, name, &format!("failed to {error}")),
+            Err((name, why)) => return unavailable(job, name, &why, each),
         };
-        if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
-            return unavailable(job, runtime.name.clone(), NO_DISK);
+        if let Err(why) = self.prepare(&runtime, job) {
+            return unavailable(job, runtime.name, &why, each);
         }
-        let is_whole = matches!(job.program, Program::Stdio { .. });
-        if is_whole && !runtime.toolchain().extension.is_empty() && !self.level.has_namespaces() {
-            return unavailable(job, runtime.name.clone(), NO_NAME);
-        }
-        if let Err(error) = self.limit_group(runtime, &job.limits) {
-            return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
-        }
-        // A case's clock does not count what only its first pays for.
-        if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
-            return unavailable(job, runtime.name.clone(), &format!("failed to {error}"));
-        }
-        let end = Instant::now() + job.limits.total_timeout;
-        let cases = match &job.program {
+        match &job.program {
             Program::Pristine => {
-                let cases = self.run_pristine(runtime, job, end);
-                ran(cases.len());
-                cases
+                let cases = self.run_pristine(&runtime, job, Instant::now() + job.limits.total_timeout);
+                (watch.ran)(cases.len());
+                cases.into_iter().for_each(each);
             }
             Program::Call { .. } | Program::Expression { .. } | Program::Stdio { .. } | Program::Command(_) => {
-                let run = |(index, case)| {
-                    let ended = self.run_case(runtime, job, case, end);
-                    ran(index + 1);
-                    ended
-                };
-                job.cases.iter().enumerate().map(run).collect()
+                self.run_cases(&runtime, job, watch, each);
             }
-        };
+        }
         let mut isolation = self.level.mechanisms(self.ground.landlock > 0);
-        if let Some(group) = &self.group {
-            group.end();
+        if self.group.is_some() {
             isolation.push("control-group".to_owned());
         }
+        self.end_group();
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
-        Outcome { runtime: runtime.name.clone(), isolation, limits: job.limits, cases }
+        Outcome { runtime: runtime.name, isolation, limits: job.limits, cases: Vec::new() }
+    }
+
+    /// What runs the job; else the name of what does not, and why.
+    fn runtime(&self, job: &Job) -> Result<Runtime, (String, String)> {
+        let runtimes = &self.host.runtimes;
+        let found = runtimes.find(job.language, job.runtime.as_deref());
+        let found = found.ok_or_else(|| (String::new(), missing(runtimes, job)))?;
+        let name = found.name.clone();
+        let lacks = |why: &str| Err((name.clone(), why.to_owned()));
+        let runtime = match found.with_packages(&job.packages, self.level.has_namespaces()) {
+            Ok(runtime) => runtime,
+            Err(error) => return lacks(&format!("failed to {error}")),
+        };
+        if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
+            return lacks(NO_DISK);
+        }
+        let is_whole = matches!(job.program, Program::Stdio { .. });
+        if is_whole && !runtime.toolchain().extension.is_empty() && !self.level.has_namespaces() {
+            return lacks(NO_NAME);
+        }
+        Ok(runtime)
+    }
+
+    /// Makes what all cases of a job need. A case's clock does not count what only its first pays for.
+    fn prepare(&mut self, runtime: &Runtime, job: &Job) -> Result<(), String> {
+        self.limit_group(runtime, &job.limits).map_err(|error| format!("failed to limit a control group ({error})"))?;
+        self.warm_up(runtime, &job.program, &job.limits).map_err(|error| format!("failed to {error}"))
     }
 
     /// Sets the limits of the job where the kernel counts.
@@ -179,6 +196,11 @@ impl Backend {
         }
         let Some(group) = &mut self.group else { return Ok(()) };
         group.limit(limits, program::tasks(runtime.toolchain(), limits))
+    }
+
+    /// Ends what cases may have left, where the kernel counts.
+    fn end_group(&self) {
+        self.group.iter().for_each(Group::end);
     }
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
@@ -222,7 +244,7 @@ impl Backend {
 
     fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
         if self.is_cancelled() {
-            return unavailable(job, String::new(), CANCELLED).cases;
+            return not_run(job, CANCELLED).collect();
         }
         let started = Instant::now();
         let inputs: Vec<&str> = job.cases.iter().map(|case| case.input.as_str()).collect();
@@ -233,7 +255,7 @@ impl Backend {
         let elapsed = started.elapsed();
         let leaf = match leaf {
             Ok(leaf) => leaf,
-            Err(error) => return unavailable(job, String::new(), &format!("failed to {error}")).cases,
+            Err(error) => return not_run(job, &format!("failed to {error}")).collect(),
         };
         let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
         let mut next = || match frames.next() {
@@ -278,12 +300,17 @@ impl Backend {
         runtime.toolchain().forks && limits.disk_mb == 0 && self.level.has_namespaces()
     }
 
-    fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
-        let harnessed = match program {
+    /// Whether the cases of a program are forks of a warm interpreter.
+    fn runs_warm(&self, runtime: &Runtime, program: &Program, limits: &Limits) -> bool {
+        let has_harness = match program {
             Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
             Program::Stdio { .. } | Program::Command(_) => false,
         };
-        if harnessed && self.forks_warm(runtime, limits) {
+        has_harness && self.forks_warm(runtime, limits)
+    }
+
+    fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
+        if self.runs_warm(runtime, program, limits) {
             let zygote = self.take_zygote(runtime)?;
             self.zygotes.insert(kind(runtime), zygote);
         }
@@ -373,19 +400,18 @@ impl Backend {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.stops.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds<'_> {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        let cancelled = &self.cancelled;
         Bounds {
             deadline,
             memory_bytes,
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
             watches_init: true,
-            cancelled,
+            stops: &self.stops,
         }
     }
 
@@ -509,12 +535,17 @@ fn missing(runtimes: &Finder, job: &Job) -> String {
     format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")
 }
 
-fn unavailable(job: &Job, runtime: String, why: &str) -> Outcome {
-    let case = |case: &Case| CaseOutcome {
+fn unavailable(job: &Job, runtime: String, why: &str, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
+    not_run(job, why).for_each(each);
+    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: Vec::new() }
+}
+
+/// The cases of a job that could not be run.
+fn not_run(job: &Job, why: &str) -> impl Iterator<Item = CaseOutcome> {
+    job.cases.iter().map(move |case| CaseOutcome {
         end: End::Unavailable(why.to_owned()),
         elapsed: Duration::ZERO,
         timeout: case.timeout,
         written: Written::default(),
-    };
-    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: job.cases.iter().map(case).collect() }
+    })
 }

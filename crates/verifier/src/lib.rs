@@ -22,6 +22,7 @@ mod jobs;
 mod keyfile;
 mod keyring;
 mod known;
+mod offers;
 mod owned;
 mod policy_diff;
 mod presented;

@@ -98,7 +98,7 @@ pub(crate) struct Verify {
     /// Run again each time the requests, the submission or the project change
     #[arg(long)]
     watch: bool,
-    /// How many requests run at a time [default: the number of cores]
+    /// How many requests, and checks of one request, run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Require this isolation level [default: the strongest available]

@@ -21,7 +21,7 @@ use crate::groups::Group;
 use crate::host::{Host, Inner};
 use crate::level::Level;
 use crate::program::{self, Launch, ProgramFile};
-use crate::runtime::{Finder, Runtime};
+use crate::runtime::Runtime;
 use crate::sys::{self, Exit};
 use crate::toolchain;
 use crate::tree::Tree;
@@ -45,8 +45,10 @@ const FRAME_SLACK: usize = 32 << 10;
 /// Runs jobs one after another in this thread. Not shared between threads: its
 /// warm interpreters die with the thread that started them.
 pub struct Worker {
-    /// What runs jobs, or why nothing does.
-    backend: Result<Backend, String>,
+    host: Arc<Inner>,
+    slot: u32,
+    /// What runs jobs, or why nothing does; none before the first job.
+    backend: Option<Result<Backend, String>>,
     /// Keeps the worker in its thread.
     _thread_bound: PhantomData<*const ()>,
 }
@@ -60,17 +62,15 @@ impl Host {
 
 impl Worker {
     fn new(host: Arc<Inner>, slot: u32) -> Worker {
-        let backend = host.level.clone();
-        let backend = backend.map(|(level, ground)| Backend {
-            host,
-            level,
-            ground,
-            slot,
-            group: None,
-            zygotes: HashMap::new(),
-            stops: Vec::new(),
-        });
-        Worker { backend, _thread_bound: PhantomData }
+        Worker { host, slot, backend: None, _thread_bound: PhantomData }
+    }
+
+    fn backend(&mut self) -> &mut Result<Backend, String> {
+        self.backend.get_or_insert_with(|| {
+            let (level, ground) = self.host.tested().clone()?;
+            let (host, slot) = (Arc::clone(&self.host), self.slot);
+            Ok(Backend { host, level, ground, slot, group: None, zygotes: HashMap::new(), stops: Vec::new() })
+        })
     }
 
     /// Runs every case of the job, each in a process of its own (but for
@@ -96,7 +96,7 @@ impl Worker {
     /// As [`Worker::run_watched`], but `each` gets the cases, in their order and as soon as those before them have ended, and
     /// the outcome has none.
     pub fn run_each(&mut self, job: &Arc<Job>, watch: &Watch<'_>, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
-        match &mut self.backend {
+        match self.backend() {
             Ok(backend) => {
                 backend.stops = vec![Arc::clone(watch.cancelled)];
                 backend.run(job, watch, each)
@@ -165,8 +165,8 @@ impl Backend {
     /// What runs the job; else the name of what does not, and why.
     fn runtime(&self, job: &Job) -> Result<Runtime, (String, String)> {
         let runtimes = &self.host.runtimes;
-        let found = runtimes.find(job.language, job.runtime.as_deref());
-        let found = found.ok_or_else(|| (String::new(), missing(runtimes, job)))?;
+        let found = runtimes.find(job.language, job.runtime.as_deref(), self.host.reach());
+        let found = found.ok_or_else(|| (String::new(), missing(&self.host, job)))?;
         let name = found.name.clone();
         let lacks = |why: &str| Err((name.clone(), why.to_owned()));
         let runtime = match found.with_packages(&job.packages, self.level.has_namespaces()) {
@@ -521,8 +521,9 @@ fn kind(runtime: &Runtime) -> (PathBuf, Vec<String>) {
     (runtime.path.clone(), runtime.installed.names().to_vec())
 }
 
-fn missing(runtimes: &Finder, job: &Job) -> String {
-    let found: BTreeSet<String> = runtimes.survey_of(job.language).into_iter().map(|runtime| runtime.name).collect();
+fn missing(host: &Inner, job: &Job) -> String {
+    let found = host.runtimes.survey_of(job.language, host.reach());
+    let found: BTreeSet<String> = found.into_iter().map(|runtime| runtime.name).collect();
     let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
     let found = if found.is_empty() { "none".to_owned() } else { Vec::from_iter(found).join(", ") };
     if let Some((major, minor)) = toolchain::of(job.language).minimum {

@@ -73,7 +73,7 @@ pub use receive::{NotStored, Received};
 pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
-pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count};
+pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare};
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use trust_store::{TrustStore, TrustedName};
 pub use worth::{Subject, Terms, Worth, WorthError};

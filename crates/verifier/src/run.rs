@@ -158,6 +158,28 @@ pub fn case_count(request: &Request) -> usize {
     }
 }
 
+/// How many interpreters [`prepare`] looks for at a time.
+const MAX_PREPARED: usize = 8;
+
+/// Tests the isolation of the host and finds the interpreters of these requests, all at the same time, unless they run
+/// nothing.
+pub fn prepare(host: &Host, requests: &[Request]) {
+    let wanted = requests.iter().filter_map(|request| match &request.checks {
+        Checks::Suite(suite) => Some((suite.language, suite.runtime.clone())),
+        Checks::Command(command) => Some((command.language, command.runtime.clone())),
+        Checks::Constraints { .. } => None,
+    });
+    let mut prepared = Vec::new();
+    for one in wanted {
+        if prepared.len() < MAX_PREPARED && !prepared.contains(&one) {
+            prepared.push(one);
+        }
+    }
+    if !prepared.is_empty() {
+        host.prepare(&prepared);
+    }
+}
+
 impl<'a> Batch<'a> {
     /// A batch whose receipts are on no chain.
     pub fn new(host: &'a Host, caps: &'a Caps, workers: usize, issuer: &'a Issuer) -> Self {

@@ -252,7 +252,7 @@ impl Worker {
     /// Runs cases of another worker's job, which must be of the same host, until there are none left or `leave` is set: then
     /// the case at hand is killed and left to the others. `ran` is called after each case with how many have ended.
     pub fn join(&mut self, shared: &SharedJob, leave: &Arc<AtomicBool>, ran: &dyn Fn(usize)) {
-        let Ok(backend) = &mut self.backend else { return };
+        let Ok(backend) = self.backend() else { return };
         {
             let mut state = shared.lock();
             if !state.is_open(&shared.job) {

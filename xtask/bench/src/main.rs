@@ -2,6 +2,7 @@
 
 mod accept;
 mod agentdojo;
+mod command_line;
 mod mbpp;
 mod receipt;
 mod record;
@@ -34,6 +35,12 @@ enum Bench {
     Tier0,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
+    /// A file of receipts verified on one core and on all
+    ReceiptFile,
+    /// One suite of 2,000 checks on one worker and on two
+    Suite,
+    /// `verify` of one request from start to end, beside the start of python3
+    Start,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
     Accept,
     /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
@@ -61,6 +68,9 @@ fn main() -> anyhow::Result<()> {
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
+        Bench::ReceiptFile => command_line::receipt_file(),
+        Bench::Suite => command_line::suite(),
+        Bench::Start => command_line::start(),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),
         Bench::Taint => taint::run(),

@@ -48,7 +48,8 @@ fn hand_out<T, R>(
     let mut under_way = 0;
     loop {
         let room = workers.len() * BATCHES - under_way;
-        for (worker, batch) in to.by_ref().zip(batches.by_ref().take(room)) {
+        // The batches first: after the last of them, `zip` must not take a worker whose turn it then would have been.
+        for (batch, worker) in batches.by_ref().take(room).zip(to.by_ref()) {
             // Where a worker has panicked, it is its result that does not come.
             drop(worker.batches.send(batch));
             under_way += 1;

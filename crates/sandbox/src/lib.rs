@@ -23,6 +23,7 @@ mod installed;
 mod landlock;
 mod level;
 mod memory;
+mod modules;
 mod program;
 mod project;
 mod runtime;

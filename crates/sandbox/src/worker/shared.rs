@@ -268,7 +268,7 @@ impl Worker {
             return;
         }
         backend.run_taken(shared, ran, None);
-        backend.end_group();
+        backend.end_cases();
     }
 }
 

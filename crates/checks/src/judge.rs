@@ -8,9 +8,9 @@ use proofmark_receipt::{Detail, Results, Status, Verdict};
 use crate::budget::{DetailBudget, Focus};
 use crate::command::Command;
 use crate::constraint::{self, MAX_CONSTRAINT_STEPS};
-use crate::job::{CaseOutcome, End, Outcome};
+use crate::job::{End, Limits, Outcome};
 use crate::request::{Checks, Request};
-use crate::suite::{Expected, Reveal, Suite, Test};
+use crate::suite::{Expected, Reveal, Test};
 use crate::value::Value;
 
 mod answer;
@@ -20,12 +20,12 @@ mod command;
 mod expected;
 mod explain;
 mod hint;
+mod suite;
 mod text;
 
-use cause::Allowed;
-use check::Check;
 use explain::Told;
 pub use explain::same_error;
+pub use suite::SuiteJudging;
 
 /// Whose fault it is that a check could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,12 @@ impl Request {
         let nothing = Outcome::default();
         match &self.checks {
             Checks::Suite(suite) => match suite.program(&self.output) {
-                Ok(_) => self.judge_suite(suite, submission.unwrap_or(&nothing), expected),
+                Ok(_) => {
+                    let submission = submission.unwrap_or(&nothing);
+                    let mut judging = SuiteJudging::new(self, suite, submission.limits, expected);
+                    submission.cases.iter().for_each(|case| judging.judge(case));
+                    judging.finish(&submission.runtime)
+                }
                 Err(why) => {
                     let detail = |test: &Test| Detail {
                         message: Some(why.clone()),
@@ -114,39 +119,6 @@ impl Request {
                 self.conclude(details.map(|detail| (faulted(&detail), detail)).collect(), *reveal)
             }
         }
-    }
-
-    fn judge_suite(&self, suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Judgment {
-        let misfit = misfit(suite, submission, expected);
-        // The names of a request that was read fit.
-        let mut budget =
-            DetailBudget::beside(self.task.as_ref(), suite.tests.iter().map(|test| test.name.as_str()).collect());
-        let mut fault = None;
-        let mut told = Told::default();
-        let mut details = Vec::with_capacity(suite.tests.len());
-        let mut evaluated = expected.into_iter().flat_map(|outcome| &outcome.cases);
-        for (index, test) in suite.tests.iter().enumerate() {
-            let expected = match test.expected {
-                // The second job has cases for the expressions only, in the order of their tests.
-                Expected::Expression(_) => evaluated.next().map(|case| &case.end),
-                Expected::Json(_) | Expected::Text(..) | Expected::Value(_) | Expected::Raises(_) => None,
-            };
-            let check = match &misfit {
-                Some(why) => Check::broken(why),
-                None => {
-                    let case = submission.cases.get(index);
-                    let allowed = |case| (case, Allowed::of(submission, case).in_suite(suite, test));
-                    let check = check(suite, test, expected, case.map(allowed));
-                    hint::explained(check, suite, &self.output, case.map(|case| &case.end))
-                }
-            };
-            fault = worse(fault, check.fault);
-            let focus = Focus { expected: check.difference.expected_at, actual: check.difference.answer_at };
-            let case = submission.cases.get(index).filter(|_| misfit.is_none());
-            let detail = told.fold(detail(suite, test, check, case), case.map(|case| &case.end));
-            details.extend(budget.as_mut().map(|budget| budget.fit(detail, focus)));
-        }
-        self.judgment(Results::from_details(details), fault)
     }
 
     fn judge_command(&self, command: &Command, outcome: Option<&Outcome>) -> Judgment {
@@ -181,6 +153,14 @@ impl Request {
             results.details.truncate(MAX_BARE);
         }
         self.judgment(results, fault)
+    }
+
+    /// Judges the cases of a suite one by one, as they end. `limits` are those of the job that runs them, and `expected` is the
+    /// outcome of the job that evaluates expected values. None for a request that runs no suite: [`Request::judge`] judges
+    /// those, and a suite as well.
+    pub fn suite_judging<'a>(&'a self, limits: Limits, expected: Option<&'a Outcome>) -> Option<SuiteJudging<'a>> {
+        let Checks::Suite(suite) = &self.checks else { return None };
+        suite.program(&self.output).is_ok().then(|| SuiteJudging::new(self, suite, limits, expected))
     }
 
     fn judgment(&self, results: Results, fault: Option<Fault>) -> Judgment {
@@ -249,54 +229,4 @@ fn worse(one: Option<Fault>, other: Option<Fault>) -> Option<Fault> {
         (Some(Fault::Submission), _) | (_, Some(Fault::Submission)) => Some(Fault::Submission),
         (None, None) => None,
     }
-}
-
-/// Why the outcomes cannot be those of the request's jobs.
-fn misfit(suite: &Suite, submission: &Outcome, expected: Option<&Outcome>) -> Option<String> {
-    let wrong_count = |what: &str, outcome: &Outcome, expected: usize| {
-        let cases = outcome.cases.len();
-        (cases != expected).then(|| format!("the sandbox answered {cases} of {expected} {what}; run the request again"))
-    };
-    let expressions = suite.tests.iter().filter(|test| matches!(test.expected, Expected::Expression(_))).count();
-    let expected_misfit = match (expressions, expected) {
-        (0, Some(_)) => {
-            Some("expected values were evaluated without being asked for; run the request again".to_owned())
-        }
-        (0, None) => None,
-        (count, Some(outcome)) => wrong_count("expected values", outcome, count),
-        (_, None) => Some("the expected values were not evaluated; run the request again".to_owned()),
-    };
-    // Only where nothing was run can the runtime have no name.
-    let nameless =
-        submission.runtime.is_empty() && submission.cases.iter().any(|case| !matches!(case.end, End::Unavailable(_)));
-    let nameless = nameless.then(|| "the sandbox named no runtime; run the request again".to_owned());
-    wrong_count("checks", submission, suite.tests.len()).or(nameless).or(expected_misfit)
-}
-
-fn check(suite: &Suite, test: &Test, expected: Option<&End>, case: Option<(&CaseOutcome, Allowed)>) -> Check {
-    let wanted = match expected::wanted(suite.language, test, expected) {
-        Ok(wanted) => wanted,
-        Err(unusable) => return *unusable,
-    };
-    match case {
-        Some((case, allowed)) => answer::check(suite.language, test, &wanted, &case.end, allowed),
-        None => Check::broken("the sandbox gave no answer; run the request again"),
-    }
-}
-
-/// The detail of a check, as the receipt shows it.
-fn detail(suite: &Suite, test: &Test, check: Check, case: Option<&CaseOutcome>) -> Detail {
-    let shown = suite.reveal.shows(check.status);
-    let detail = Detail {
-        expected: check.expected,
-        actual: check.actual,
-        difference: check.difference.text,
-        elapsed_ms: case.map(|case| u64::try_from(case.elapsed.as_millis()).unwrap_or(u64::MAX)),
-        message: check.hidden.filter(|_| !shown).map(str::to_owned).or(check.message),
-        ..Detail::new(test.name.as_str(), check.status)
-    };
-    // What is not shown is not made either: it may be long. What the verifier could not do has nothing to do with the input.
-    let explains = shown && check.fault != Some(Fault::Verifier);
-    let detail = if explains { explain::explained(suite, test, case, detail) } else { detail };
-    hidden(check.fault, detail, suite.reveal)
 }

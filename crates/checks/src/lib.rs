@@ -45,7 +45,7 @@ pub use job::{
     Case, CaseOutcome, End, HostFolder, Job, Limits, MAX_WRITTEN_BYTES, Need, Outcome, PROJECT_FOLDER, Program,
     Project, ProjectFile, Tail, Written,
 };
-pub use judge::{Fault, Judgment, same_error};
+pub use judge::{Fault, Judgment, SuiteJudging, same_error};
 pub use language::{Language, ParseLanguageError};
 pub use plan::Plan;
 pub use render::MAX_SHOWN_CHARS;

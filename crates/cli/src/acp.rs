@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use proofmark_interop::acp::evaluation_request;
 use proofmark_receipt::document::{self, DocumentError, MAX_DOCUMENT_BYTES};
 use proofmark_receipt::{Json, Receipt};
-use proofmark_verifier::{Batch, Caps, Evaluation, Format, Host, Issuer, Request, Subject, Worth, evaluation};
+use proofmark_verifier::{Batch, Caps, Evaluation, Format, Host, Issuer, Request, Subject, Worth, evaluation, prepare};
 
 use crate::config::Config;
 use crate::error::with_help;
@@ -100,8 +100,10 @@ impl Evaluate {
 }
 
 fn verified(request: Request, issuer: &Issuer) -> anyhow::Result<Receipt> {
-    let (host, caps, mut answer) = (Host::probe(None), Caps::default(), None);
-    Batch::new(&host, &caps, 1, issuer).run(&[request], |_, receipt| {
+    let (host, caps, mut answer) = (Host::untested(None), Caps::default(), None);
+    let requests = [request];
+    prepare(&host, &requests);
+    Batch::new(&host, &caps, 1, issuer).run(&requests, |_, receipt| {
         answer = Some(receipt?);
         anyhow::Ok(())
     })?;

@@ -86,9 +86,14 @@ fn drain(from: impl Read, limit: u64) -> anyhow::Result<Vec<u8>> {
     // Reported sizes are not used: a pipe has none, and a file can grow. One byte more shows an excess.
     from.take(limit + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        return Err(with_help(format!("it is larger than {limit} bytes"), "make it smaller"));
+        return Err(too_large(limit));
     }
     Ok(bytes)
+}
+
+/// The error of a file that is larger than `limit` bytes.
+pub(crate) fn too_large(limit: u64) -> anyhow::Error {
+    with_help(format!("it is larger than {limit} bytes"), "make it smaller")
 }
 
 /// One request, which is read when the iterator reaches it.

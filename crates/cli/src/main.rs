@@ -15,6 +15,7 @@ mod error;
 mod examples;
 mod excerpt;
 mod exit;
+mod in_order;
 mod init;
 mod input;
 mod interrupt;

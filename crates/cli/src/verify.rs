@@ -10,13 +10,16 @@ use std::io::{self, IsTerminal, Write};
 use std::iter::Peekable;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::vec::IntoIter;
 
 use anyhow::Context;
 use clap::Args;
 use proofmark_evidence::suite_digest;
 use proofmark_receipt::{Json, Timestamp, object};
-use proofmark_verifier::{Batch, BatchWatch, Caps, Host, Issuer, Level, SuiteHashes, case_count, now};
+use proofmark_verifier::{
+    Batch, BatchWatch, Caps, Host, Issuer, Level, Request, SuiteHashes, case_count, now, prepare,
+};
 
 use crate::config::Config;
 use crate::document;
@@ -98,7 +101,7 @@ pub(crate) struct Verify {
     /// Run again each time the requests, the submission or the project change
     #[arg(long)]
     watch: bool,
-    /// How many requests run at a time [default: the number of cores]
+    /// How many requests, and checks of one request, run at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Require this isolation level [default: the strongest available]
@@ -206,7 +209,7 @@ impl Verify {
             }
             let session = match session {
                 Some(session) => session,
-                None => session.insert(Session::open(self, config)?),
+                None => session.insert(Session::open(self, config, &window.requests)?),
             };
             let progress = progress.get_or_insert_with(|| Progress::new(work(&window, all)));
             let end = session.interrupt.during(|| self.run_window(session, window, &mut output, progress))?;
@@ -251,7 +254,7 @@ impl Verify {
             requests.truncate(first.before);
         }
         let caps = Caps { readable: self.readable.clone(), packages, ..Caps::default() };
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let workers = self.jobs.map_or_else(cores, NonZeroUsize::get);
         let ran = |_, _| progress.checked();
         let watch = BatchWatch { fail_fast: self.fail_fast, cancelled: &session.interrupt.set, ran: &ran };
@@ -356,9 +359,13 @@ struct Session {
 }
 
 impl Session {
-    fn open(arguments: &Verify, config: &Config) -> anyhow::Result<Session> {
-        let issuer = arguments.issuer(config)?;
-        let host = Host::probe(arguments.isolation);
+    /// Opens it for requests of which these are the first.
+    fn open(arguments: &Verify, config: &Config, requests: &[Request]) -> anyhow::Result<Session> {
+        let host = Host::untested(arguments.isolation);
+        let issuer = thread::scope(|scope| {
+            scope.spawn(|| prepare(&host, requests));
+            arguments.issuer(config)
+        })?;
         Ok(Session { issuer, host, interrupt: Interrupt::handle().context("handle interrupts")? })
     }
 }

@@ -120,34 +120,71 @@ pub fn verify_chain(receipts: &[Receipt], end: Option<SignedEnd<'_>>) -> Result<
 /// # Errors
 /// As [`verify_chain`].
 pub fn verify_links(links: &[Link<'_>], end: Option<SignedEnd<'_>>) -> Result<(), ChainError> {
-    let mut last: Option<ChainTip> = None;
-    for link in links {
-        let tip = link.tip().ok_or(ChainError::Unlinked(link.id))?;
-        match &last {
-            None => starts(link, &tip)?,
-            Some(last) => follows(link, &tip, last)?,
+    let mut chain = ChainVerifier::default();
+    links.iter().for_each(|link| chain.add(link));
+    chain.finish(end)
+}
+
+/// The verification of a chain whose documents come one after another: [`verify_links`] without all of them in memory.
+#[derive(Debug, Default)]
+pub struct ChainVerifier {
+    last: Option<ChainTip>,
+    /// The signer of all documents so far; none where one is unsigned or another signed it.
+    signer: Option<SignerId>,
+    error: Option<ChainError>,
+}
+
+impl ChainVerifier {
+    /// Adds the next document. After one that does not continue the chain, the rest changes nothing.
+    pub fn add(&mut self, link: &Link<'_>) {
+        if self.error.is_none() {
+            self.error = self.append(link).err();
         }
-        last = Some(tip);
     }
-    // Nothing to verify is not a valid chain: an export that failed would pass as one.
-    let last = last.ok_or(ChainError::Empty)?;
-    match end {
-        None => Ok(()),
-        Some(end) => {
-            signed_by_issuer(links, end)?;
-            ends(&last, end.head)
+
+    /// The result, as of [`verify_links`].
+    ///
+    /// # Errors
+    /// As [`verify_links`].
+    pub fn finish(self, end: Option<SignedEnd<'_>>) -> Result<(), ChainError> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
+        // Nothing to verify is not a valid chain: an export that failed would pass as one.
+        let last = self.last.ok_or(ChainError::Empty)?;
+        match end {
+            None => Ok(()),
+            Some(end) => {
+                signed_by_issuer(self.signer, end)?;
+                ends(&last, end.head)
+            }
+        }
+    }
+
+    fn append(&mut self, link: &Link<'_>) -> Result<(), ChainError> {
+        let tip = link.tip().ok_or(ChainError::Unlinked(link.id))?;
+        let signer = link.signer();
+        match &self.last {
+            None => {
+                starts(link, &tip)?;
+                self.signer = signer;
+            }
+            Some(last) => {
+                follows(link, &tip, last)?;
+                self.signer = self.signer.filter(|_| self.signer == signer);
+            }
+        }
+        self.last = Some(tip);
+        Ok(())
     }
 }
 
 /// Anyone can sign a head for a chain cut off anywhere, so only the signer of all receipts counts, or a trusted one.
-fn signed_by_issuer(links: &[Link<'_>], end: SignedEnd<'_>) -> Result<(), ChainError> {
+fn signed_by_issuer(issuer: Option<SignerId>, end: SignedEnd<'_>) -> Result<(), ChainError> {
     let named = end.head.signer_id();
     let signer: Option<SignerId> = named.parse().ok();
-    // The caller has refused an empty chain, whose receipts anyone would have signed. An unsigned link has no signer,
-    // and so never the signer of a head.
-    let issued = || links.iter().all(|link| link.signer() == signer);
-    match signer.is_some_and(|signer| end.trusted.contains(&signer) || issued()) {
+    // An unsigned link has no signer, and so never the signer of a head.
+    match signer.is_some_and(|signer| end.trusted.contains(&signer) || issuer == Some(signer)) {
         true => Ok(()),
         false => Err(ChainError::UntrustedHead(shown(named))),
     }

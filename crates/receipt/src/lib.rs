@@ -47,7 +47,7 @@ mod timestamp;
 mod verification;
 mod verify;
 
-pub use chain::{ChainError, SignedEnd, verify_chain, verify_links};
+pub use chain::{ChainError, ChainVerifier, SignedEnd, verify_chain, verify_links};
 pub use digest::{ParseDigestError, Sha256Digest};
 pub use draft::Draft;
 pub use error::ReceiptError;

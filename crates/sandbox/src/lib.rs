@@ -7,7 +7,8 @@
 //! - [`Host`] is what a machine offers: the isolation [`Level`] that passed its
 //!   self-test and the interpreters found.
 //! - [`Worker`] runs jobs one after another, one leaf process a case. A thread
-//!   that wants to run jobs makes its own.
+//!   that wants to run jobs makes its own. While a worker runs a job, others may
+//!   join it ([`SharedJob`]).
 
 #![expect(unsafe_code, reason = "isolation is made of system calls that no safe interface has")]
 
@@ -39,4 +40,4 @@ pub use files::allow_many_files;
 pub use host::Host;
 pub use level::Level;
 pub use runtime::Runtime;
-pub use worker::{Watch, Worker};
+pub use worker::{SharedJob, Watch, Worker};

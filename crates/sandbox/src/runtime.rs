@@ -48,67 +48,77 @@ impl fmt::Display for Runtime {
 const LIBRARY_FOLDERS: [&str; 5] = ["/lib", "/lib64", "/usr/lib64", "/usr/lib/locale/C.utf8", "/etc/ld.so.cache"];
 
 /// Looks interpreters up on `PATH`, and asks each binary once.
+#[derive(Default)]
 pub(crate) struct Finder {
-    /// Whether submissions run under another uid than ours, which must then be able to reach the binary by its path.
-    reached_by_others: bool,
     probed: Mutex<BTreeMap<(Language, PathBuf), Option<Runtime>>>,
 }
 
-impl Finder {
-    pub(crate) fn new(reached_by_others: bool) -> Finder {
-        Finder { reached_by_others, probed: Mutex::new(BTreeMap::new()) }
-    }
+/// Who must be able to reach an interpreter by its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// This process, which shows it to submissions.
+    Own,
+    /// Submissions, which run under another uid.
+    Others,
+}
 
+impl Finder {
     /// The interpreter for `language`, of the version demanded where one is.
     ///
     /// `python3` asks for any 3, `python3.11` for that minor version, `3.11.7` or `python3.11.7` for just that; `node20`
     /// and `bash5.2` likewise.
-    pub(crate) fn find(&self, language: Language, demand: Option<&str>) -> Option<Runtime> {
+    pub(crate) fn find(&self, language: Language, demand: Option<&str>, reach: Reach) -> Option<Runtime> {
         let toolchain = toolchain::of(language);
         let number = demand.map(|demanded| version_number(toolchain, demanded)).unwrap_or_default();
         let versioned = minor_version(&number).map(|minor| format!("{}{minor}", toolchain.name));
         let plain = toolchain.executables.iter().map(ToString::to_string);
         let mut files = versioned.into_iter().chain(plain).flat_map(|name| on_path(&name));
         files.find_map(|file| {
-            self.probe(language, &file).filter(|runtime| runtime.is_usable() && satisfies(runtime, &number))
+            self.probe(language, &file, reach).filter(|runtime| runtime.is_usable() && satisfies(runtime, &number))
         })
     }
 
     /// Everything this host has: each binary once.
-    pub(crate) fn survey(&self) -> Vec<Runtime> {
-        Language::ALL.into_iter().flat_map(|language| self.survey_of(language)).filter(Runtime::is_usable).collect()
+    pub(crate) fn survey(&self, reach: Reach) -> Vec<Runtime> {
+        Language::ALL
+            .into_iter()
+            .flat_map(|language| self.survey_of(language, reach))
+            .filter(Runtime::is_usable)
+            .collect()
     }
 
     /// Every runtime of one language, also those that are too old for it: each binary once.
-    pub(crate) fn survey_of(&self, language: Language) -> Vec<Runtime> {
+    pub(crate) fn survey_of(&self, language: Language, reach: Reach) -> Vec<Runtime> {
         let mut places = BTreeSet::new();
         let mut files: Vec<PathBuf> =
             executables(toolchain::of(language)).iter().flat_map(|name| on_path(name)).collect();
         // `/bin` may be `/usr/bin`. The name counts too: a link may lead to a program that goes by the name it has.
         files.retain(|file| places.insert((file.canonicalize().ok(), file.file_name().map(OsString::from))));
         let mut seen = BTreeSet::new();
-        let runtimes = self.probe_all(language, &files).into_iter().flatten();
+        let runtimes = self.probe_all(language, &files, reach).into_iter().flatten();
         runtimes.filter(|runtime| seen.insert(runtime.path.clone())).collect()
     }
 
     /// Probes every file at the same time: each starts a process, and most of that time is spent waiting.
-    fn probe_all(&self, language: Language, files: &[PathBuf]) -> Vec<Option<Runtime>> {
+    fn probe_all(&self, language: Language, files: &[PathBuf], reach: Reach) -> Vec<Option<Runtime>> {
         thread::scope(|scope| {
-            let probes: Vec<_> = files.iter().map(|file| scope.spawn(move || self.probe(language, file))).collect();
+            let probes: Vec<_> =
+                files.iter().map(|file| scope.spawn(move || self.probe(language, file, reach))).collect();
             probes.into_iter().map(|probe| probe.join().ok().flatten()).collect()
         })
     }
 
-    fn probe(&self, language: Language, file: &Path) -> Option<Runtime> {
+    fn probe(&self, language: Language, file: &Path, reach: Reach) -> Option<Runtime> {
         let key = (language, file.to_owned());
         let known = self.probed.lock().ok()?.get(&key).cloned();
-        known.unwrap_or_else(|| {
-            let found = probe(language, file).filter(|found| !self.reached_by_others || open_to_others(&found.path));
+        let found = known.unwrap_or_else(|| {
+            let found = probe(language, file);
             if let Ok(mut probed) = self.probed.lock() {
                 probed.insert(key, found.clone());
             }
             found
-        })
+        });
+        found.filter(|found| reach == Reach::Own || open_to_others(&found.path))
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -156,8 +157,8 @@ pub(crate) struct Bounds<'a> {
     /// Whether the process watched is the init of a cell, which is ours, and the leaf
     /// its child.
     pub(crate) watches_init: bool,
-    /// Set once the job is cancelled.
-    pub(crate) cancelled: &'a AtomicBool,
+    /// Each of them, once set, ends the leaf.
+    pub(crate) stops: &'a [Arc<AtomicBool>],
 }
 
 /// Why a leaf ended.
@@ -195,7 +196,7 @@ pub(crate) fn watch(
         let flooded = outputs.iter_mut().fold(false, |any, output| ((output.is_ready || gone) && output.drain()) | any);
         let now = Instant::now();
         let over = (flooded.then_some(Why::Output)).or((now >= bounds.deadline && !gone).then_some(Why::Deadline));
-        let cancelled = bounds.cancelled.load(Ordering::Relaxed) && !gone;
+        let cancelled = bounds.stops.iter().any(|stop| stop.load(Ordering::Relaxed)) && !gone;
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
             if meter.is_none() && bounds.group.is_none() {

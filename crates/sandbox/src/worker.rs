@@ -3,6 +3,7 @@
 mod answer;
 mod command;
 mod launched;
+mod shared;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -20,7 +21,7 @@ use crate::groups::Group;
 use crate::host::{Host, Inner};
 use crate::level::Level;
 use crate::program;
-use crate::runtime::{Finder, Runtime};
+use crate::runtime::Runtime;
 use crate::sys::{self, Exit};
 use crate::toolchain;
 use crate::tree::Tree;
@@ -28,6 +29,7 @@ use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use answer::{nonzero, one_answer, read_frame, without_answer};
 use launched::{Kind, Role, Start};
+pub use shared::SharedJob;
 
 /// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;
@@ -44,8 +46,10 @@ const FRAME_SLACK: usize = 32 << 10;
 /// Runs jobs one after another in this thread. Not shared between threads: its
 /// warm interpreters die with the thread that started them.
 pub struct Worker {
-    /// What runs jobs, or why nothing does.
-    backend: Result<Backend, String>,
+    host: Arc<Inner>,
+    slot: u32,
+    /// What runs jobs, or why nothing does; none before the first job.
+    backend: Option<Result<Backend, String>>,
     /// Keeps the worker in its thread.
     _thread_bound: PhantomData<*const ()>,
 }
@@ -59,18 +63,15 @@ impl Host {
 
 impl Worker {
     fn new(host: Arc<Inner>, slot: u32) -> Worker {
-        let cancelled = Arc::default();
-        let backend = host.level.clone();
-        let backend = backend.map(|(level, ground)| Backend {
-            host,
-            level,
-            ground,
-            slot,
-            group: None,
-            zygotes: HashMap::new(),
-            cancelled,
-        });
-        Worker { backend, _thread_bound: PhantomData }
+        Worker { host, slot, backend: None, _thread_bound: PhantomData }
+    }
+
+    fn backend(&mut self) -> &mut Result<Backend, String> {
+        self.backend.get_or_insert_with(|| {
+            let (level, ground) = self.host.tested().clone()?;
+            let (host, slot) = (Arc::clone(&self.host), self.slot);
+            Ok(Backend { host, level, ground, slot, group: None, zygotes: HashMap::new(), stops: Vec::new() })
+        })
     }
 
     /// Runs every case of the job, each in a process of its own (but for
@@ -79,20 +80,29 @@ impl Worker {
     /// Nothing it starts survives the call, save warm processes that hold nothing
     /// of a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
-        self.run_watched(job, &Watch { cancelled: &Arc::default(), ran: &|_| {} })
+        let watch = Watch { cancelled: &Arc::default(), ran: &|_| {}, offer: &|_| {} };
+        self.run_watched(&Arc::new(job.clone()), &watch)
     }
 
     /// Runs the job as [`Worker::run`] does, but for as long as it is wanted:
     /// once it is cancelled, what runs is killed and no further case starts. The
     /// cases it did not come to are [`End::Unavailable`], so a cancelled outcome
     /// is of no use.
-    pub fn run_watched(&mut self, job: &Job, watch: &Watch<'_>) -> Outcome {
-        match &mut self.backend {
+    pub fn run_watched(&mut self, job: &Arc<Job>, watch: &Watch<'_>) -> Outcome {
+        let mut cases = Vec::with_capacity(job.cases.len());
+        let outcome = self.run_each(job, watch, &mut |case| cases.push(case));
+        Outcome { cases, ..outcome }
+    }
+
+    /// As [`Worker::run_watched`], but `each` gets the cases, in their order and as soon as those before them have ended, and
+    /// the outcome has none.
+    pub fn run_each(&mut self, job: &Arc<Job>, watch: &Watch<'_>, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
+        match self.backend() {
             Ok(backend) => {
-                backend.cancelled = Arc::clone(watch.cancelled);
-                backend.run(job, watch.ran)
+                backend.stops = vec![Arc::clone(watch.cancelled)];
+                backend.run(job, watch, each)
             }
-            Err(lacking) => unavailable(job, String::new(), lacking),
+            Err(lacking) => unavailable(job, String::new(), lacking, each),
         }
     }
 }
@@ -104,6 +114,8 @@ pub struct Watch<'a> {
     pub cancelled: &'a Arc<AtomicBool>,
     /// Called after each case with how many have ended so far.
     pub ran: &'a dyn Fn(usize),
+    /// Called before the first case of a job that other workers may join ([`Worker::join`]).
+    pub offer: &'a dyn Fn(&Arc<SharedJob>),
 }
 
 /// A worker on a host that can isolate.
@@ -116,61 +128,65 @@ struct Backend {
     ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<Kind, Zygote>,
-    /// Whether the job at hand was cancelled.
-    cancelled: Arc<AtomicBool>,
+    /// Each of them, once set, ends the case at hand.
+    stops: Vec<Arc<AtomicBool>>,
 }
 
 impl Backend {
-    fn run(&mut self, job: &Job, ran: &dyn Fn(usize)) -> Outcome {
-        let host = Arc::clone(&self.host);
-        let Some(found) = host.runtimes.find(job.language, job.runtime.as_deref()) else {
-            return unavailable(job, String::new(), &missing(&host.runtimes, job));
+    fn run(&mut self, job: &Arc<Job>, watch: &Watch<'_>, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
+        let runtime = match self.runtime(job) {
+            Ok(runtime) => runtime,
+            Err((name, why)) => return unavailable(job, name, &why, each),
         };
-        let name = found.name.clone();
-        let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
-            Ok(runtime) => runtime.loading_for(job),
-            Err(error) => return unavailable(job, name, &format!("failed to {error}")),
-        };
-        if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
-            return unavailable(job, runtime.name.clone(), NO_DISK);
+        if let Err(why) = self.prepare(&runtime, job) {
+            return unavailable(job, runtime.name, &why, each);
         }
-        let is_whole = matches!(job.program, Program::Stdio { .. });
-        if is_whole && !runtime.toolchain().extension.is_empty() && !self.level.has_namespaces() {
-            return unavailable(job, runtime.name.clone(), NO_NAME);
-        }
-        if let Err(error) = self.limit_group(runtime, &job.limits) {
-            return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
-        }
-        // A case's clock does not count what only its first pays for.
-        if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
-            return unavailable(job, runtime.name.clone(), &format!("failed to {error}"));
-        }
-        let end = Instant::now() + job.limits.total_timeout;
-        let cases = match &job.program {
+        match &job.program {
             Program::Pristine => {
-                let cases = self.run_pristine(runtime, job, end);
-                ran(cases.len());
-                cases
+                let cases = self.run_pristine(&runtime, job, Instant::now() + job.limits.total_timeout);
+                (watch.ran)(cases.len());
+                cases.into_iter().for_each(each);
             }
             Program::Call { .. } | Program::Expression { .. } | Program::Stdio { .. } | Program::Command(_) => {
-                let run = |(index, case)| {
-                    let ended = self.run_case(runtime, job, case, end);
-                    ran(index + 1);
-                    ended
-                };
-                job.cases.iter().enumerate().map(run).collect()
+                self.run_cases(&runtime, job, watch, each);
             }
-        };
-        self.forget_submission();
+        }
         let mut isolation = self.level.mechanisms(self.ground.landlock > 0);
-        if let Some(group) = &self.group {
-            group.end();
+        if self.group.is_some() {
             isolation.push("control-group".to_owned());
         }
+        self.end_cases();
         if job.limits.disk_mb > 0 {
             isolation.push(format!("private-tmp:{}m", job.limits.disk_mb));
         }
-        Outcome { runtime: runtime.name.clone(), isolation, limits: job.limits, cases }
+        Outcome { runtime: runtime.name, isolation, limits: job.limits, cases: Vec::new() }
+    }
+
+    /// What runs the job; else the name of what does not, and why.
+    fn runtime(&self, job: &Job) -> Result<Runtime, (String, String)> {
+        let runtimes = &self.host.runtimes;
+        let found = runtimes.find(job.language, job.runtime.as_deref(), self.host.reach());
+        let found = found.ok_or_else(|| (String::new(), missing(&self.host, job)))?;
+        let name = found.name.clone();
+        let lacks = |why: &str| Err((name.clone(), why.to_owned()));
+        let runtime = match found.with_packages(&job.packages, self.level.has_namespaces()) {
+            Ok(runtime) => runtime.loading_for(job),
+            Err(error) => return lacks(&format!("failed to {error}")),
+        };
+        if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
+            return lacks(NO_DISK);
+        }
+        let is_whole = matches!(job.program, Program::Stdio { .. });
+        if is_whole && !runtime.toolchain().extension.is_empty() && !self.level.has_namespaces() {
+            return lacks(NO_NAME);
+        }
+        Ok(runtime)
+    }
+
+    /// Makes what all cases of a job need. A case's clock does not count what only its first pays for.
+    fn prepare(&mut self, runtime: &Runtime, job: &Job) -> Result<(), String> {
+        self.limit_group(runtime, &job.limits).map_err(|error| format!("failed to limit a control group ({error})"))?;
+        self.warm_up(runtime, &job.program, &job.limits).map_err(|error| format!("failed to {error}"))
     }
 
     /// Sets the limits of the job where the kernel counts.
@@ -180,6 +196,12 @@ impl Backend {
         }
         let Some(group) = &mut self.group else { return Ok(()) };
         group.limit(limits, program::tasks(runtime.toolchain(), limits))
+    }
+
+    /// Ends what cases may have left, and empties the files that held the submission.
+    fn end_cases(&mut self) {
+        self.forget_submission();
+        self.group.iter().for_each(Group::end);
     }
 
     fn run_case(&mut self, runtime: &Runtime, job: &Job, case: &Case, end: Instant) -> CaseOutcome {
@@ -223,7 +245,7 @@ impl Backend {
 
     fn run_pristine(&mut self, runtime: &Runtime, job: &Job, end: Instant) -> Vec<CaseOutcome> {
         if self.is_cancelled() {
-            return unavailable(job, String::new(), CANCELLED).cases;
+            return not_run(job, CANCELLED).collect();
         }
         let started = Instant::now();
         let inputs: Vec<&str> = job.cases.iter().map(|case| case.input.as_str()).collect();
@@ -234,7 +256,7 @@ impl Backend {
         let elapsed = started.elapsed();
         let leaf = match leaf {
             Ok(leaf) => leaf,
-            Err(error) => return unavailable(job, String::new(), &format!("failed to {error}")).cases,
+            Err(error) => return not_run(job, &format!("failed to {error}")).collect(),
         };
         let mut frames = leaf.bytes.split_inclusive(|byte| *byte == b'\n');
         let mut next = || match frames.next() {
@@ -278,16 +300,17 @@ impl Backend {
         runtime.toolchain().forks && limits.disk_mb == 0 && self.level.has_namespaces()
     }
 
+    /// Whether the cases of a program are forks of a warm interpreter.
+    fn runs_warm(&self, runtime: &Runtime, program: &Program, limits: &Limits) -> bool {
+        has_harness(program) && self.forks_warm(runtime, limits)
+    }
+
     fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
-        let harnessed = match program {
-            Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
-            Program::Stdio { .. } | Program::Command(_) => false,
-        };
-        if harnessed && self.forks_warm(runtime, limits) {
+        if self.runs_warm(runtime, program, limits) {
             let zygote = self.take_zygote(runtime)?;
             self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote);
         } else if self.launches(limits) && !matches!(program, Program::Command(_)) {
-            let role = if harnessed { Role::LaunchedHarness } else { Role::LaunchedProgram };
+            let role = if has_harness(program) { Role::LaunchedHarness } else { Role::LaunchedProgram };
             let launcher = self.take_launcher(runtime, role)?;
             self.zygotes.insert(Kind::of(runtime, role), launcher);
         }
@@ -377,19 +400,18 @@ impl Backend {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.stops.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn bounds(&self, limits: &Limits, deadline: Instant) -> Bounds<'_> {
         let memory_bytes = u64::from(limits.memory_mb) << 20;
-        let cancelled = &self.cancelled;
         Bounds {
             deadline,
             memory_bytes,
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
             watches_init: true,
-            cancelled,
+            stops: &self.stops,
         }
     }
 
@@ -481,8 +503,16 @@ fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
     head.into_bytes()
 }
 
-fn missing(runtimes: &Finder, job: &Job) -> String {
-    let found: BTreeSet<String> = runtimes.survey_of(job.language).into_iter().map(|runtime| runtime.name).collect();
+fn has_harness(program: &Program) -> bool {
+    match program {
+        Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
+        Program::Stdio { .. } | Program::Command(_) => false,
+    }
+}
+
+fn missing(host: &Inner, job: &Job) -> String {
+    let found = host.runtimes.survey_of(job.language, host.reach());
+    let found: BTreeSet<String> = found.into_iter().map(|runtime| runtime.name).collect();
     let wanted = job.runtime.clone().unwrap_or_else(|| job.language.to_string());
     let found = if found.is_empty() { "none".to_owned() } else { Vec::from_iter(found).join(", ") };
     if let Some((major, minor)) = toolchain::of(job.language).minimum {
@@ -495,12 +525,17 @@ fn missing(runtimes: &Finder, job: &Job) -> String {
     format!("failed to find the runtime `{wanted}`: found {found}; install it or ask for one that is there")
 }
 
-fn unavailable(job: &Job, runtime: String, why: &str) -> Outcome {
-    let case = |case: &Case| CaseOutcome {
+fn unavailable(job: &Job, runtime: String, why: &str, each: &mut dyn FnMut(CaseOutcome)) -> Outcome {
+    not_run(job, why).for_each(each);
+    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: Vec::new() }
+}
+
+/// The cases of a job that could not be run.
+fn not_run(job: &Job, why: &str) -> impl Iterator<Item = CaseOutcome> {
+    job.cases.iter().map(move |case| CaseOutcome {
         end: End::Unavailable(why.to_owned()),
         elapsed: Duration::ZERO,
         timeout: case.timeout,
         written: Written::default(),
-    };
-    Outcome { runtime, isolation: Vec::new(), limits: job.limits, cases: job.cases.iter().map(case).collect() }
+    })
 }

@@ -82,6 +82,7 @@ fn a_cancelled_job_ends_and_leaves_nothing() {
         worker.run(&job(Program::Stdio { source: String::new() }, &[""], 0));
         let before = HostState::now(&folder);
         for (name, job) in endless() {
+            let job = Arc::new(job);
             if job.limits.disk_mb > 0 && level == Level::C {
                 continue;
             }
@@ -94,7 +95,7 @@ fn a_cancelled_job_ends_and_leaves_nothing() {
                     flag.store(true, Ordering::Relaxed);
                 });
                 let ran = |count| ran.store(count, Ordering::Relaxed);
-                worker.run_watched(&job, &Watch { cancelled: &cancelled, ran: &ran })
+                worker.run_watched(&job, &Watch { cancelled: &cancelled, ran: &ran, offer: &|_| {} })
             });
             let cut = |end: &End| matches!(end, End::Unavailable(why) if why.contains("cancelled"));
             let last = outcome.cases.last().unwrap();
@@ -114,8 +115,9 @@ fn what_is_cancelled_before_it_starts_does_not_start() {
     let _turn = TURN.lock();
     let mut worker = Host::probe(None).worker();
     for (name, job) in endless() {
+        let job = Arc::new(job);
         let cancelled = Arc::new(AtomicBool::new(true));
-        let outcome = worker.run_watched(&job, &Watch { cancelled: &cancelled, ran: &|_| {} });
+        let outcome = worker.run_watched(&job, &Watch { cancelled: &cancelled, ran: &|_| {}, offer: &|_| {} });
         assert!(outcome.cases.iter().all(|case| matches!(case.end, End::Unavailable(_))), "{name}: {outcome:?}");
     }
 }

@@ -186,7 +186,7 @@ fn no_process_of_a_cell_holds_what_its_supervisor_holds() {
                 let flag = &cancelled;
                 scope.spawn(move || {
                     let mut worker = Host::probe(Some(level)).worker();
-                    worker.run_watched(&job(mode), &Watch { cancelled: flag, ran: &|_| {} });
+                    worker.run_watched(&Arc::new(job(mode)), &Watch { cancelled: flag, ran: &|_| {}, offer: &|_| {} });
                 });
                 wait_until(&format!("{level} {mode}: the submission never ran"), || {
                     leftovers::ignoring_hangups() >= FAMILY

@@ -20,6 +20,9 @@
 //! sandbox each, which wait for that test; two for jobs that run nothing. One thread issues receipts ([`issuing`]); one renews
 //! leases, takes jobs over and polls those that other processes have ([`leases`]).
 //!
+//! **One suite, several workers.** A worker that finds no job joins one that runs and takes cases of it. A new job comes first:
+//! where no worker is idle, one that joined leaves at once, and the case that it had is run again by another.
+//!
 //! **Locks** are taken in this order, and never the other way round:
 //!
 //! 1. `Job::row`: held by the thread that stores, cancels or ends the job, from before it writes until every follower knows.
@@ -27,6 +30,7 @@
 //! 2. `Scheduler::keys`: held while a job with an idempotency key enters, so that two requests with one key make one job, and
 //!    for a moment while a job leaves.
 //! 3. `Scheduler::jobs`, `ended`, `remote` and `host`, and the queue's state: each held for a moment, and never two of them.
+//!    While the queue's state is held, that of a [`proofmark_sandbox::SharedJob`] may be, which calls nothing here.
 //! 4. `Job::progress`: held while listeners are called. A listener therefore neither waits nor calls anything here.
 
 mod issuing;

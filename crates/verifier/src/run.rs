@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::iter;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use proofmark_checks::{Caps, Checks, Fault, Job, Judgment, Outcome, Plan, Request, RequestError, Reveal};
 use proofmark_receipt::{Draft, Json, Object, Receipt, ReceiptId, Verdict};
-use proofmark_sandbox::{Host, Watch, Worker};
+use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::Tenant;
 
 use crate::clock;
 use crate::issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER};
+use crate::offers::{LOOK_EVERY, Offers};
 use crate::project;
+use crate::sync::lock;
 
 /// Why a request was not judged.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +74,7 @@ impl VerifyError {
 pub struct Batch<'a> {
     pub host: &'a Host,
     pub caps: &'a Caps,
-    /// How many requests run at a time.
+    /// How many requests, or cases of them, run at a time.
     pub workers: usize,
     pub issuer: &'a Issuer,
     chain: Option<String>,
@@ -94,9 +96,58 @@ pub struct BatchWatch<'a> {
 struct Shared<'a> {
     requests: &'a [Request],
     /// How many requests are taken.
-    taken: &'a AtomicUsize,
+    taken: AtomicUsize,
     /// Set when no further request is to be taken.
-    stop: &'a AtomicBool,
+    stop: AtomicBool,
+    running: Mutex<Running>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Running {
+    /// How many workers take requests, or have one.
+    taking: usize,
+    /// By the index of their request.
+    offers: Offers<usize>,
+}
+
+impl Shared<'_> {
+    fn offer(&self, index: usize, shared: &Arc<SharedJob>) {
+        lock(&self.running).offers.add(index, shared);
+        self.changed.notify_all();
+    }
+
+    fn withdraw(&self, index: usize) {
+        lock(&self.running).offers.withdraw(|of| *of == index);
+    }
+
+    /// A running job to join; waits for one. None once no request runs.
+    fn next_offer(&self) -> Option<(usize, Arc<SharedJob>)> {
+        let mut running = lock(&self.running);
+        loop {
+            if let Some(offer) = running.offers.best() {
+                return Some(offer);
+            }
+            if running.taking == 0 {
+                return None;
+            }
+            running = if running.offers.is_any_open() {
+                self.changed.wait_timeout(running, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                self.changed.wait(running).unwrap_or_else(PoisonError::into_inner)
+            };
+        }
+    }
+}
+
+/// A worker that takes requests. Dropped by a panic, too, so that the others do not wait for it.
+struct Taking<'a>(&'a Shared<'a>);
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.running).taking -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 /// How many cases of a request run one by one; none for a project, whose tests run as one.
@@ -104,6 +155,28 @@ pub fn case_count(request: &Request) -> usize {
     match &request.checks {
         Checks::Suite(suite) => suite.tests.len(),
         Checks::Command(_) | Checks::Constraints { .. } => 0,
+    }
+}
+
+/// How many interpreters [`prepare`] looks for at a time.
+const MAX_PREPARED: usize = 8;
+
+/// Tests the isolation of the host and finds the interpreters of these requests, all at the same time, unless they run
+/// nothing.
+pub fn prepare(host: &Host, requests: &[Request]) {
+    let wanted = requests.iter().filter_map(|request| match &request.checks {
+        Checks::Suite(suite) => Some((suite.language, suite.runtime.clone())),
+        Checks::Command(command) => Some((command.language, command.runtime.clone())),
+        Checks::Constraints { .. } => None,
+    });
+    let mut prepared = Vec::new();
+    for one in wanted {
+        if prepared.len() < MAX_PREPARED && !prepared.contains(&one) {
+            prepared.push(one);
+        }
+    }
+    if !prepared.is_empty() {
+        host.prepare(&prepared);
     }
 }
 
@@ -144,13 +217,21 @@ impl<'a> Batch<'a> {
         requests: &[Request],
         mut show: impl FnMut(usize, Result<Receipt, VerifyError>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (taken, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let cases: usize = requests.iter().map(|request| case_count(request).max(1)).sum();
+        let workers = self.workers.clamp(1, cases.max(1));
+        let shared = &Shared {
+            requests,
+            taken: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            running: Mutex::new(Running { taking: workers, offers: Offers::default() }),
+            changed: Condvar::new(),
+        };
         thread::scope(|scope| {
             // Dropped when this ends early: then the workers take no more.
             let (send, judged) = mpsc::channel();
-            for _ in 0..self.workers.clamp(1, requests.len().max(1)) {
-                let (send, shared) = (send.clone(), Shared { requests, taken: &taken, stop: &stop });
-                scope.spawn(move || self.work(&shared, &send));
+            for _ in 0..workers {
+                let send = send.clone();
+                scope.spawn(move || self.work(shared, &send));
             }
             // Otherwise `recv` would wait for this sender after the last worker has ended.
             drop(send);
@@ -177,12 +258,28 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Runs requests that no other worker has taken, until there are no more.
+    /// Runs requests that no other worker has taken, and then cases of those that others have.
     fn work(&self, shared: &Shared<'_>, judged: &Sender<(usize, Result<Draft, RunError>)>) {
         let mut worker = self.host.worker();
         let never = Arc::new(AtomicBool::new(false));
         let nobody = BatchWatch { fail_fast: false, cancelled: &never, ran: &|_, _| {} };
-        let BatchWatch { fail_fast, cancelled, ran } = self.watch.unwrap_or(nobody);
+        let watch = self.watch.unwrap_or(nobody);
+        self.take_requests(&mut worker, &watch, shared, judged);
+        while let Some((index, job)) = shared.next_offer() {
+            worker.join(&job, &never, &|ended| (watch.ran)(index, ended));
+        }
+    }
+
+    /// Runs requests that no other worker has taken, until there are no more.
+    fn take_requests(
+        &self,
+        worker: &mut Worker,
+        watch: &BatchWatch<'_>,
+        shared: &Shared<'_>,
+        judged: &Sender<(usize, Result<Draft, RunError>)>,
+    ) {
+        let _taking = Taking(shared);
+        let BatchWatch { fail_fast, cancelled, ran } = *watch;
         loop {
             if shared.stop.load(Ordering::Relaxed) || cancelled.load(Ordering::Relaxed) {
                 return;
@@ -191,8 +288,10 @@ impl<'a> Batch<'a> {
             let index = shared.taken.fetch_add(1, Ordering::Relaxed);
             let Some(request) = shared.requests.get(index) else { return };
             let id = clock::receipt_id().map_err(RunError::from);
-            let watch = Watch { cancelled, ran: &|ended| ran(index, ended) };
-            let draft = id.and_then(|id| verify(Some(&mut worker), self.caps, request, id, &watch));
+            let (ran, offer) = (|ended| ran(index, ended), |job: &Arc<SharedJob>| shared.offer(index, job));
+            let watch = Watch { cancelled, ran: &ran, offer: &offer };
+            let draft = id.and_then(|id| verify(Some(&mut *worker), self.caps, request, id, &watch));
+            shared.withdraw(index);
             if cancelled.load(Ordering::Relaxed) {
                 // The result of a cancelled run means nothing: no receipt may say it.
                 return;
@@ -229,18 +328,17 @@ pub(crate) fn verify(
 ) -> Result<Draft, RunError> {
     let started = Instant::now();
     let Plan { submission, expected } = request.plan(caps)?;
-    // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
-    // checks of the submission.
-    let (expected, outcome) = match worker {
+    let (submission, expected) = (submission.map(Arc::new), expected.map(Arc::new));
+    let (judgment, outcome) = match worker {
         Some(worker) => {
+            // A run of its own, before the submission's: a submission never sees an expected output. Progress counts only the
+            // checks of the submission.
             let expected = expected.map(|job| worker.run_watched(&job, &Watch { ran: &|_| {}, ..*watch }));
-            (expected, submission.as_ref().map(|job| worker.run_watched(job, watch)))
+            judge(worker, request, submission.as_ref(), expected.as_ref(), watch)?
         }
-        None if submission.is_none() && expected.is_none() => (None, None),
+        None if submission.is_none() && expected.is_none() => (judge_at_once(request, None, None, watch)?, None),
         None => return Err(RunError::Untested),
     };
-    let stop = || watch.cancelled.load(Ordering::Relaxed);
-    let judgment = request.judge_until(outcome.as_ref(), expected.as_ref(), &stop).map_err(|_| RunError::Stopped)?;
     let mut metadata = Object::new();
     metadata.insert("verifier", VERIFIER);
     // A submission can wait, and so tell by the time what hidden input it was given.
@@ -258,12 +356,46 @@ pub(crate) fn verify(
     if let Checks::Command(command) = &request.checks {
         // The tests share the submission's process, which could forge their report.
         metadata.insert("comparison", "in-process");
-        project::describe(&mut metadata, command, &judgment, submission.as_ref());
+        project::describe(&mut metadata, command, &judgment, submission.as_deref());
     }
     if let Some(fault) = judgment.fault {
         metadata.insert("fault", fault_name(fault));
     }
     Ok(draft(request, id, judgment, metadata))
+}
+
+/// Runs the submission, and judges it.
+fn judge(
+    worker: &mut Worker,
+    request: &Request,
+    submission: Option<&Arc<Job>>,
+    expected: Option<&Outcome>,
+    watch: &Watch<'_>,
+) -> Result<(Judgment, Option<Outcome>), RunError> {
+    let judging = submission.and_then(|job| Some((job, request.suite_judging(job.limits, expected)?)));
+    let Some((job, mut judging)) = judging else {
+        let outcome = submission.map(|job| worker.run_watched(job, watch));
+        return Ok((judge_at_once(request, outcome.as_ref(), expected, watch)?, outcome));
+    };
+    // Judged as they end, because the answers of a whole suite may not fit into memory.
+    let outcome = worker.run_each(job, watch, &mut |case| judging.judge(&case));
+    match is_cancelled(watch) {
+        true => Err(RunError::Stopped),
+        false => Ok((judging.finish(&outcome.runtime), Some(outcome))),
+    }
+}
+
+fn judge_at_once(
+    request: &Request,
+    submission: Option<&Outcome>,
+    expected: Option<&Outcome>,
+    watch: &Watch<'_>,
+) -> Result<Judgment, RunError> {
+    request.judge_until(submission, expected, &|| is_cancelled(watch)).map_err(|_| RunError::Stopped)
+}
+
+fn is_cancelled(watch: &Watch<'_>) -> bool {
+    watch.cancelled.load(Ordering::Relaxed)
 }
 
 fn describe_sandbox(metadata: &mut Object, job: &Job, outcome: Outcome) {

@@ -3,6 +3,7 @@
 mod accept;
 mod agentdojo;
 mod cold;
+mod command_line;
 mod mbpp;
 mod receipt;
 mod record;
@@ -37,6 +38,12 @@ enum Bench {
     Cold,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
+    /// A file of receipts verified on one core and on all
+    ReceiptFile,
+    /// One suite of 2,000 checks on one worker and on two
+    Suite,
+    /// `verify` of one request from start to end, beside the start of python3
+    Start,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
     Accept,
     /// Recorded tool calls decided by the example policies: attacks stopped, benign calls hindered
@@ -69,6 +76,9 @@ fn main() -> anyhow::Result<()> {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Cold => on_one_core("cold", cold::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
+        Bench::ReceiptFile => command_line::receipt_file(),
+        Bench::Suite => command_line::suite(),
+        Bench::Start => command_line::start(),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),
         Bench::Taint => taint::run(),

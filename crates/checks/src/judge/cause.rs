@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proofmark_receipt::document::shown;
 
-use crate::job::{CaseOutcome, End, Limits, Outcome};
+use crate::job::{CaseOutcome, End, Limits};
 use crate::language::Language;
 use crate::suite::{Suite, Test};
 
@@ -20,8 +20,8 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    pub(super) fn of(outcome: &Outcome, case: &CaseOutcome) -> Allowed {
-        Allowed { limits: outcome.limits, timeout: case.timeout, own_timeout: false, language: None }
+    pub(super) fn of(limits: Limits, case: &CaseOutcome) -> Allowed {
+        Allowed { limits, timeout: case.timeout, own_timeout: false, language: None }
     }
 
     /// The same for a test of a suite.

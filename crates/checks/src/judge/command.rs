@@ -47,7 +47,7 @@ pub(super) fn judge(command: &Command, outcome: Option<&Outcome>) -> Judged {
         return Judged::one(Some(fault), Status::Error, message);
     }
     let case = outcome.and_then(|outcome| match outcome.cases.as_slice() {
-        [case] => Some((case, Allowed::of(outcome, case))),
+        [case] => Some((case, Allowed::of(outcome.limits, case))),
         _ => None,
     });
     let Some((case, allowed)) = case else {

@@ -4,10 +4,10 @@ use proofmark_receipt::Status;
 use proofmark_receipt::json::Json;
 
 use super::check::Check;
-use super::{End, Expected, Fault, Suite, Test, Value};
+use super::{End, Expected, Fault, Test, Value};
 use crate::compare::equal;
 use crate::language::Language;
-use crate::suite::Mode;
+use crate::suite::{Mode, Suite};
 use crate::value::ValueError;
 
 /// The check with a hint in its message, where its submission gave no answer and the suite may be why.

@@ -1,5 +1,8 @@
 //! Signed documents from files, standard input and the store: receipts and decision receipts.
 
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::iter;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -14,7 +17,7 @@ use crate::error::with_help;
 use crate::input;
 use crate::options::StoreAt;
 use crate::out;
-use crate::source::Source;
+use crate::source::{STDIN, Source};
 
 /// The largest file of receipts, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -51,10 +54,23 @@ impl Stored {
     }
 }
 
+/// Documents, each read when the iterator reaches it.
+pub(crate) type Texts = Box<dyn Iterator<Item = anyhow::Result<Text>>>;
+
 /// The documents of a file with one document or one per line, of an id in the store, or of standard input (`-`).
 pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Vec<Text>> {
+    each_text(argument, store, config)?.collect()
+}
+
+/// As [`texts`], one after another. What cannot be opened is an error at once.
+pub(crate) fn each_text(argument: &str, store: &StoreAt, config: &Config) -> anyhow::Result<Texts> {
     if argument == "-" {
-        return Ok(split("standard input", input::read_stdin(MAX_FILE_BYTES)?));
+        // Not before it is reached: what comes before it may be standard input as well.
+        let read = || match each_of(STDIN.to_owned(), "read standard input".to_owned(), BufReader::new(io::stdin())) {
+            Ok(texts) => texts,
+            Err(error) => Box::new(iter::once(Err(error))),
+        };
+        return Ok(Box::new(iter::once_with(read).flatten()));
     }
     // A file wins over an id with the same spelling, so that a file is never silently replaced by a stored document.
     let path = Path::new(argument);
@@ -66,10 +82,82 @@ pub(crate) fn texts(argument: &str, store: &StoreAt, config: &Config) -> anyhow:
         ));
     }
     if path.exists() || !is_id(argument) {
-        return Ok(split(argument, input::read_limited(path, MAX_FILE_BYTES)?));
+        let reads = format!("read `{argument}`");
+        let file = File::open(path).with_context(|| reads.clone())?;
+        return each_of(argument.to_owned(), reads, BufReader::new(file));
     }
     let document = stored(argument, store, config)?;
-    Ok(vec![Text { label: document.id(), bytes: document.to_text().into_bytes() }])
+    Ok(Box::new(iter::once(Ok(Text { label: document.id(), bytes: document.to_text().into_bytes() }))))
+}
+
+/// The documents in what `from` reads; `reads` says what that is in an error.
+fn each_of(label: String, reads: String, mut from: impl BufRead + 'static) -> anyhow::Result<Texts> {
+    let mut start = Vec::new();
+    from.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut start).with_context(|| reads.clone())?;
+    // No receipt is larger than `MAX_BYTES`, so more than that are several.
+    if start.len() <= MAX_BYTES {
+        return Ok(Box::new(split(&label, start).into_iter().map(Ok)));
+    }
+    let left = MAX_FILE_BYTES.saturating_sub(start.len() as u64);
+    // One byte more shows an excess.
+    let from = Cursor::new(start).chain(from.take(left + 1));
+    Ok(Box::new(Lines { from, label, reads, line: 0, read: 0, ended: false }))
+}
+
+/// The lines of a file or of standard input, of which one is in memory at a time.
+struct Lines<R> {
+    from: R,
+    label: String,
+    reads: String,
+    /// The number of the line read last.
+    line: usize,
+    /// How many bytes were read.
+    read: u64,
+    ended: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line; none at the end.
+    fn read(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        // The most that a receipt may have, a line break, and one byte more, which shows an excess.
+        self.read += self.from.by_ref().take(MAX_BYTES as u64 + 2).read_until(b'\n', &mut bytes)? as u64;
+        if !bytes.ends_with(b"\n") {
+            // The rest of a line that is too long: whatever it holds, the line is not a receipt.
+            self.read += self.from.skip_until(b'\n')? as u64;
+        }
+        if self.read > MAX_FILE_BYTES {
+            return Err(input::too_large(MAX_FILE_BYTES));
+        }
+        self.line += 1;
+        Ok((!bytes.is_empty()).then_some(bytes))
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = anyhow::Result<Text>;
+
+    fn next(&mut self) -> Option<anyhow::Result<Text>> {
+        while !self.ended {
+            match self.read().with_context(|| self.reads.clone()) {
+                Ok(Some(mut bytes)) => {
+                    if bytes.ends_with(b"\n") {
+                        bytes.pop();
+                    }
+                    // A line that is too long has a rest, which may be more than space.
+                    if bytes.len() > MAX_BYTES || !bytes.trim_ascii().is_empty() {
+                        return Some(Ok(Text { label: format!("{}:{}", self.label, self.line), bytes }));
+                    }
+                }
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
 }
 
 /// The one decision receipt of a file, of an id in the store, or of standard input (`-`).
@@ -125,8 +213,8 @@ fn is_id(text: &str) -> bool {
 /// One document, or one per line where there are several.
 fn split(label: &str, bytes: Vec<u8>) -> Vec<Text> {
     let whole = Json::parse(&bytes);
-    // No receipt is larger than `MAX_BYTES`. With any other error it stays whole, and that error is reported.
-    let several = bytes.len() > MAX_BYTES || matches!(whole, Err(error) if error.kind == JsonErrorKind::TrailingData);
+    // With any other error it stays whole, and that error is reported.
+    let several = matches!(whole, Err(error) if error.kind == JsonErrorKind::TrailingData);
     if !several {
         return vec![Text { label: label.to_owned(), bytes }];
     }

@@ -8,14 +8,15 @@ use clap::Args;
 use proofmark_boundary::DecisionReceipt;
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{
-    ChainHead, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Trust, Verification, object,
-    verify_links,
+    ChainHead, ChainVerifier, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Trust, Verification,
+    object,
 };
 use proofmark_verifier::{Checked, KnownSigners, TrustedSigners};
 
 use super::read::{self, Text};
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::in_order::in_order;
 use crate::input;
 use crate::options::{StoreAt, Trusting};
 use crate::out;
@@ -61,20 +62,34 @@ impl Verify {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let known = config.known_signers()?;
         let trusted = self.trusting.among(&known)?;
-        let mut texts = Vec::new();
-        for argument in &self.receipts {
-            texts.extend(read::texts(argument, &self.store, config)?);
-        }
         let format = self.formatting.format();
         let mut reporter = Reporter::new(format, "receipt verify", Human::new(Style::Verdicts));
+        // All are opened before anything is printed.
+        let open = |argument: &String| read::each_text(argument, &self.store, config);
+        let texts = self.receipts.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
         let mut worst = Exit::Yes;
-        for text in &texts {
+        let mut chain = self.as_chain.then(Chain::default);
+        let printing = Printing { format, paint: Paint::for_stdout(), known: &known };
+        let verify = |text: Text| {
             let checked = trusted.check(&text.bytes, self.profile);
-            worst = worst.max(Exit::from(&checked.verification));
-            print((format, &known), &mut reporter, &text.label, &checked)?;
-        }
-        if self.as_chain {
-            worst = worst.max(self.check_chain(&mut reporter, &texts, (&trusted, &known))?);
+            let linked = if self.as_chain { Linked::read(&text.bytes) } else { None };
+            (Exit::from(&checked.verification), linked, printing.shown(&text.label, &checked))
+        };
+        in_order(
+            texts.into_iter().flatten(),
+            |text| text.bytes.len(),
+            verify,
+            |(exit, linked, shown)| {
+                worst = worst.max(exit);
+                // A document that is not a receipt is reported as undecidable, and leaves a gap in the chain.
+                if let (Some(chain), Some(linked)) = (&mut chain, linked) {
+                    chain.add(&linked);
+                }
+                shown.print(&mut reporter)
+            },
+        )?;
+        if let Some(chain) = chain {
+            worst = worst.max(self.check_chain(&mut reporter, chain, &printing, &trusted)?);
         }
         if format != Format::Human {
             reporter.finish()?;
@@ -85,15 +100,13 @@ impl Verify {
     fn check_chain(
         &self,
         reporter: &mut Reporter,
-        texts: &[Text],
-        (trusted, known): (&TrustedSigners, &KnownSigners),
+        chain: Chain,
+        printing: &Printing<'_>,
+        trusted: &TrustedSigners,
     ) -> anyhow::Result<Exit> {
-        // A document that is not a receipt was reported as undecidable above, and leaves a gap in the chain.
-        let receipts: Vec<Linked> = texts.iter().filter_map(|text| Linked::read(&text.bytes)).collect();
-        let links: Vec<Link<'_>> = receipts.iter().map(Linked::link).collect();
-        let (head, head_exit) = self.head(reporter, (trusted, known))?;
+        let (head, head_exit) = self.head(reporter, printing, trusted)?;
         // Verifies no signature: those of the receipts are verified in `run`, that of the head in `head`.
-        let checked = verify_links(&links, head.as_ref().map(|head| SignedEnd { head, trusted: trusted.signers() }));
+        let checked = chain.verifier.finish(head.as_ref().map(|head| SignedEnd { head, trusted: trusted.signers() }));
         let (answer, cause) = match &checked {
             Ok(()) => ("valid", None),
             Err(error) => {
@@ -101,22 +114,23 @@ impl Verify {
                 ("invalid", Some(Cause { code: error.code(), message: error.to_string(), help }))
             }
         };
-        let name = format!("chain of {}", receipts.len());
-        match self.formatting.format() {
-            Format::Human => write_result(answer, &name, cause)?,
+        let name = format!("chain of {}", chain.length);
+        let shown = match printing.format {
+            Format::Human => Shown::Text(result(printing.paint, answer, &name, cause)),
             _ => {
                 let line = object! {
                     "chain": true,
-                    "length": receipts.len() as u64,
+                    "length": chain.length,
                     "answer": answer,
                     "cause"?: cause.as_ref().map(|cause| cause.code),
                     "message"?: cause.as_ref().map(|cause| cause.message.as_str()),
                     "help"?: cause.as_ref().and_then(|cause| cause.help.as_deref()),
                 };
                 let status = if checked.is_ok() { Status::Pass } else { Status::Fail };
-                reporter.group(group(&name, status, cause, Json::from(line)))?;
+                Shown::Group(Box::new(group(&name, status, cause, Json::from(line))))
             }
-        }
+        };
+        shown.print(reporter)?;
         let exit = if checked.is_ok() { Exit::Yes } else { Exit::No };
         // A chain that agrees with a head is still not valid if the signature of the head is not.
         Ok(exit.max(head_exit))
@@ -126,48 +140,82 @@ impl Verify {
     fn head(
         &self,
         reporter: &mut Reporter,
-        (trusted, known): (&TrustedSigners, &KnownSigners),
+        printing: &Printing<'_>,
+        trusted: &TrustedSigners,
     ) -> anyhow::Result<(Option<ChainHead>, Exit)> {
         let Some(path) = &self.head else { return Ok((None, Exit::Yes)) };
         let bytes = input::read_limited(path, MAX_BYTES as u64)?;
         let head = ChainHead::parse(&bytes).with_context(|| format!("read the chain head `{}`", path.display()))?;
         let checked = Checked { kind: "chain_head", verification: trusted.judge(head.verify(trusted.signers())) };
-        print((self.formatting.format(), known), reporter, &path.display().to_string(), &checked)?;
+        printing.shown(&path.display().to_string(), &checked).print(reporter)?;
         let exit = Exit::from(&checked.verification);
         Ok((Some(head), exit))
     }
 }
 
-fn print(
-    (format, known): (Format, &KnownSigners),
-    reporter: &mut Reporter,
-    label: &str,
-    checked: &Checked,
-) -> anyhow::Result<()> {
-    let Verification { answer, trust, signer, hint } = &checked.verification;
-    let help = answer.help().map(|help| help.to_string());
-    let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
-    if format != Format::Human {
-        let (status, cause) = match (Exit::from(&checked.verification), cause) {
-            (Exit::Yes, cause) => (Status::Pass, cause),
-            (Exit::No, Some(cause)) => (Status::Fail, Some(cause)),
-            (Exit::No, None) => (Status::Fail, Some(untrusted(signer.as_ref()))),
-            (Exit::NoAnswer | Exit::Interrupted, cause) => (Status::Error, cause),
-        };
-        return reporter.group(group(label, status, cause, checked.to_json(label)));
+/// How verifications are printed.
+struct Printing<'a> {
+    format: Format,
+    paint: Paint,
+    known: &'a KnownSigners,
+}
+
+/// A verification as it is printed.
+enum Shown {
+    Text(String),
+    Group(Box<Group>),
+}
+
+impl Printing<'_> {
+    fn shown(&self, label: &str, checked: &Checked) -> Shown {
+        let Verification { answer, trust, signer, hint } = &checked.verification;
+        let help = answer.help().map(|help| help.to_string());
+        let cause = answer.code().zip(answer.cause()).map(|(code, message)| Cause { code, message, help });
+        if self.format != Format::Human {
+            let (status, cause) = match (Exit::from(&checked.verification), cause) {
+                (Exit::Yes, cause) => (Status::Pass, cause),
+                (Exit::No, Some(cause)) => (Status::Fail, Some(cause)),
+                (Exit::No, None) => (Status::Fail, Some(untrusted(signer.as_ref()))),
+                (Exit::NoAnswer | Exit::Interrupted, cause) => (Status::Error, cause),
+            };
+            return Shown::Group(Box::new(group(label, status, cause, checked.to_json(label))));
+        }
+        let mut text = result(self.paint, answer.as_str(), label, cause);
+        if let Some(profile) = hint {
+            text.push_str(&format!("  help: its issuer hashes another canonical form; use `--profile {profile}`\n"));
+        }
+        if let Some(signer) = signer {
+            text.push_str(&format!("  {}\n", printable(&signed_by(self.known, signer, *trust))));
+            if *trust == Trust::Unknown {
+                let command = format!("proofmark trust add NAME {signer}");
+                text.push_str(&format!("  help: if you know whose key it is, run `{command}`\n"));
+            }
+        }
+        Shown::Text(text)
     }
-    write_result(answer.as_str(), label, cause)?;
-    let mut out = out::stdout();
-    if let Some(profile) = hint {
-        writeln!(out, "  help: its issuer hashes another canonical form; use `--profile {profile}`")?;
-    }
-    if let Some(signer) = signer {
-        writeln!(out, "  {}", printable(&signed_by(known, signer, *trust)))?;
-        if *trust == Trust::Unknown {
-            writeln!(out, "  help: if you know whose key it is, run `proofmark trust add NAME {signer}`")?;
+}
+
+impl Shown {
+    fn print(self, reporter: &mut Reporter) -> anyhow::Result<()> {
+        match self {
+            Shown::Text(text) => Ok(out::stdout().write_all(text.as_bytes())?),
+            Shown::Group(group) => reporter.group(*group),
         }
     }
-    Ok(())
+}
+
+/// The documents so far as one chain.
+#[derive(Default)]
+struct Chain {
+    verifier: ChainVerifier,
+    length: u64,
+}
+
+impl Chain {
+    fn add(&mut self, linked: &Linked) {
+        self.verifier.add(&linked.link());
+        self.length += 1;
+    }
 }
 
 /// Why a valid document does not count.
@@ -216,16 +264,15 @@ struct Cause {
     help: Option<String>,
 }
 
-fn write_result(answer: &str, label: &str, cause: Option<Cause>) -> anyhow::Result<()> {
-    let paint = Paint::for_stdout();
+/// A result and its cause, in lines of text.
+fn result(paint: Paint, answer: &str, label: &str, cause: Option<Cause>) -> String {
     let painted = if answer == SignatureStatus::Valid.as_str() { paint.good(answer) } else { paint.bad(answer) };
-    let mut out = out::stdout();
-    writeln!(out, "{painted} {}", printable(label))?;
+    let mut text = format!("{painted} {}\n", printable(label));
     if let Some(Cause { code, message, help }) = cause {
-        writeln!(out, "  {code}: {}", printable(&message))?;
+        text.push_str(&format!("  {code}: {}\n", printable(&message)));
         if let Some(help) = help {
-            writeln!(out, "  help: {}", printable(&help))?;
+            text.push_str(&format!("  help: {}\n", printable(&help)));
         }
     }
-    Ok(())
+    text
 }

@@ -209,3 +209,66 @@ fn a_signer_id_to_trust_is_never_a_file_of_that_name() {
         assert!(done.code == 2 && done.stderr.contains(&format!("./{damaged}")), "{damaged}: {done:?}");
     }
 }
+
+/// More than a receipt may have, so that lines are read one by one, on all cores.
+#[test]
+fn each_line_of_a_large_file_is_answered_in_its_place() {
+    let place = Place::new();
+    let good = place.receipt(&request(RIGHT), &[]).to_text();
+    let [changed, cut] = [good.replacen("\"pass\"", "\"fail\"", 1), good[..good.len() / 2].to_owned()];
+    let (mut lines, mut expected) = (Vec::new(), Vec::new());
+    for number in 1..=400 {
+        let (line, answer) = match number {
+            40 => (" ".repeat((1 << 20) + 7) + &good, Some("undecidable")),
+            300 => (format!("{}{good}", " ".repeat((1 << 20) - good.len())), Some("valid")),
+            _ if number % 7 == 3 => (changed.clone(), Some("invalid")),
+            _ if number % 11 == 5 => (cut.clone(), Some("undecidable")),
+            _ if number % 13 == 1 => (" \r".to_owned(), None),
+            _ => (good.clone(), Some("valid")),
+        };
+        lines.push(line);
+        expected.extend(answer.map(|answer| format!("{answer} {}", number)));
+    }
+    let text = lines.join("\n");
+    let file = place.file("many.jsonl", &text);
+    let done = place.run(&["receipt", "verify", &file]);
+    assert_eq!((done.code, done.stderr.as_str()), (2, ""));
+    let label = format!("{file}:");
+    let answers = done.stdout.lines().filter(|line| !line.starts_with(' ')).map(|line| line.replace(&label, ""));
+    assert!(answers.eq(expected.iter().cloned()), "{}", &done.stdout[..2_000]);
+
+    let from_stdin = place.run_with(&["receipt", "verify", "-"], &[], text.as_bytes());
+    assert_eq!(from_stdin.code, 2);
+    assert_eq!(from_stdin.stdout, done.stdout.replace(&label, "standard input:"));
+
+    let json = place.run(&["receipt", "verify", &file, "--json"]);
+    let member = |json: &Json, name| json.as_object().unwrap().get(name).unwrap().as_str().unwrap().to_owned();
+    let answers = json.stdout.lines().map(|line| Json::parse(line.as_bytes()).unwrap());
+    let answers =
+        answers.map(|json| format!("{} {}", member(&json, "answer"), member(&json, "source").replace(&label, "")));
+    assert!(answers.eq(expected), "{}", &json.stdout[..2_000]);
+
+    // What cannot be opened is reported before anything else.
+    let missing = place.run(&["receipt", "verify", &file, "missing.json"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (2, ""), "{missing:?}");
+}
+
+#[test]
+fn a_large_chain_is_one_chain_on_any_number_of_cores() {
+    let place = Place::new();
+    let text = r#"{"output": {"content": "hello"}, "verification": {"kind": "schema_check",
+        "checks": [{"name": "short", "constraint": "length <= 10"}]}}"#;
+    let file = place.file("requests.jsonl", vec![text.replace('\n', ""); 1_000].join("\n"));
+    let made = place.run(&["verify", &file, "--chain", "long", "--json"]);
+    assert_eq!(made.code, 0);
+    let receipts: Vec<&str> = made.stdout.lines().collect();
+    let check = |receipts: &[&str]| {
+        let file = place.file("chain.jsonl", receipts.join("\n"));
+        let done = place.run(&["receipt", "verify", &file, "--as-chain"]);
+        let last = done.stdout.lines().skip_while(|line| !line.contains(" chain of ")).collect::<Vec<_>>().join("\n");
+        (done.code, last)
+    };
+    assert_eq!(check(&receipts), (0, "valid chain of 1000".to_owned()));
+    let (code, gap) = check(&[&receipts[..600], &receipts[601..]].concat());
+    assert!(code == 1 && gap.contains("invalid chain of 999") && gap.contains("gap"), "{gap}");
+}

@@ -208,14 +208,15 @@ impl Job {
         self.notify(&mut progress);
     }
 
-    /// This many checks have run.
+    /// This many checks have run, or more.
     pub(super) fn ran(&self, done: usize) {
         // The sandbox counts on while it ends the checks that a cancelled job did not come to.
         if self.is_cancelled() {
             return;
         }
         let mut progress = lock(&self.progress);
-        progress.done = done.min(progress.total);
+        // Several workers may run its checks, and get here in any order.
+        progress.done = progress.done.max(done.min(progress.total));
         self.notify(&mut progress);
     }
 

@@ -1,13 +1,16 @@
 //! Jobs that wait for a worker: for each lane a queue of each tenant; tenants take turns.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use proofmark_sandbox::SharedJob;
 use proofmark_store::Tenant;
 
 use super::job::{Job, Lane};
 use super::{MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE, MAX_WAITING_OF_ONE};
+use crate::offers::{LOOK_EVERY, Offers};
 use crate::sync::lock;
 
 #[derive(Default)]
@@ -28,12 +31,41 @@ struct State {
     waiting: Load,
     of_tenant: HashMap<Tenant, Load>,
     running: usize,
+    /// How many workers wait for a job that runs something.
+    idle: usize,
+    /// The running jobs that an idle worker may join.
+    offers: Offers<Arc<Job>>,
+    joined: Joined,
     closed: bool,
+}
+
+/// The workers that joined a job of another.
+#[derive(Default)]
+struct Joined {
+    /// The flag of each that was not asked to leave.
+    staying: Vec<Arc<AtomicBool>>,
+    /// How many were asked to leave, and have not.
+    leaving: usize,
+}
+
+/// What a worker is to do next.
+pub(super) enum Next {
+    Run(Arc<Job>),
+    Join(Joining),
+}
+
+/// A running job of another worker, whose cases are to be run as well.
+pub(super) struct Joining {
+    pub(super) job: Arc<Job>,
+    pub(super) shared: Arc<SharedJob>,
+    /// Set when a job waits for the worker that joined.
+    pub(super) leave: Arc<AtomicBool>,
 }
 
 /// The jobs that wait in one lane.
 #[derive(Default)]
 struct TenantQueues {
+    len: usize,
     /// The tenants with something waiting; the first is next.
     order: VecDeque<Tenant>,
     queues: HashMap<Tenant, VecDeque<Arc<Job>>>,
@@ -72,8 +104,9 @@ impl Queue {
         self.append(&mut lock(&self.state), job)
     }
 
-    /// The next job of this lane, of the tenant whose turn it is; waits for one. None once the queue is closed.
-    pub(super) fn next(&self, lane: Lane) -> Option<Arc<Job>> {
+    /// The next job of this lane, of the tenant whose turn it is; else a running one to join. Waits for either. None once the
+    /// queue is closed.
+    pub(super) fn next(&self, lane: Lane) -> Option<Next> {
         let mut state = lock(&self.state);
         loop {
             if state.closed {
@@ -83,9 +116,48 @@ impl Queue {
                 state.running += 1;
                 // While this lock is held, so that a job is always found either here or running.
                 job.set_running();
-                return Some(job);
+                return Some(Next::Run(job));
             }
-            state = self.waiting_for(lane).wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match lane {
+                Lane::Quick => self.to_judge.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Lane::Runs => match state.join() {
+                    Some(joining) => return Some(Next::Join(joining)),
+                    None => self.wait_idly(state),
+                },
+            };
+        }
+    }
+
+    /// Waits for a job that runs something, or for one to join.
+    fn wait_idly<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.idle += 1;
+        let mut state = if state.offers.is_any_open() {
+            self.to_run.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0
+        } else {
+            self.to_run.wait(state).unwrap_or_else(PoisonError::into_inner)
+        };
+        state.idle -= 1;
+        state
+    }
+
+    /// Lets idle workers join a running job.
+    pub(super) fn offer(&self, job: &Arc<Job>, shared: &Arc<SharedJob>) {
+        lock(&self.state).offers.add(Arc::clone(job), shared);
+        self.to_run.notify_all();
+    }
+
+    /// Lets no further worker join the job.
+    pub(super) fn withdraw(&self, job: &Job) {
+        lock(&self.state).offers.withdraw(|offered| offered.id == job.id);
+    }
+
+    /// A worker has left the job that it joined.
+    pub(super) fn left(&self, joining: &Joining) {
+        let mut state = lock(&self.state);
+        let staying = state.joined.staying.len();
+        state.joined.staying.retain(|leave| !Arc::ptr_eq(leave, &joining.leave));
+        if state.joined.staying.len() == staying {
+            state.joined.leaving -= 1;
         }
     }
 
@@ -140,6 +212,7 @@ impl Queue {
         state.waiting = state.waiting.with(job);
         let of_one = state.of_tenant.entry(job.work.tenant.clone()).or_default();
         *of_one = of_one.with(job);
+        state.recall();
         self.waiting_for(job.lane).notify_one();
         Ok(())
     }
@@ -166,6 +239,23 @@ impl State {
         Some(job)
     }
 
+    /// A running job for an idle worker to join.
+    fn join(&mut self) -> Option<Joining> {
+        let (job, shared) = self.offers.best()?;
+        let leave = Arc::new(AtomicBool::new(false));
+        self.joined.staying.push(Arc::clone(&leave));
+        Some(Joining { job, shared, leave })
+    }
+
+    /// Asks as many workers to leave the jobs they joined as there are jobs that wait for one: those come first.
+    fn recall(&mut self) {
+        while self.runs.len > self.idle + self.joined.leaving {
+            let Some(leave) = self.joined.staying.pop() else { return };
+            leave.store(true, Ordering::Relaxed);
+            self.joined.leaving += 1;
+        }
+    }
+
     /// A job no longer waits.
     fn forget(&mut self, job: &Job) {
         self.waiting = self.waiting.without(job);
@@ -185,6 +275,7 @@ impl TenantQueues {
             self.order.push_back(tenant.clone());
         }
         self.queues.entry(tenant.clone()).or_default().push_back(Arc::clone(job));
+        self.len += 1;
     }
 
     fn pop(&mut self) -> Option<Arc<Job>> {
@@ -192,6 +283,7 @@ impl TenantQueues {
         let tenant = self.order.pop_front()?;
         let queue = self.queues.get_mut(&tenant)?;
         let job = queue.pop_front()?;
+        self.len -= 1;
         match queue.is_empty() {
             true => drop(self.queues.remove(&tenant)),
             false => self.order.push_back(tenant),
@@ -205,6 +297,7 @@ impl TenantQueues {
         let before = queue.len();
         queue.retain(|one| one.id != job.id);
         let left = queue.len();
+        self.len -= before - left;
         if left == 0 {
             self.queues.remove(&job.work.tenant);
             self.order.retain(|tenant| *tenant != job.work.tenant);

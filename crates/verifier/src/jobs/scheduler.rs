@@ -9,12 +9,12 @@ use std::time::Duration;
 use proofmark_checks::{Caps, Checks, Format, Request, RequestError};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, Verdict};
-use proofmark_sandbox::{Host, Watch, Worker};
+use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::{Answer, JobState as StoredState, NewJob, Store, StoreError, Tenant, Write};
 
 use super::job::{Content, Done, Job, Lane, Listener, RemoteFollower, Row};
 use super::probed::ProbedHost;
-use super::queue::Queue;
+use super::queue::{Joining, Next, Queue};
 use super::{Cancelled, JobState, JobView, SubmitError};
 use crate::issue::Issuer;
 use crate::run;
@@ -43,6 +43,9 @@ pub(super) struct Scheduler {
     pub(super) remote: Mutex<Vec<RemoteFollower>>,
     pub(super) stopped: Signal,
 }
+
+/// A worker panicked, and is of no more use.
+struct Panicked;
 
 /// Something that happens once.
 #[derive(Default)]
@@ -89,23 +92,46 @@ impl Scheduler {
         };
         let Some(host) = host else { return };
         let mut worker = host.as_ref().map(Host::worker);
-        while let Some(job) = self.queue.next(lane) {
-            match self.content(&job) {
-                Some(content) => {
-                    let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker.as_mut(), &job, &content.request)));
-                    let outcome = run.unwrap_or_else(|_| {
-                        // The sandbox of the old one may be in the middle of a case.
-                        worker = host.as_ref().map(Host::worker);
-                        Err("judge the submission: the verifier panicked; report it with the request".to_owned())
-                    });
-                    self.hand_in(Done { job: Arc::clone(&job), content, outcome }, judged);
-                }
-                // Its row is still ours, so the leases' thread runs it again, or finds out why it cannot run.
-                None => self.release(&job),
+        while let Some(next) = self.queue.next(lane) {
+            let ended = match next {
+                Next::Run(job) => self.run(worker.as_mut(), &job, judged),
+                Next::Join(joining) => self.join(worker.as_mut(), &joining),
+            };
+            if let Err(Panicked) = ended {
+                // The sandbox of the old one may be in the middle of a case.
+                worker = host.as_ref().map(Host::worker);
             }
-            job.set_returned();
-            self.queue.returned();
         }
+    }
+
+    fn run(&self, worker: Option<&mut Worker>, job: &Arc<Job>, judged: &SyncSender<Done>) -> Result<(), Panicked> {
+        let mut ended = Ok(());
+        match self.content(job) {
+            Some(content) => {
+                let run = catch_unwind(AssertUnwindSafe(|| self.verify(worker, job, &content.request)));
+                let outcome = run.unwrap_or_else(|_| {
+                    ended = Err(Panicked);
+                    Err("judge the submission: the verifier panicked; report it with the request".to_owned())
+                });
+                self.queue.withdraw(job);
+                self.hand_in(Done { job: Arc::clone(job), content, outcome }, judged);
+            }
+            // Its row is still ours, so the leases' thread runs it again, or finds out why it cannot run.
+            None => self.release(job),
+        }
+        job.set_returned();
+        self.queue.returned();
+        ended
+    }
+
+    /// Runs cases of a job that another worker has.
+    fn join(&self, worker: Option<&mut Worker>, joining: &Joining) -> Result<(), Panicked> {
+        let Joining { job, shared, leave } = joining;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            worker.into_iter().for_each(|worker| worker.join(shared, leave, &|done| job.ran(done)));
+        }));
+        self.queue.left(joining);
+        ended.map_err(|_| Panicked)
     }
 
     fn hand_in(&self, done: Done, judged: &SyncSender<Done>) {
@@ -125,8 +151,9 @@ impl Scheduler {
         })
     }
 
-    fn verify(&self, worker: Option<&mut Worker>, job: &Job, request: &Request) -> Result<Draft, String> {
-        let watch = Watch { cancelled: &job.cancelled, ran: &|done| job.ran(done) };
+    fn verify(&self, worker: Option<&mut Worker>, job: &Arc<Job>, request: &Request) -> Result<Draft, String> {
+        let (ran, offer) = (|done| job.ran(done), |shared: &Arc<SharedJob>| self.queue.offer(job, shared));
+        let watch = Watch { cancelled: &job.cancelled, ran: &ran, offer: &offer };
         let draft = run::verify(worker, &self.caps, request, job.id, &watch);
         let mut draft = draft.map_err(|error| error.to_string())?;
         // A receipt that says nothing about the work does not take another's place.

@@ -3,6 +3,7 @@
 mod bare;
 mod client;
 mod decisions;
+mod memory;
 mod server;
 mod work;
 
@@ -11,7 +12,8 @@ use anyhow::bail;
 fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("decisions") => decisions::run(),
+        Some("memory") => memory::run(std::env::args().nth(2).as_deref()),
         Some("work") => work::run(),
-        _ => bail!("say what to measure: decisions or work"),
+        _ => bail!("say what to measure: decisions, memory or work"),
     }
 }

@@ -46,8 +46,14 @@ enum Bench {
     Predicate,
     /// Verifications a second over HTTP beside the command line, and receipts kept beside SQLite alone
     Serve,
-    /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
+    /// Decisions a second over HTTP, signed and on disk, beside the same in memory, SQLite alone and the binary PROOFMARK_BASE
     ServeDecisions,
+    /// Resident memory of a server: at the start, at most, and after 64 clients have gone
+    Memory {
+        /// How long the clients come
+        #[arg(long, default_value = "1")]
+        minutes: String,
+    },
 }
 
 /// Set in the process that runs on one core alone.
@@ -66,8 +72,9 @@ fn main() -> anyhow::Result<()> {
         Bench::Taint => taint::run(),
         Bench::Decide => rivals::run("decide"),
         Bench::Predicate => rivals::run("predicate"),
-        Bench::Serve => rivals::run_server("work"),
-        Bench::ServeDecisions => rivals::run_server("decisions"),
+        Bench::Serve => rivals::run_server(&["work"]),
+        Bench::ServeDecisions => rivals::run_server(&["decisions"]),
+        Bench::Memory { minutes } => rivals::run_server(&["memory", &minutes]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
 
-use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
+use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -9,7 +9,7 @@ use crate::column;
 use crate::error::StoreError;
 use crate::page::{self, Cursor, MAX_PAGE};
 use crate::read::MAX_FOUND;
-use crate::reviews;
+use crate::reviews::{self, LAST_DENIAL, REVIEW, REVIEW_COLUMNS, Review};
 use crate::scope::Scope;
 use crate::signing;
 use crate::tenant::Tenant;
@@ -19,7 +19,7 @@ const CHAIN: &str = "decisions";
 
 /// Links a decision receipt to the tip of the chain of decisions (`None`: it is the first) and signs it. It runs in the
 /// store's writer, inside the transaction that stores the decision, so it does nothing else.
-pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<Object, SignError> + Send>;
+pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<SignedLink, SignError> + Send>;
 
 /// A decision to store.
 pub struct NewDecision {
@@ -95,6 +95,16 @@ pub struct ActionHistory {
     pub denied: u64,
 }
 
+/// What a decision on an action depends on, as it is stored at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionState {
+    /// As [`crate::Store::now`].
+    pub now: i64,
+    pub history: ActionHistory,
+    /// As [`crate::TenantStore::denial`].
+    pub denial: Option<Review>,
+}
+
 /// Which decisions to list. What is `None` does not narrow the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionsWanted {
@@ -140,9 +150,8 @@ pub(crate) struct DecisionWrite {
 enum Receipt {
     Unlinked(SignDecision),
     Signed {
-        document: String,
-        hash: Sha256Digest,
-        position: u64,
+        signed: SignedLink,
+        own: ChainTip,
     },
     /// It was refused.
     None,
@@ -157,6 +166,10 @@ impl DecisionWrite {
 
     pub(crate) fn time(&self) -> i64 {
         self.decided_at
+    }
+
+    pub(crate) fn into_signed(self) -> Option<SignedLink> {
+        self.receipt.into_signed()
     }
 
     /// Links the receipt to the tip that the chain has in this transaction, and signs it.
@@ -187,7 +200,7 @@ impl DecisionWrite {
 
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
         // A submission whose `link` was refused never comes here.
-        let Receipt::Signed { document, hash, position } = &self.receipt else { return Ok(()) };
+        let Receipt::Signed { signed, own } = &self.receipt else { return Ok(()) };
         let id = self.decision_id.to_string();
         let about = &self.about;
         let sql = format!(
@@ -199,8 +212,8 @@ impl DecisionWrite {
             self.decided_at,
             self.outcome,
             self.fingerprint,
-            position.cast_signed(),
-            document,
+            own.position.cast_signed(),
+            signed.text(),
             scope.tenant.as_str(),
             about.agent,
             about.class,
@@ -210,7 +223,7 @@ impl DecisionWrite {
             about.action,
             about.review,
             self.allowed,
-            hash.as_bytes(),
+            own.hash.as_bytes(),
             about.subject,
             about.wanted.cast_signed(),
             self.nth.cast_signed(),
@@ -224,11 +237,21 @@ impl DecisionWrite {
     }
 }
 
+impl Receipt {
+    fn into_signed(self) -> Option<SignedLink> {
+        match self {
+            Self::Signed { signed, .. } => Some(signed),
+            Self::Unlinked(_) | Self::None => None,
+        }
+    }
+}
+
 fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
     // The store trusts no closure with the order of its chains, as with receipts.
-    let object = signing::call(CHAIN, || sign(tip))?;
-    let own = Link { id, document: &object }.follows(tip).ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
-    Ok(Receipt::Signed { document: object.to_text(), hash: own.hash, position: own.position })
+    let signed = signing::call(CHAIN, || sign(tip))?;
+    let own = signed.follows(tip).filter(|own| own.receipt_id == id).cloned();
+    let own = own.ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
+    Ok(Receipt::Signed { signed, own })
 }
 
 fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
@@ -243,15 +266,41 @@ fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rus
     Ok(())
 }
 
+/// What a decision on the tenant's action with this fingerprint depends on, about this subject: in one look, because a
+/// connection that reads has lost what it knew of the file when the writer has committed meanwhile. `now` makes the time that
+/// counts of the latest that was recorded.
+pub(crate) fn state(
+    connection: &Connection,
+    tenant: &Tenant,
+    (fingerprint, subject): (&str, &str),
+    now: impl FnOnce(i64) -> i64,
+) -> rusqlite::Result<ActionState> {
+    let sql = format!(
+        "SELECT {REVIEW}, latest,
+                coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
+                coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)
+         FROM clock LEFT JOIN {LAST_DENIAL}"
+    );
+    connection.prepare_cached(&sql)?.query_row([tenant.as_str(), fingerprint, subject], |row| {
+        let now = now(row.get(REVIEW_COLUMNS)?);
+        let denial = row.get::<_, Option<String>>(0)?.map(|_| reviews::read(row)).transpose()?;
+        let history = read_history(row, REVIEW_COLUMNS + 1)?;
+        Ok(ActionState { now, history, denial: denial.filter(|denial| denial.until > now) })
+    })
+}
+
 /// What was decided on the tenant's action with this fingerprint. Both numbers are read off the ends of indexes.
 pub(crate) fn history(connection: &Connection, tenant: &Tenant, fingerprint: &str) -> rusqlite::Result<ActionHistory> {
     let sql = "SELECT coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                       coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)";
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| {
-        // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
-        let (decided, last_allowed) = (column::count(row, 0)?, column::count(row, 1)?);
-        Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
-    })
+    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| read_history(row, 0))
+}
+
+/// The number of the last decision on an action, and that of the last allowed one, from this column on.
+fn read_history(row: &Row<'_>, first: usize) -> rusqlite::Result<ActionHistory> {
+    // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
+    let (decided, last_allowed) = (column::count(row, first)?, column::count(row, first + 1)?);
+    Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
 }
 
 pub(crate) fn decision(connection: &Connection, tenant: &Tenant, id: &str) -> rusqlite::Result<Option<Decision>> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often a thread that waits for a name looks whether its caller still waits.
@@ -15,45 +15,51 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A lock for each name: one thread at a time holds a name. Names that are not held take no memory.
 #[derive(Default)]
-pub(crate) struct KeyedLock {
+pub(crate) struct KeyedLock(Arc<Names>);
+
+#[derive(Default)]
+struct Names {
     held: Mutex<HashSet<String>>,
     released: Condvar,
 }
 
 /// A name that is held until this is dropped.
 #[must_use = "the name is released when this is dropped"]
-pub(crate) struct KeyGuard<'a> {
-    lock: &'a KeyedLock,
+pub(crate) struct KeyGuard {
+    of: Arc<Names>,
     name: String,
 }
 
 impl KeyedLock {
     /// Waits until the name is free, and holds it.
-    pub(crate) fn lock(&self, name: String) -> KeyGuard<'_> {
-        let held = self.released.wait_while(lock(&self.held), |held| held.contains(&name));
-        held.unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-        KeyGuard { lock: self, name }
+    pub(crate) fn lock(&self, name: String) -> KeyGuard {
+        let held = self.0.released.wait_while(lock(&self.0.held), |held| held.contains(&name));
+        self.hold(held.unwrap_or_else(PoisonError::into_inner), name)
     }
 
     /// As [`KeyedLock::lock`]; none if `stop` is set while another thread holds the name.
-    pub(crate) fn lock_unless(&self, name: String, stop: &AtomicBool) -> Option<KeyGuard<'_>> {
-        let mut held = lock(&self.held);
+    pub(crate) fn lock_unless(&self, name: String, stop: &AtomicBool) -> Option<KeyGuard> {
+        let mut held = lock(&self.0.held);
         while held.contains(&name) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
             // Nobody notifies when `stop` is set, so it is looked at again and again.
-            held = self.released.wait_timeout(held, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+            held = self.0.released.wait_timeout(held, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
+        Some(self.hold(held, name))
+    }
+
+    fn hold(&self, mut held: MutexGuard<'_, HashSet<String>>, name: String) -> KeyGuard {
         held.insert(name.clone());
-        Some(KeyGuard { lock: self, name })
+        KeyGuard { of: Arc::clone(&self.0), name }
     }
 }
 
-impl Drop for KeyGuard<'_> {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
-        lock(&self.lock.held).remove(&self.name);
+        lock(&self.of.held).remove(&self.name);
         // All names share one condition, so any of those that wait may be the next.
-        self.lock.released.notify_all();
+        self.of.released.notify_all();
     }
 }

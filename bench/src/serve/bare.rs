@@ -68,7 +68,9 @@ fn write(mut connection: Connection, rows: &Receiver<(Vec<u8>, SyncSender<()>)>)
             transaction.prepare_cached(INSERT)?.execute([row])?;
         }
         transaction.commit()?;
-        group.iter().for_each(|(_, told)| drop(told.try_send(())));
+        for (_, told) in group {
+            let _ = told.try_send(());
+        }
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ mod read;
 mod routing;
 
 use proofmark_receipt::{
-    ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey, Verification, object,
-    sign_document, verify_document,
+    ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey,
+    Verification, object, sign_document, verify_document,
 };
 
 pub(crate) use evidence::documents;

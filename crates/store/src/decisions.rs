@@ -190,12 +190,19 @@ impl DecisionWrite {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         // Of all tenants: one chain links the decisions of all, so the column is unique in the whole store.
         let id = self.decision_id.to_string();
-        if scope.connection.prepare_cached("SELECT 1 FROM decisions WHERE decision_id = ?1")?.exists([&id])? {
-            return Ok(Some(StoreError::DecisionStored(id)));
-        }
-        // Without this the unique index `decisions_by_action` would fail, and with it the whole group.
-        let decided = history(scope.connection, scope.tenant, &self.fingerprint)?.decided;
-        Ok((self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)))
+        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE decision_id = ?3),
+                          coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0)";
+        let (is_stored, decided) = scope
+            .connection
+            .prepare_cached(sql)?
+            .query_row([scope.tenant.as_str(), &self.fingerprint, &id], |row| {
+                Ok((row.get(0)?, column::count(row, 1)?))
+            })?;
+        // Without these two the unique indexes would fail, and with them the whole group.
+        Ok(match is_stored {
+            true => Some(StoreError::DecisionStored(id)),
+            false => (self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)),
+        })
     }
 
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
@@ -203,6 +210,8 @@ impl DecisionWrite {
         let Receipt::Signed { signed, own } = &self.receipt else { return Ok(()) };
         let id = self.decision_id.to_string();
         let about = &self.about;
+        // Before the decision itself is the last one on its subject.
+        put_facts(scope, &id, about)?;
         let sql = format!(
             "INSERT INTO decisions ({DECISION}, nth)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
@@ -228,7 +237,6 @@ impl DecisionWrite {
             about.wanted.cast_signed(),
             self.nth.cast_signed(),
         ])?;
-        put_facts(scope, &id, about)?;
         // The runtime will report what became of the action.
         match about.candidate.is_some() && self.allowed {
             true => awaited::put(scope, &id, about.expires_at),
@@ -255,9 +263,10 @@ fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Rec
 }
 
 fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
-    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts.
-    let sql = "DELETE FROM asked WHERE decision_id IN
-                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2)";
+    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts. So
+    // those before the last one have none, and only the last one is looked at, however many there are.
+    let sql = "DELETE FROM asked WHERE decision_id =
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
     scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
     if let Some(facts) = &about.facts {
         let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
@@ -279,7 +288,7 @@ pub(crate) fn state(
         "SELECT {REVIEW}, latest,
                 coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                 coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)
-         FROM clock LEFT JOIN {LAST_DENIAL}"
+         FROM clock LEFT JOIN reviews ON reviews.sequence = {LAST_DENIAL}"
     );
     connection.prepare_cached(&sql)?.query_row([tenant.as_str(), fingerprint, subject], |row| {
         let now = now(row.get(REVIEW_COLUMNS)?);

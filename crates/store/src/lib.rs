@@ -36,7 +36,9 @@ mod writer;
 
 pub use answers::Answer;
 pub use clock::MAX_CLOCK_SKEW;
-pub use decisions::{ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision};
+pub use decisions::{
+    ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
+};
 pub use error::{MAX_CHAIN_NAME, StoreError};
 pub use executions::{Execution, Finding, Findings, NEVER_REPORTED};
 pub use jobs::{JobEnd, JobState, LEASE_MS, Lease, MAX_PRUNED, MAX_TAKEN, NewJob, StoredJob};

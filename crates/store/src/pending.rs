@@ -32,8 +32,14 @@ struct State {
     answer: Option<Result<Written, StoreError>>,
     /// Whether nobody will answer any more.
     over: bool,
-    /// The task that waits, if it is a task.
-    task: Option<Waker>,
+    /// Who waits.
+    waiter: Option<Waiter>,
+}
+
+#[derive(Debug)]
+enum Waiter {
+    Thread,
+    Task(Waker),
 }
 
 /// The two ends of an answer about the store at `path`.
@@ -49,7 +55,8 @@ impl Pending {
     /// [`StoreError`]; then nothing of it was stored. [`StoreError::is_refusal`] tells whether the error is of this
     /// submission alone or of all that shared its commit.
     pub fn wait(self) -> Result<Written, StoreError> {
-        let state = self.slot.lock();
+        let mut state = self.slot.lock();
+        state.waiter = Some(Waiter::Thread);
         let waiting = |state: &mut State| state.answer.is_none() && !state.over;
         let mut state = self.slot.answered.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner);
         self.answer(&mut state)
@@ -76,7 +83,7 @@ impl Future for Pending {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.slot.lock();
         if state.answer.is_none() && !state.over {
-            state.task = Some(context.waker().clone());
+            state.waiter = Some(Waiter::Task(context.waker().clone()));
             return Poll::Pending;
         }
         Poll::Ready(self.answer(&mut state))
@@ -94,12 +101,13 @@ impl Drop for Caller {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.over = true;
-        let task = state.task.take();
+        let waiter = state.waiter.take();
         // Woken after the lock is free, so that it need not wait for that.
         drop(state);
-        match task {
-            Some(task) => task.wake(),
-            None => self.0.answered.notify_one(),
+        match waiter {
+            Some(Waiter::Task(task)) => task.wake(),
+            Some(Waiter::Thread) => self.0.answered.notify_one(),
+            None => {}
         }
     }
 }

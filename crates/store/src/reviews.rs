@@ -119,8 +119,9 @@ pub(crate) fn denial(
     connection.prepare_cached(&sql)?.query_row((tenant.as_str(), subject, now), read).optional()
 }
 
-/// SQL for a table of one row or none: the denial of the subject `?3` of the tenant `?1` that expires last, expired or not.
-pub(crate) const LAST_DENIAL: &str = "(SELECT * FROM reviews WHERE tenant = ?1 AND subject = ?3 AND verdict = 'denied'
+/// SQL for the sequence number of the denial of the subject `?3` of the tenant `?1` that expires last, expired or not.
+pub(crate) const LAST_DENIAL: &str =
+    "(SELECT sequence FROM reviews WHERE tenant = ?1 AND subject = ?3 AND verdict = 'denied'
                                        ORDER BY until DESC, sequence DESC LIMIT 1)";
 
 /// The id of a decision that allowed the subject of this one after it.
@@ -149,7 +150,8 @@ pub(crate) fn newest_facts(
     tenant: &Tenant,
     subject: &str,
 ) -> rusqlite::Result<Option<String>> {
-    let sql = "SELECT facts FROM decisions JOIN asked USING (decision_id) WHERE tenant = ?1 AND subject = ?2 LIMIT 1";
+    let sql = "SELECT facts FROM asked WHERE decision_id =
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
     connection.prepare_cached(sql)?.query_row([tenant.as_str(), subject], |row| row.get(0)).optional()
 }
 

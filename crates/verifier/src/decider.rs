@@ -137,19 +137,42 @@ impl Decider {
         Issuer::with(Arc::clone(&self.key), Arc::clone(&self.store))
     }
 
-    /// Makes a decision, and hands it over to be stored. A request that was answered before gets the decision it got then.
+    /// Makes a decision, and hands it over to be stored; none, where another decision on the action, or another request with
+    /// the client's key, is not stored yet. A request that was answered before gets the decision it got then.
     ///
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
+    pub fn try_begin(&self, asked: &Asked<'_>) -> Result<Option<Begun>, DecideError> {
+        let same_key = asked.replayable.map(|one| self.locks.try_lock(lock_name("key", asked.tenant, one.key)));
+        let Some(same_key) = same_key.map_or(Some(None), |held| held.map(Some)) else { return Ok(None) };
+        let lock_action = |policy: &ActionPolicy| Ok(self.locks.try_lock(action_name(policy, asked)));
+        self.begin_holding(asked, same_key, lock_action)
+    }
+
+    /// As [`Decider::try_begin`], which waits for the decisions before it.
+    ///
+    /// # Errors
+    /// As [`Decider::try_begin`].
     pub fn begin(&self, asked: &Asked<'_>) -> Result<Begun, DecideError> {
         let same_key = asked.replayable.map(|one| self.lock("key", asked.tenant, one.key));
+        let lock_action = |policy: &ActionPolicy| self.lock_action(policy, asked).map(Some);
+        // It has waited, so there is one.
+        self.begin_holding(asked, same_key, lock_action)?.ok_or(DecideError::Stopped)
+    }
+
+    fn begin_holding(
+        &self,
+        asked: &Asked<'_>,
+        same_key: Option<KeyGuard>,
+        lock_action: impl FnOnce(&ActionPolicy) -> Result<Option<KeyGuard>, DecideError>,
+    ) -> Result<Option<Begun>, DecideError> {
         if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
-            return Ok(Begun::Answered(Box::new(self.stored(asked.tenant, &decision_id)?)));
+            return Ok(Some(Begun::Answered(Box::new(self.stored(asked.tenant, &decision_id)?))));
         }
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
-        let same_action = self.lock_action(&policy, asked)?;
+        let Some(same_action) = lock_action(&policy)? else { return Ok(None) };
         let (_, issuing) = self.issue(&policy, asked, &[])?;
-        Ok(Begun::Made(Deciding { issuing, _names: (same_key, same_action) }))
+        Ok(Some(Begun::Made(Deciding { issuing, _names: (same_key, same_action) })))
     }
 
     /// Decides; the receipt, and what it spends, are on disk together when it returns, so that one receipt cannot allow two
@@ -196,9 +219,7 @@ impl Decider {
 
     /// Decisions on one action are made one after another.
     fn lock_action(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<KeyGuard, DecideError> {
-        let fingerprint = policy.fingerprint(asked.request).to_string();
-        let action = format!("action\0{}\0{fingerprint}", asked.tenant);
-        self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)
+        self.locks.lock_unless(action_name(policy, asked), asked.stop).ok_or(DecideError::Stopped)
     }
 
     /// Decides, and hands the decision over to be issued.
@@ -244,14 +265,23 @@ impl Decider {
 
     /// Holds a name of this kind for the tenant.
     pub(crate) fn lock(&self, kind: &str, tenant: &Tenant, name: &str) -> KeyGuard {
-        // Neither kinds nor tenants contain NUL, so no two triples have one name.
-        self.locks.lock(format!("{kind}\0{tenant}\0{name}"))
+        self.locks.lock(lock_name(kind, tenant, name))
     }
 
     fn stored(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
         let decision = self.store.of(tenant).decision(decision_id)?.ok_or(DecideError::Raced)?;
         decide::read(&decision)
     }
+}
+
+fn lock_name(kind: &str, tenant: &Tenant, name: &str) -> String {
+    // Neither kinds nor tenants contain NUL, so no two triples have one name.
+    format!("{kind}\0{tenant}\0{name}")
+}
+
+/// The name under which decisions on one action are made one after another.
+fn action_name(policy: &ActionPolicy, asked: &Asked<'_>) -> String {
+    lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string())
 }
 
 /// Whether a decision is to be made again: another process decided on the action, or spent what this decision spends.

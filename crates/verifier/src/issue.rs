@@ -12,7 +12,9 @@ use std::task::{Context, Poll};
 use proofmark_boundary::{DecisionReceipt, SignedDecision};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
-use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write, Written};
+use proofmark_store::{
+    DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write, Written,
+};
 
 use crate::clock;
 

@@ -150,7 +150,7 @@ pub(crate) struct DecisionWrite {
 enum Receipt {
     Unlinked(SignDecision),
     Signed {
-        signed: SignedLink,
+        signed: Box<SignedLink>,
         own: ChainTip,
     },
     /// It was refused.
@@ -248,7 +248,7 @@ impl DecisionWrite {
 impl Receipt {
     fn into_signed(self) -> Option<SignedLink> {
         match self {
-            Self::Signed { signed, .. } => Some(signed),
+            Self::Signed { signed, .. } => Some(*signed),
             Self::Unlinked(_) | Self::None => None,
         }
     }
@@ -259,7 +259,7 @@ fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Rec
     let signed = signing::call(CHAIN, || sign(tip))?;
     let own = signed.follows(tip).filter(|own| own.receipt_id == id).cloned();
     let own = own.ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
-    Ok(Receipt::Signed { signed, own })
+    Ok(Receipt::Signed { signed: Box::new(signed), own })
 }
 
 fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {

@@ -118,3 +118,51 @@ impl Slot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+    use std::thread;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    const WRITTEN: Written = Written { receipt: None, decision: None, at: 7 };
+
+    #[test]
+    fn a_task_is_woken_by_the_answer_and_by_the_end() {
+        for answered in [true, false] {
+            let (woken, (caller, mut pending)) = (Arc::new(Woken::default()), pending(PathBuf::new()));
+            let waker = Arc::clone(&woken).into();
+            let mut context = Context::from_waker(&waker);
+            assert!(Pin::new(&mut pending).poll(&mut context).is_pending());
+            match answered {
+                true => caller.answer(Ok(WRITTEN)),
+                false => drop(caller),
+            }
+            assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+            let expected = if answered { Ok(WRITTEN) } else { Err(StoreError::Stopped { path: PathBuf::new() }) };
+            assert_eq!(Pin::new(&mut pending).poll(&mut context), Poll::Ready(expected));
+        }
+    }
+
+    #[test]
+    fn a_thread_waits_for_the_answer_or_the_end() {
+        let (caller, waited) = pending(PathBuf::new());
+        let waiting = thread::spawn(move || waited.wait());
+        caller.answer(Ok(WRITTEN));
+        assert_eq!(waiting.join().unwrap(), Ok(WRITTEN));
+        let (caller, waited) = pending(PathBuf::new());
+        drop(caller);
+        assert_eq!(waited.wait(), Err(StoreError::Stopped { path: PathBuf::new() }));
+    }
+}

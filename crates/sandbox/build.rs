@@ -1,13 +1,15 @@
-//! Compiles the init of a cell: a static program of a few kilobytes, without a
+//! Compiles the init of a cell and its launcher: static programs of a few kilobytes, without a
 //! standard library, that the crate carries as bytes.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-const SOURCE: &str = "init/main.rs";
+/// Where they are, each with the name of its file in the output.
+const FOLDER: &str = "init";
+const PROGRAMS: [(&str, &str); 2] = [("init/main.rs", "init"), ("init/launcher.rs", "launcher")];
 
-/// What makes it a program that needs nothing of the file tree it starts in.
+/// What makes each a program that needs nothing of the file tree it starts in.
 const OPTIONS: [&str; 11] = [
     "-Copt-level=s",
     "-Cpanic=abort",
@@ -23,25 +25,30 @@ const OPTIONS: [&str; 11] = [
 ];
 
 fn main() -> ExitCode {
-    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={FOLDER}");
+    for (source, name) in PROGRAMS {
+        if let Err(why) = compile(source, name) {
+            println!("cargo::error=failed to compile a program of the cell, `{source}`: {why}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn compile(source: &str, name: &str) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).unwrap_or_default();
-    let out = PathBuf::from(variable("OUT_DIR")).join("init");
+    let out = PathBuf::from(variable("OUT_DIR")).join(name);
     let mut compile = Command::new(variable("RUSTC"));
-    compile.args(["--edition=2024", "--crate-name=init", "--crate-type=bin", "--target"]).arg(variable("TARGET"));
+    compile.args(["--edition=2024", "--crate-name", name, "--crate-type=bin", "--target"]).arg(variable("TARGET"));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         let mut option = std::ffi::OsString::from("-Clinker=");
         option.push(linker);
         compile.arg(option);
     }
-    compile.args(OPTIONS).arg("-o").arg(out).arg(SOURCE);
+    compile.args(OPTIONS).arg("-o").arg(out).arg(source);
     match compile.status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(status) => failed(&format!("the compiler ended with {status}")),
-        Err(error) => failed(&format!("start the compiler: {error}")),
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the compiler ended with {status}")),
+        Err(error) => Err(format!("start the compiler: {error}")),
     }
-}
-
-fn failed(why: &str) -> ExitCode {
-    println!("cargo::error=failed to compile the init of a cell, `{SOURCE}`: {why}");
-    ExitCode::FAILURE
 }

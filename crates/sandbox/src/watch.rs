@@ -110,11 +110,10 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// Writes nothing yet: [`watch`] does, or [`Input::feed`].
     pub(crate) fn new(fd: OwnedFd, bytes: Vec<u8>) -> io::Result<Input> {
         sys::set_nonblocking(&fd)?;
-        let mut input = Input { fd: Some(fd), bytes, written: 0 };
-        input.feed();
-        Ok(input)
+        Ok(Input { fd: Some(fd), bytes, written: 0 })
     }
 
     /// Nothing to write.
@@ -123,7 +122,7 @@ impl Input {
     }
 
     /// Writes what fits; closes the pipe at the end, or when its other end is closed.
-    fn feed(&mut self) {
+    pub(crate) fn feed(&mut self) {
         while let Some(fd) = self.fd.take() {
             let rest = self.bytes.get(self.written..).unwrap_or_default();
             if rest.is_empty() {

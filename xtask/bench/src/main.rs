@@ -2,6 +2,7 @@
 
 mod accept;
 mod agentdojo;
+mod cold;
 mod mbpp;
 mod receipt;
 mod record;
@@ -32,6 +33,8 @@ struct Arguments {
 enum Bench {
     /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
     Tier0,
+    /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
+    Cold,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
@@ -66,6 +69,7 @@ fn main() -> anyhow::Result<()> {
     }
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
+        Bench::Cold => on_one_core("cold", cold::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),

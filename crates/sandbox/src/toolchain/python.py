@@ -310,7 +310,7 @@ def zygote():
         except OSError:
             os._exit(71)
         if pid == 0:
-            data, processes, cpu = map(int, limits.split())
+            data, processes, cpu = array.array("Q", limits)
             resource.setrlimit(resource.RLIMIT_DATA, (data, data))
             resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
@@ -327,7 +327,7 @@ def zygote():
         for fd in (leaf, *fds):
             os.close(fd)
         _, status = os.waitpid(pid, 0)
-        control.send(b"S%d" % status)
+        control.send(b"S" + status.to_bytes(4, sys.byteorder))
 
 
 role, *folders = sys.argv[1:]

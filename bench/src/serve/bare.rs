@@ -1,8 +1,8 @@
 //! What the disk gives: the same bytes in one table, in commits that all who wait share.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;

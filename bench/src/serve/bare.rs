@@ -2,12 +2,30 @@
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
 /// The most rows of a commit, as in the store.
 const MAX_GROUP: usize = 500;
+
+const INSERT: &str = "INSERT INTO rows (document) VALUES (?1)";
+
+/// Writes rows one by one, each in a commit of its own.
+pub(crate) struct Single(Mutex<Connection>);
+
+impl Single {
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        Ok(Self(Mutex::new(create(path)?)))
+    }
+
+    pub(crate) fn insert(&self, row: &[u8]) -> anyhow::Result<()> {
+        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.prepare_cached(INSERT)?.execute([row])?;
+        Ok(())
+    }
+}
 
 /// A database, and the thread that writes to it.
 pub(crate) struct Bare {
@@ -17,10 +35,7 @@ pub(crate) struct Bare {
 
 impl Bare {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let connection = Connection::open(path)?;
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.execute_batch("CREATE TABLE rows (row INTEGER PRIMARY KEY, document BLOB NOT NULL) STRICT")?;
+        let connection = create(path)?;
         let (queue, rows) = mpsc::channel();
         Ok(Self { queue, _thread: std::thread::spawn(move || write(connection, &rows)) })
     }
@@ -46,16 +61,26 @@ impl Bare {
     }
 }
 
+fn create(path: &Path) -> anyhow::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.execute_batch("CREATE TABLE rows (row INTEGER PRIMARY KEY, document BLOB NOT NULL) STRICT")?;
+    Ok(connection)
+}
+
 fn write(mut connection: Connection, rows: &Receiver<(Vec<u8>, SyncSender<()>)>) -> rusqlite::Result<()> {
     while let Ok(first) = rows.recv() {
         // As the store gathers them: what came while the last commit was under way.
         let group: Vec<_> = std::iter::once(first).chain(rows.try_iter()).take(MAX_GROUP).collect();
         let transaction = connection.transaction()?;
         for (row, _) in &group {
-            transaction.prepare_cached("INSERT INTO rows (document) VALUES (?1)")?.execute([row])?;
+            transaction.prepare_cached(INSERT)?.execute([row])?;
         }
         transaction.commit()?;
-        group.iter().for_each(|(_, told)| drop(told.try_send(())));
+        for (_, told) in group {
+            let _ = told.try_send(());
+        }
     }
     Ok(())
 }

@@ -1,17 +1,22 @@
 //! Decisions over HTTP on the loopback, signed and on disk before they are answered.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use measure::{Contender, TURNS, Table, Turn, Waits, in_turns};
 
-use crate::bare::Bare;
+use crate::bare::{Bare, Single};
 use crate::client::{Client, Figures, load};
 use crate::server::Server;
 
-/// How long each figure is measured.
-const LEAST: Duration = Duration::from_secs(5);
+/// How long each turn takes.
+const LEAST: Duration = Duration::from_secs(1);
 const PATH: &str = "/v1/decisions";
+
+/// The name of the server that the others are compared with.
+const OURS: &str = "decisions, on disk";
 
 /// A policy with a condition on the arguments.
 const POLICY: &str = "\
@@ -25,49 +30,88 @@ boundaries:
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let disk = tempfile::tempdir()?;
-    let policy = disk.path().join("policy.yaml");
-    std::fs::write(&policy, POLICY)?;
     let memory = tempfile::tempdir_in("/dev/shm")?;
-    println!("decisions over HTTP: allowed actions, all different; the store is SQLite with synchronous=FULL\n");
-    println!("{:>7}  {:<34} {:>9} {:>9} {:>9} {:>9}", "clients", "", "each s", "p50 ms", "p99 ms", "cpu µs");
+    let policy = write_policy(disk.path())?;
+    println!(
+        "Decisions over HTTP: allowed actions, all different; the store is SQLite with synchronous=FULL. Processor time is \
+         that of the server alone, and with SQLite alone that of the whole program."
+    );
+    let row = &*row(&policy, disk.path())?;
     for clients in [1, 8, 64] {
-        let (kept, processor) = over_http(&policy, disk.path(), clients)?;
-        show(clients, "decisions, signed and on disk", &kept, Some(processor));
-        let (in_memory, processor) = over_http(&policy, memory.path(), clients)?;
-        show(clients, "the same with its store in memory", &in_memory, Some(processor));
-        let bare = bare(&disk.path().join(format!("bare-{clients}.db")), clients, row_bytes(&policy, disk.path())?)?;
-        show(clients, "SQLite alone, rows of as many bytes", &bare, None);
-        println!("{:>7}  {:.2} of SQLite alone\n", "", kept.each_second / bare.each_second);
+        let home = |folder: &Path, name: &str| folder.join(format!("{name}-{clients}"));
+        let served = |binary: OsString, home: PathBuf| {
+            let server = Server::of(Path::new(&binary), &home, Some(&policy))?;
+            anyhow::Ok(move || over_http(&server, clients))
+        };
+        let ours = std::env::var_os("PROOFMARK_BIN").context("name the program to measure in PROOFMARK_BIN")?;
+        let mut contenders = vec![
+            Contender::new(OURS, served(ours.clone(), home(disk.path(), "ours"))?),
+            Contender::new("the same, its store in memory", served(ours, home(memory.path(), "ours"))?),
+        ];
+        if let Some(base) = std::env::var_os("PROOFMARK_BASE") {
+            contenders.push(Contender::new("as PROOFMARK_BASE does", served(base, home(disk.path(), "base"))?));
+        }
+        let single = Single::open(&disk.path().join(format!("single-{clients}.db")))?;
+        let insert_singly = move || alone(clients, || Ok(()), |()| single.insert(row));
+        contenders.push(Contender::new("SQLite alone, a commit each", insert_singly));
+        let bare = Bare::open(&disk.path().join(format!("bare-{clients}.db")))?;
+        let insert_grouped = move || alone(clients, || Ok(bare.writer()), |insert| insert(row));
+        contenders.push(Contender::new("SQLite alone, shared commits", insert_grouped));
+        println!("\n{clients} {}:\n", if clients == 1 { "client" } else { "clients" });
+        print!("{}", Table::beside(OURS, "decisions").show(&in_turns(TURNS, contenders)?));
     }
     Ok(())
 }
 
-/// The figures, and the server's processor time for each decision.
-fn over_http(policy: &Path, home: &Path, clients: usize) -> anyhow::Result<(Figures, Duration)> {
-    let server = Server::start(home, Some(policy))?;
-    let begin = || Client::connect(&server.address);
+/// The file of the policy, in this folder.
+pub(crate) fn write_policy(folder: &Path) -> anyhow::Result<PathBuf> {
+    let path = folder.join("policy.yaml");
+    std::fs::write(&path, POLICY)?;
+    Ok(path)
+}
+
+/// What is decided in a turn of this many clients.
+pub(crate) fn over_http(server: &Server, clients: usize) -> anyhow::Result<Turn> {
     let before = server.processor_time()?;
-    let figures = load(clients, LEAST, begin, |client, number| match client.post(PATH, &request(number))? {
+    let figures = load(clients, LEAST, || Client::connect(&server.address), |client, _| decide(client))?;
+    Ok(turn(&figures, server.processor_time()?.saturating_sub(before)))
+}
+
+/// A turn of this many threads without a server: what they insert are rows as long as a receipt.
+fn alone<S>(
+    clients: usize,
+    begin: impl Fn() -> anyhow::Result<S> + Sync,
+    insert: impl Fn(&mut S) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<Turn> {
+    let before = measure::of_this_process()?;
+    let figures = load(clients, LEAST, begin, |state, _| insert(state))?;
+    Ok(turn(&figures, measure::of_this_process()?.saturating_sub(before)))
+}
+
+fn turn(figures: &Figures, processor: Duration) -> Turn {
+    let waits = Some(Waits { median: figures.median, p99: figures.p99 });
+    let wall = Duration::from_secs_f64(figures.count as f64 / figures.each_second);
+    Turn { done: figures.count as u64, wall, processor, waits }
+}
+
+/// A row as long as what is kept of a decision: the receipt.
+fn row(policy: &Path, home: &Path) -> anyhow::Result<Vec<u8>> {
+    let server = Server::start(&home.join("row"), Some(policy))?;
+    let (_, receipt) = Client::connect(&server.address)?.post(PATH, &request())?;
+    Ok(vec![b'x'; receipt.len()])
+}
+
+fn decide(client: &mut Client) -> anyhow::Result<()> {
+    match client.post(PATH, &request())? {
         (200, _) => Ok(()),
         (status, body) => bail!("{status}: {body}"),
-    })?;
-    let processor = (server.processor_time()? - before) / u32::try_from(figures.count.max(1))?;
-    Ok((figures, processor))
+    }
 }
 
-/// How long what is kept of a decision is: the receipt.
-fn row_bytes(policy: &Path, home: &Path) -> anyhow::Result<usize> {
-    let server = Server::start(home, Some(policy))?;
-    Ok(Client::connect(&server.address)?.post(PATH, &request(0))?.1.len())
-}
-
-fn bare(path: &Path, clients: usize, bytes: usize) -> anyhow::Result<Figures> {
-    let bare = Bare::open(path)?;
-    let row = vec![b'x'; bytes];
-    load(clients, LEAST, || Ok(bare.writer()), |keep, _| keep(&row))
-}
-
-fn request(number: u64) -> String {
+/// A request that no other turn sends: a server may serve several.
+fn request() -> String {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     format!(
         r#"{{"action": {{"tool": "add_note", "class": "record_mutation", "args": {{"ticket": "t-{number}", "text": "done"}}}}}}"#
     )

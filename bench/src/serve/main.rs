@@ -4,6 +4,7 @@ mod bare;
 mod client;
 mod decisions;
 mod lists;
+mod memory;
 mod receipts;
 mod server;
 mod work;
@@ -14,8 +15,9 @@ fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("decisions") => decisions::run(),
         Some("lists") => lists::run(),
+        Some("memory") => memory::run(std::env::args().nth(2).as_deref()),
         Some("receipts") => receipts::run(),
         Some("work") => work::run(),
-        _ => bail!("say what to measure: decisions, lists, receipts or work"),
+        _ => bail!("say what to measure: decisions, lists, memory, receipts or work"),
     }
 }

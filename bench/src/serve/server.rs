@@ -17,6 +17,11 @@ impl Server {
     /// Starts the binary that `PROOFMARK_BIN` names, with its home in `home`; without a policy it only verifies.
     pub(crate) fn start(home: &Path, policy: Option<&Path>) -> anyhow::Result<Self> {
         let binary = std::env::var_os("PROOFMARK_BIN").context("name the program to measure in PROOFMARK_BIN")?;
+        Self::of(Path::new(&binary), home, policy)
+    }
+
+    /// As [`Server::start`], of another binary.
+    pub(crate) fn of(binary: &Path, home: &Path, policy: Option<&Path>) -> anyhow::Result<Self> {
         let mut child = Command::new(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--rate", "1000000"])
             .args(policy.into_iter().flat_map(|policy| [Path::new("--action-policy"), policy]))
@@ -43,15 +48,17 @@ impl Server {
         self.child.id()
     }
 
-    /// The processor time it has used, in user space and in the kernel (proc_pid_stat(5)).
+    /// The processor time it has used, in user space and in the kernel.
     pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // Behind the name, which may hold spaces; the first field there is the third.
-        let fields = stat.rsplit_once(')').context("an odd stat")?.1;
-        let ticks = |field: usize| fields.split_whitespace().nth(field - 3).and_then(|ticks| ticks.parse::<u64>().ok());
-        let ticks = ticks(14).zip(ticks(15)).map(|(user, system)| user + system).context("an odd stat")?;
-        // The kernel counts for programs in hundredths of a second, whatever it counts in itself.
-        Ok(Duration::from_millis(ticks * 10))
+        measure::of_process(self.child.id())
+    }
+
+    /// A figure of `/proc/<pid>/status` in MiB: `VmRSS`, what is in memory, or `VmHWM`, the most that was.
+    pub(crate) fn memory(&self, name: &str) -> anyhow::Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+        Ok(kibibytes.context("an odd status")? / 1024.0)
     }
 }
 

@@ -6,8 +6,8 @@ mod read;
 mod routing;
 
 use proofmark_receipt::{
-    ChainTip, Json, Link, Object, ReceiptId, Sha256Digest, SignError, SignerId, SigningKey, Verification, object,
-    sign_document, verify_document,
+    ChainTip, Json, Link, Object, Prepared, ReceiptId, Sha256Digest, SignError, SignedLink, SignerId, SigningKey,
+    Verification, object, sign_document, verify_document,
 };
 
 pub(crate) use evidence::documents;
@@ -33,6 +33,22 @@ pub struct DecisionReceipt {
     disposition: Disposition,
 }
 
+/// What a decision receipt knows beside its document.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedDecision {
+    decision_id: ReceiptId,
+    disposition: Disposition,
+}
+
+impl SignedDecision {
+    /// The receipt that was prepared, now that it is signed, and its text.
+    #[must_use]
+    pub fn receipt(self, signed: SignedLink) -> (DecisionReceipt, String) {
+        let (document, text) = signed.into_parts();
+        (DecisionReceipt { document, decision_id: self.decision_id, disposition: self.disposition }, text)
+    }
+}
+
 impl DecisionReceipt {
     /// The unsigned receipt of a decision, linked to the chain that ends in `tip`; `None` starts a chain.
     #[must_use]
@@ -56,6 +72,16 @@ impl DecisionReceipt {
     pub fn sign(mut self, key: &SigningKey) -> Result<Self, SignError> {
         sign_document(&mut self.document, key)?;
         Ok(self)
+    }
+
+    /// Prepares it for this key's signature, before its place in a chain is known; and what makes the signed receipt of what
+    /// is signed then ([`SignedDecision::receipt`]).
+    ///
+    /// # Errors
+    /// [`SignError`] when readers would refuse it: it is nested too deep.
+    pub fn prepare(self, key: &SigningKey) -> Result<(Prepared, SignedDecision), SignError> {
+        let Self { document, decision_id, disposition } = self;
+        Ok((Prepared::new(decision_id, document, key)?, SignedDecision { decision_id, disposition }))
     }
 
     /// Verifies its signature.

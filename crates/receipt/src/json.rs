@@ -19,8 +19,9 @@ pub use number::{Number, ParseNumberError};
 pub use object::Object;
 pub use profile::{CanonicalError, ParseProfileError, Profile};
 
-pub(crate) use canonical::{canonical_vrf_without, canonical_without};
+pub(crate) use canonical::{canonical_vrf_of, canonical_vrf_without, canonical_without};
 pub(crate) use exact::check_exact;
+pub(crate) use text::write_members;
 
 /// The largest document [`Json::parse`] reads, in bytes (1 MiB).
 pub const MAX_BYTES: usize = 1 << 20;

@@ -74,12 +74,23 @@ fn check_value(value: &Json) -> Result<(), Unsafe> {
 /// [`check_safe`] lets through is otherwise read back as it is.
 pub(crate) fn check_readable(document: &Object) -> Result<(), SignError> {
     let text = document.to_text();
-    if text.len() > json::MAX_BYTES {
-        return Err(SignError::TooLarge(text.len()));
+    check_length(&text)?;
+    check_depth(document)
+}
+
+/// Refuses the text of a document that is longer than a reader accepts.
+pub(crate) fn check_length(text: &str) -> Result<(), SignError> {
+    match text.len() > json::MAX_BYTES {
+        true => Err(SignError::TooLarge(text.len())),
+        false => Ok(()),
     }
+}
+
+/// Refuses a document that is nested deeper than a reader accepts.
+pub(crate) fn check_depth(document: &Object) -> Result<(), SignError> {
     if depth(&mut document.iter().map(|(_, value)| value)) > json::MAX_DEPTH {
         // The reader says where.
-        Json::parse(text.as_bytes()).map_err(ReceiptError::from)?;
+        Json::parse(document.to_text().as_bytes()).map_err(ReceiptError::from)?;
     }
     Ok(())
 }

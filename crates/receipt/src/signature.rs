@@ -97,15 +97,20 @@ pub(crate) fn content_hash(document: &Object, profile: Profile) -> Result<Sha256
 ///
 /// VRF 1.0 signs the hex text of the hash, not its 32 bytes.
 pub(crate) fn sign(document: &mut Object, key: &SigningKey) -> Result<(), CanonicalError> {
-    let content_hash = content_hash(document, Profile::Vrf)?.bare_hex();
-    let signature = object! {
+    let signature = of_content(&content_hash(document, Profile::Vrf)?, key);
+    document.insert("signature", signature);
+    Ok(())
+}
+
+/// The member `signature` of a document whose content has this hash.
+pub(crate) fn of_content(content_hash: &Sha256Digest, key: &SigningKey) -> Object {
+    let content_hash = content_hash.bare_hex();
+    object! {
         "algorithm": ALGORITHM,
         "signer_id": key.signer().to_string(),
         "content_hash": content_hash.as_str(),
         "signature": hex::encode(&key.sign(content_hash.as_bytes())),
-    };
-    document.insert("signature", signature);
-    Ok(())
+    }
 }
 
 /// Signs a document of another format as receipts are signed: names the signer in `issuer_key`, at the top, and adds the

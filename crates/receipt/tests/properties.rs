@@ -4,9 +4,9 @@
 
 use proofmark_receipt::json::{MAX_BYTES, MAX_DEPTH, Number};
 use proofmark_receipt::{
-    ChainHead, ChainTip, Detail, Draft, Hashes, Json, Object, Profile, Receipt, ReceiptId, Results, Sha256Digest,
-    SignError, SignatureStatus, SignedEnd, SignerId, SigningKey, Status, Task, Timestamp, Verdict, sign_document,
-    verify, verify_chain, verify_document,
+    ChainHead, ChainTip, Detail, Draft, Hashes, Json, Link, Object, Prepared, Profile, Receipt, ReceiptId, Results,
+    Sha256Digest, SignError, SignatureStatus, SignedEnd, SignerId, SigningKey, Status, Task, Timestamp, Verdict,
+    sign_document, verify, verify_chain, verify_document,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -134,6 +134,37 @@ proptest! {
             prop_assert_eq!(&read, &Ok(Json::from(signed)));
             let verification = verify_document(read.unwrap().as_object().unwrap(), &[]);
             prop_assert_eq!(verification.answer, SignatureStatus::Valid);
+        }
+    }
+
+    #[test]
+    fn what_is_prepared_is_signed_as_a_whole_document_is(document in document(), held in document(), seed: [u8; 32], linked: bool) {
+        let (key, id) = (SigningKey::from_seed(seed), ReceiptId::from_random_bytes([7; 16]));
+        let tip = linked.then(|| ChainTip { receipt_id: id, hash: Sha256Digest::of(&seed), position: 4 });
+        let metadata = object([("held".to_owned(), held.clone())]);
+        for names in [["a", "metadata", "n"], ["z", "metadata", "a"], ["metadata", "b", "zz"], ["x", "y", "z"]] {
+            let members = names.map(|name| match name {
+                "metadata" => (name.to_owned(), Json::from(metadata.clone())),
+                name => (name.to_owned(), document.clone()),
+            });
+            let mut whole = object(members);
+            let prepared = Prepared::new(id, whole.clone(), &key).and_then(|prepared| prepared.sign(tip.as_ref(), &key));
+            if whole.get("metadata").is_none() {
+                whole.insert("issuer_key", "");
+                whole.insert("metadata", Object::new());
+            }
+            if let Some(Json::Object(metadata)) = whole.get_mut("metadata") {
+                ChainTip::write_link(tip.as_ref(), metadata);
+            }
+            let signed = sign_document(&mut whole, &key);
+            prop_assert_eq!(prepared.as_ref().err(), signed.as_ref().err());
+            if let Ok(prepared) = prepared {
+                let link = Link { id, document: &whole };
+                prop_assert_eq!(prepared.follows(tip.as_ref()).cloned(), link.follows(tip.as_ref()));
+                let other = ChainTip { receipt_id: id, hash: Sha256Digest::of(b"other"), position: 4 };
+                prop_assert_eq!(prepared.follows(Some(&other)), None);
+                prop_assert_eq!(prepared.into_parts(), (whole.clone(), whole.to_text()));
+            }
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct RequestContext<'a> {
     variables: HashMap<String, String>,
     query: Vec<(String, String)>,
     body: Vec<u8>,
-    idempotency: Option<(String, Sha256Digest)>,
+    pub(crate) idempotency: Option<(String, Sha256Digest)>,
 }
 
 /// The body of a request: the bytes as sent, by which a repetition is recognised, and as JSON.

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use proofmark_boundary::{Disposition, Request};
+use proofmark_boundary::Disposition;
 use proofmark_evidence::Reviewer;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{Json, Timestamp};
-use proofmark_verifier::{Asked, DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
+use proofmark_verifier::{DecisionsWanted, Finding, NewReview, Review, StoredDecision, Tenant};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::context::{RequestContext, invalid_parameter};
+use crate::deciding::Form;
 use crate::keys::Role;
-use crate::observe::decided;
 use crate::opaque::{
     DecisionReceipt, FindingCode, MaybeObject, Mode, Next, Outcome, Receipt, ReviewVerdictName, Time, Uuid,
 };
@@ -124,19 +124,7 @@ struct FindingEntry {
 }
 
 /// `POST /v1/decisions`: a decision on a request in either form; the answer is the signed receipt.
-pub(crate) fn decide(context: &RequestContext<'_>) -> Result<Reply, Problem> {
-    let request = Request::read(&context.json()?).map_err(|error| Problem::unreadable("read the request", &error))?;
-    let asked = Asked {
-        request: &request,
-        tenant: &context.caller.tenant,
-        candidate: None,
-        replayable: context.replayable(),
-        stop: &context.stop,
-    };
-    let receipt = context.decider.decide(&asked)?;
-    decided(&receipt, &context.caller);
-    Ok(Reply::text(JSON, receipt.to_text()))
-}
+pub(crate) const DECIDE: Form = Form { candidate: |_| None, reply: |_, text| Reply::text(JSON, text) };
 
 /// `GET /v1/decisions`, newest first.
 pub(crate) fn list(context: &RequestContext<'_>) -> Result<Reply, Problem> {

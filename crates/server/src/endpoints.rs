@@ -1,5 +1,6 @@
 //! All endpoints: one row each, with its method, path, role, handler and description.
 
+use crate::deciding::deciding;
 use crate::decisions::{DecisionEntry, DecisionPage, FindingPage, Reviewed};
 use crate::endpoint::Method::{Delete, Get, Post};
 use crate::endpoint::{Endpoint, blocking, open, waiting};
@@ -69,7 +70,7 @@ fn service() -> Vec<Endpoint> {
 
 fn decision_endpoints() -> Vec<Endpoint> {
     vec![
-        blocking(Post, "/v4/runtime/boundaries/preflight", AGENT, runtime::preflight)
+        deciding("/v4/runtime/boundaries/preflight", AGENT, runtime::PREFLIGHT)
             .operation("preflight", "runtime", "Decide on an action of the runtime SDK")
             .description("What the unmodified SDK `verifiedx` asks before each action, in its own form.")
             .parameters(&["IdempotencyKey"])
@@ -93,7 +94,7 @@ fn decision_endpoints() -> Vec<Endpoint> {
             .description("The SDK sends them; decisions rest on what it sends with an action.")
             .body::<EventBatch>()
             .ok::<EventsAccepted>("How many there were"),
-        blocking(Post, "/v1/decisions", AGENT, decisions::decide)
+        deciding("/v1/decisions", AGENT, decisions::DECIDE)
             .operation("decide", "decisions", "Decide on a request in the plain form or the runtime's")
             .description("Only an outcome that allows is a permission. It spends the receipts and approvals that count once.")
             .parameters(&["IdempotencyKey"])

@@ -122,7 +122,8 @@ pub fn serve_until(
     let callers = Callers { keys: settings.keys.map(LiveKeys::new), rate: Rate::new(settings.rate) };
     // Before the state is made: what it counts before there is a recorder is lost.
     let figures = metrics::start();
-    let state = Arc::new(AppState::new(settings.services, callers, description).with_metrics(figures));
+    let state = AppState::new(settings.services, callers, description).map_err(failed)?;
+    let state = Arc::new(state.with_metrics(figures));
     let files = watched(settings.files, &state);
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(failed)?;

@@ -13,6 +13,8 @@ use crate::otlp::{self, LogLayer, OtlpEndpoint};
 
 /// How many lines wait for standard error. Past that they are lost: a log that nobody reads must not hold up requests.
 const MAX_LINES: usize = 4_096;
+/// How long lines are gathered before they are written together.
+const GATHERED_FOR: Duration = Duration::from_millis(5);
 /// How long the last lines may take to be written.
 const MAX_FLUSH: Duration = Duration::from_secs(1);
 
@@ -104,11 +106,23 @@ impl Write for Line {
 }
 
 fn write_lines(waiting: &Receiver<Message>) {
-    for message in waiting {
-        match message {
-            // Where nobody reads the log, or its disk is full, the line is lost and the server goes on.
-            Message::Line(line) => drop(io::stderr().lock().write_all(&line)),
-            Message::Flush(written) => drop(written.try_send(())),
+    while let Ok(first) = waiting.recv() {
+        if matches!(first, Message::Line(_)) {
+            // While this thread sleeps, no request has to wake it for its line.
+            std::thread::sleep(GATHERED_FOR);
+        }
+        let mut lines = Vec::new();
+        let mut flushed = Vec::new();
+        for message in std::iter::once(first).chain(waiting.try_iter().take(MAX_LINES)) {
+            match message {
+                Message::Line(line) => lines.extend_from_slice(&line),
+                Message::Flush(written) => flushed.push(written),
+            }
+        }
+        // Where nobody reads the log, or its disk is full, the lines are lost and the server goes on.
+        drop(io::stderr().lock().write_all(&lines));
+        for written in flushed {
+            let _ = written.try_send(());
         }
     }
 }

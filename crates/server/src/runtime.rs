@@ -1,15 +1,15 @@
 //! The wire of the runtime SDK: preflights, reports of executions, taint probes and events.
 
 use proofmark_boundary::taint;
-use proofmark_boundary::{DecisionReceipt, Disposition, Request};
+use proofmark_boundary::{DecisionReceipt, Disposition};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
-use proofmark_verifier::{Asked, Report};
+use proofmark_verifier::Report;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::context::RequestContext;
-use crate::observe::decided;
+use crate::deciding::Form;
 use crate::opaque::{FindingCode, TaintLabel, TaintRules};
 use crate::problem::Problem;
 use crate::reply::{Document, Reply};
@@ -44,23 +44,9 @@ pub(crate) struct EventsAccepted {
     accepted: usize,
 }
 
-/// `POST /v4/runtime/boundaries/preflight`.
-pub(crate) fn preflight(context: &RequestContext<'_>) -> Result<Reply, Problem> {
-    let body = context.json()?;
-    let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
-    // Stored with the decision: a report that names another action by its hash is a finding.
-    let candidate = candidate(&body);
-    let asked = Asked {
-        request: &request,
-        tenant: &context.caller.tenant,
-        candidate: candidate.as_deref(),
-        replayable: context.replayable(),
-        stop: &context.stop,
-    };
-    let receipt = context.decider.decide(&asked)?;
-    decided(&receipt, &context.caller);
-    Ok(Json::from(wire(&receipt)).into())
-}
+/// `POST /v4/runtime/boundaries/preflight`. The candidate is stored with the decision: a report that names another action by
+/// its hash is a finding.
+pub(crate) const PREFLIGHT: Form = Form { candidate, reply: |receipt, _| Json::from(wire(receipt)).into() };
 
 /// `POST /v4/runtime/boundaries/executions/report`.
 pub(crate) fn report(context: &RequestContext<'_>) -> Result<Reply, Problem> {

@@ -1,5 +1,6 @@
 //! What all requests share, and how one is admitted.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::keys::{ApiKeys, Caller, Role};
 use crate::live_keys::{KeyInUse, LiveKeys};
 use crate::mcp::Sessions;
 use crate::origin;
+use crate::pool::Pool;
 use crate::problem::Problem;
 use crate::rate::Rate;
 use crate::readiness::Readiness;
@@ -31,6 +33,8 @@ pub(crate) struct AppState {
     pub(crate) metrics: Option<PrometheusHandle>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) stops: Arc<Stops>,
+    /// For short work that takes a processor.
+    pub(crate) pool: Pool,
     pub(crate) readiness: Readiness,
     pub(crate) stale: Arc<Stale>,
     /// The text of `/openapi.json`.
@@ -49,9 +53,12 @@ pub(crate) struct Callers {
 pub(crate) type PathVariables = Result<RawPathParams, RawPathParamsRejection>;
 
 impl AppState {
-    pub(crate) fn new(services: Services, callers: Callers, description: String) -> Self {
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn new(services: Services, callers: Callers, description: String) -> io::Result<Self> {
         let (services, limits, stops) = (Arc::new(services), Limits::new(), Stops::new());
-        Self {
+        Ok(Self {
+            pool: Pool::start()?,
             sessions: Sessions::new(&services, &limits, &stops),
             services,
             metrics: None,
@@ -61,7 +68,7 @@ impl AppState {
             stale: Arc::default(),
             description,
             callers,
-        }
+        })
     }
 
     /// The same, which answers `/metrics` with these figures.

@@ -1,6 +1,6 @@
 //! Decisions: one chain of all tenants, counted for each action, looked up by what they are about.
 
-use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
+use proofmark_receipt::{ChainTip, ReceiptId, Sha256Digest, SignError, SignedLink};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::listing::{self, Condition, Listing, Part, Table};
 use crate::page::{self, Cursor, MAX_PAGE};
 use crate::read::MAX_FOUND;
-use crate::reviews;
+use crate::reviews::{self, LAST_DENIAL, REVIEW, REVIEW_COLUMNS, Review};
 use crate::scope::Scope;
 use crate::signing;
 use crate::tenant::Tenant;
@@ -21,7 +21,7 @@ const CHAIN: &str = "decisions";
 
 /// Links a decision receipt to the tip of the chain of decisions (`None`: it is the first) and signs it. It runs in the
 /// store's writer, inside the transaction that stores the decision, so it does nothing else.
-pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<Object, SignError> + Send>;
+pub type SignDecision = Box<dyn FnOnce(Option<&ChainTip>) -> Result<SignedLink, SignError> + Send>;
 
 /// A decision to store.
 pub struct NewDecision {
@@ -99,6 +99,16 @@ pub struct ActionHistory {
     pub denied: u64,
 }
 
+/// What a decision on an action depends on, as it is stored at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionState {
+    /// As [`crate::Store::now`].
+    pub now: i64,
+    pub history: ActionHistory,
+    /// As [`crate::TenantStore::denial`].
+    pub denial: Option<Review>,
+}
+
 /// Which decisions to list. What is `None` does not narrow the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionsWanted {
@@ -144,9 +154,8 @@ pub(crate) struct DecisionWrite {
 enum Receipt {
     Unlinked(SignDecision),
     Signed {
-        document: String,
-        hash: Sha256Digest,
-        position: u64,
+        signed: Box<SignedLink>,
+        own: ChainTip,
     },
     /// It was refused.
     None,
@@ -161,6 +170,10 @@ impl DecisionWrite {
 
     pub(crate) fn time(&self) -> i64 {
         self.decided_at
+    }
+
+    pub(crate) fn into_signed(self) -> Option<SignedLink> {
+        self.receipt.into_signed()
     }
 
     /// Links the receipt to the tip that the chain has in this transaction, and signs it.
@@ -181,19 +194,28 @@ impl DecisionWrite {
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         // Of all tenants: one chain links the decisions of all, so the column is unique in the whole store.
         let id = self.decision_id.to_string();
-        if scope.connection.prepare_cached("SELECT 1 FROM decisions WHERE decision_id = ?1")?.exists([&id])? {
-            return Ok(Some(StoreError::DecisionStored(id)));
-        }
-        // Without this the unique index `decisions_by_action` would fail, and with it the whole group.
-        let decided = history(scope.connection, scope.tenant, &self.fingerprint)?.decided;
-        Ok((self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)))
+        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE decision_id = ?3),
+                          coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0)";
+        let (is_stored, decided) = scope
+            .connection
+            .prepare_cached(sql)?
+            .query_row([scope.tenant.as_str(), &self.fingerprint, &id], |row| {
+                Ok((row.get(0)?, column::count(row, 1)?))
+            })?;
+        // Without these two the unique indexes would fail, and with them the whole group.
+        Ok(match is_stored {
+            true => Some(StoreError::DecisionStored(id)),
+            false => (self.nth != decided.saturating_add(1)).then_some(StoreError::DecidedMeanwhile(id)),
+        })
     }
 
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
         // A submission whose `link` was refused never comes here.
-        let Receipt::Signed { document, hash, position } = &self.receipt else { return Ok(()) };
+        let Receipt::Signed { signed, own } = &self.receipt else { return Ok(()) };
         let id = self.decision_id.to_string();
         let about = &self.about;
+        // Before the decision itself is the last one on its subject.
+        put_facts(scope, &id, about)?;
         let sql = format!(
             "INSERT INTO decisions ({DECISION}, nth, tool)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
@@ -203,8 +225,8 @@ impl DecisionWrite {
             self.decided_at,
             self.outcome,
             self.fingerprint,
-            position.cast_signed(),
-            document,
+            own.position.cast_signed(),
+            signed.text(),
             scope.tenant.as_str(),
             about.agent,
             about.class,
@@ -214,14 +236,13 @@ impl DecisionWrite {
             about.action,
             about.review,
             self.allowed,
-            hash.as_bytes(),
+            own.hash.as_bytes(),
             about.subject,
             about.wanted.cast_signed(),
             self.nth.cast_signed(),
             about.tool,
         ])?;
         times::note(scope.connection, DECISIONS.times, sequence, self.decided_at)?;
-        put_facts(scope, &id, about, sequence)?;
         reviews::put_waiting(scope, &about.subject, about.review.then_some(sequence))?;
         // The runtime will report what became of the action.
         match about.candidate.is_some() && self.allowed {
@@ -231,20 +252,29 @@ impl DecisionWrite {
     }
 }
 
-fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
-    // The store trusts no closure with the order of its chains, as with receipts.
-    let object = signing::call(CHAIN, || sign(tip))?;
-    let own = Link { id, document: &object }.follows(tip).ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
-    Ok(Receipt::Signed { document: object.to_text(), hash: own.hash, position: own.position })
+impl Receipt {
+    fn into_signed(self) -> Option<SignedLink> {
+        match self {
+            Self::Signed { signed, .. } => Some(*signed),
+            Self::Unlinked(_) | Self::None => None,
+        }
+    }
 }
 
-fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex, sequence: i64) -> rusqlite::Result<()> {
+fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Receipt, StoreError> {
+    // The store trusts no closure with the order of its chains, as with receipts.
+    let signed = signing::call(CHAIN, || sign(tip))?;
+    let own = signed.follows(tip).filter(|own| own.receipt_id == id).cloned();
+    let own = own.ok_or_else(|| StoreError::NotLinked(CHAIN.to_owned()))?;
+    Ok(Receipt::Signed { signed: Box::new(signed), own })
+}
+
+fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
     // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts. So
-    // only the one before this may have some: it took the place of those before it.
+    // those before the last one have none, and only the last one is looked at, however many there are.
     let sql = "DELETE FROM asked WHERE decision_id =
-                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 AND sequence < ?3
-                    ORDER BY sequence DESC LIMIT 1)";
-    scope.connection.prepare_cached(sql)?.execute(params![scope.tenant.as_str(), about.subject, sequence])?;
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
+    scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
     if let Some(facts) = &about.facts {
         let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
         scope.connection.prepare_cached(sql)?.execute([decision_id, facts])?;
@@ -252,15 +282,41 @@ fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex, sequen
     Ok(())
 }
 
+/// What a decision on the tenant's action with this fingerprint depends on, about this subject: in one look, because a
+/// connection that reads has lost what it knew of the file when the writer has committed meanwhile. `now` makes the time that
+/// counts of the latest that was recorded.
+pub(crate) fn state(
+    connection: &Connection,
+    tenant: &Tenant,
+    (fingerprint, subject): (&str, &str),
+    now: impl FnOnce(i64) -> i64,
+) -> rusqlite::Result<ActionState> {
+    let sql = format!(
+        "SELECT {REVIEW}, latest,
+                coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
+                coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)
+         FROM clock LEFT JOIN reviews ON reviews.sequence = {LAST_DENIAL}"
+    );
+    connection.prepare_cached(&sql)?.query_row([tenant.as_str(), fingerprint, subject], |row| {
+        let now = now(row.get(REVIEW_COLUMNS)?);
+        let denial = row.get::<_, Option<String>>(0)?.map(|_| reviews::read(row)).transpose()?;
+        let history = read_history(row, REVIEW_COLUMNS + 1)?;
+        Ok(ActionState { now, history, denial: denial.filter(|denial| denial.until > now) })
+    })
+}
+
 /// What was decided on the tenant's action with this fingerprint. Both numbers are read off the ends of indexes.
 pub(crate) fn history(connection: &Connection, tenant: &Tenant, fingerprint: &str) -> rusqlite::Result<ActionHistory> {
     let sql = "SELECT coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2), 0),
                       coalesce((SELECT max(nth) FROM decisions WHERE tenant = ?1 AND fingerprint = ?2 AND allowed), 0)";
-    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| {
-        // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
-        let (decided, last_allowed) = (column::count(row, 0)?, column::count(row, 1)?);
-        Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
-    })
+    connection.prepare_cached(sql)?.query_row([tenant.as_str(), fingerprint], |row| read_history(row, 0))
+}
+
+/// The number of the last decision on an action, and that of the last allowed one, from this column on.
+fn read_history(row: &Row<'_>, first: usize) -> rusqlite::Result<ActionHistory> {
+    // Numbers have no gaps (`refusal`), so the difference is how many decisions came after the last allowed one.
+    let (decided, last_allowed) = (column::count(row, first)?, column::count(row, first + 1)?);
+    Ok(ActionHistory { decided, denied: decided.saturating_sub(last_allowed) })
 }
 
 pub(crate) fn decision(connection: &Connection, tenant: &Tenant, id: &str) -> rusqlite::Result<Option<Decision>> {

@@ -132,7 +132,7 @@ const FINDING: &str = "tenant, decision_id, code, message, found_at";
 
 #[cfg(test)]
 mod tests {
-    use proofmark_receipt::{ChainTip, Object};
+    use proofmark_receipt::{Object, Prepared, SigningKey};
     use tempfile::TempDir;
 
     use super::*;
@@ -153,12 +153,9 @@ mod tests {
                 candidate: candidate.map(str::to_owned),
                 ..DecisionIndex::default()
             },
-            sign: Box::new(|tip| {
-                let mut metadata = Object::new();
-                ChainTip::write_link(tip, &mut metadata);
-                let mut document = Object::new();
-                document.insert("metadata", metadata);
-                Ok(document)
+            sign: Box::new(move |tip| {
+                let key = SigningKey::from_seed([1; 32]);
+                Prepared::new(id(number).parse().unwrap(), Object::new(), &key)?.sign(tip, &key)
             }),
         }
     }

@@ -4,7 +4,7 @@
 //! about: it stores the bytes it is given, in the order it is given them, and answers only once they are on disk. Every row
 //! belongs to a tenant, whose rows are reached only through [`Store::of`].
 //!
-//! [`writer`](Pending) has the one thread that writes: groups, chains, time and crashes are explained there.
+//! `writer` has the one thread that writes: groups, chains, time and crashes are explained there.
 
 mod answers;
 mod awaited;
@@ -19,6 +19,7 @@ mod jobs;
 mod listing;
 mod migrate;
 mod page;
+mod pending;
 #[cfg(test)]
 mod plans;
 mod read;
@@ -41,11 +42,14 @@ mod writer;
 pub use answers::Answer;
 pub use clock::MAX_CLOCK_SKEW;
 pub use counts::{CountFilter, VerdictCounts};
-pub use decisions::{ActionHistory, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision};
+pub use decisions::{
+    ActionHistory, ActionState, Decision, DecisionIndex, Decisions, DecisionsWanted, NewDecision, SignDecision,
+};
 pub use error::{MAX_CHAIN_NAME, StoreError};
 pub use executions::{Execution, Finding, Findings, NEVER_REPORTED};
 pub use jobs::{JobEnd, JobState, LEASE_MS, Lease, MAX_PRUNED, MAX_TAKEN, NewJob, StoredJob};
 pub use page::{Cursor, MAX_LISTED, MAX_PAGE, ParseCursorError};
+pub use pending::Pending;
 pub use read::{Filter, MAX_FOUND, MIN_PREFIX, Page};
 pub use receipt_meta::StoredReceipt;
 pub use receipts::{NewReceipt, ReceiptSource, SignReceipt};
@@ -56,4 +60,4 @@ pub use store::Store;
 pub use tenant::{MAX_TENANT, Tenant, TenantError};
 pub use tenant_store::{PendingEach, TenantStore};
 pub use write::{Write, Written};
-pub use writer::{MAX_GROUP, Pending};
+pub use writer::MAX_GROUP;

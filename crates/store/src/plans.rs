@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust,
+    Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust,
     Verdict,
-};
+, Prepared, SigningKey};
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
@@ -74,11 +74,9 @@ fn decision(number: u8, review: bool) -> NewDecision {
             facts: text(),
             ..DecisionIndex::default()
         },
-        sign: Box::new(|tip| {
-            let (mut metadata, mut document) = (Object::new(), Object::new());
-            ChainTip::write_link(tip, &mut metadata);
-            document.insert("metadata", metadata);
-            Ok(document)
+        sign: Box::new(move |tip| {
+            let key = SigningKey::from_seed([1; 32]);
+            Prepared::new(ReceiptId::from_random_bytes([number; 16]), Object::new(), &key)?.sign(tip, &key)
         }),
     }
 }

@@ -25,6 +25,8 @@ struct Pool {
     idle: Vec<Connection>,
     /// How many there are, idle or in use.
     open: usize,
+    /// How many threads wait for one.
+    waiting: usize,
 }
 
 /// A connection that no other thread uses, until this is dropped.
@@ -45,7 +47,7 @@ impl Readers {
         Ok(Self {
             path: path.to_owned(),
             most: processors.min(MAX_READERS),
-            pool: Mutex::new(Pool { idle: vec![first], open: 1 }),
+            pool: Mutex::new(Pool { idle: vec![first], open: 1, waiting: 0 }),
             returned: Condvar::new(),
         })
     }
@@ -75,7 +77,9 @@ impl Readers {
                 pool.open += 1;
                 return None;
             }
+            pool.waiting += 1;
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
+            pool.waiting -= 1;
         }
     }
 
@@ -91,7 +95,11 @@ impl Drop for Borrowed<'_> {
             Some(connection) => pool.idle.push(connection),
             None => pool.open -= 1,
         }
+        // To notify costs a system call, also where nobody waits.
+        let waiting = pool.waiting > 0;
         drop(pool);
-        self.readers.returned.notify_one();
+        if waiting {
+            self.readers.returned.notify_one();
+        }
     }
 }

@@ -138,6 +138,11 @@ pub(crate) fn denial(
     connection.prepare_cached(&sql)?.query_row((tenant.as_str(), subject, now), read).optional()
 }
 
+/// SQL for the sequence number of the denial of the subject `?3` of the tenant `?1` that expires last, expired or not.
+pub(crate) const LAST_DENIAL: &str =
+    "(SELECT sequence FROM reviews WHERE tenant = ?1 AND subject = ?3 AND verdict = 'denied'
+                                       ORDER BY until DESC, sequence DESC LIMIT 1)";
+
 /// The id of a decision that allowed the subject of this one after it.
 pub(crate) fn allowed_since(
     connection: &Connection,
@@ -169,9 +174,14 @@ pub(crate) fn newest_facts(
     connection.prepare_cached(sql)?.query_row([tenant.as_str(), subject], |row| row.get(0)).optional()
 }
 
-const REVIEW: &str = "decision_id, subject, verdict, reviewer, person, role, note, receipt_id, reviewed_at, until";
+// Rows are read by position: a new column goes to the end, and is counted below.
+pub(crate) const REVIEW: &str =
+    "decision_id, subject, verdict, reviewer, person, role, note, receipt_id, reviewed_at, until";
+/// How many columns [`REVIEW`] has.
+pub(crate) const REVIEW_COLUMNS: usize = 10;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Review> {
+/// A row that begins with [`REVIEW`].
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Review> {
     let verdict = match row.get_ref(2)?.as_str()? {
         "approved" => ReviewVerdict::Approved,
         "denied" => ReviewVerdict::Denied,

@@ -25,7 +25,7 @@ use crate::{file, schema};
 pub struct Store {
     readers: Readers,
     pub(crate) writer: Writer,
-    clock: Arc<Clock>,
+    pub(crate) clock: Arc<Clock>,
 }
 
 impl Store {

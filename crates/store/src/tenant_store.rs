@@ -8,11 +8,12 @@ use rusqlite::Connection;
 
 use crate::answers::{self, Answer};
 use crate::counts::{self, CountFilter, VerdictCounts};
-use crate::decisions::{self, ActionHistory, Decision, Decisions, DecisionsWanted};
+use crate::decisions::{self, ActionHistory, ActionState, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
 use crate::executions::{self, Findings};
 use crate::jobs::{self, Change, StoredJob};
 use crate::page::Cursor;
+use crate::pending::Pending;
 use crate::read::{self, Filter, Page};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::reviews::{self, Review};
@@ -21,7 +22,7 @@ use crate::spends::{self, Spend, Spends, Spent};
 use crate::store::Store;
 use crate::tenant::Tenant;
 use crate::write::Write;
-use crate::writer::{Pending, Task};
+use crate::writer::Task;
 
 /// The rows of one tenant. It finds no row of another tenant, and writes none; receipts that the command line stores count as
 /// evidence for all.
@@ -190,6 +191,15 @@ impl TenantStore<'_> {
     /// When the store cannot be read.
     pub fn action_history(&self, fingerprint: &str) -> Result<ActionHistory, StoreError> {
         self.read(|connection, tenant| decisions::history(connection, tenant, fingerprint))
+    }
+
+    /// What a decision on the action with this fingerprint depends on, about this subject ([`crate::DecisionIndex::subject`]).
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn action_state(&self, fingerprint: &str, subject: &str) -> Result<ActionState, StoreError> {
+        let now = |latest| self.store.clock.now(latest);
+        self.read(|connection, tenant| decisions::state(connection, tenant, (fingerprint, subject), now))
     }
 
     /// How often the action of this decision was reported as executed.

@@ -10,7 +10,7 @@
 //! Nothing is changed before the third pass, so a submission that is refused leaves nothing behind and needs no savepoint;
 //! the other submissions of its group go on. A failure of SQLite, in any pass, fails the whole group.
 
-use proofmark_receipt::Receipt;
+use proofmark_receipt::{Receipt, SignedLink};
 
 use crate::answers::Answer;
 use crate::decisions::{DecisionWrite, NewDecision};
@@ -46,6 +46,8 @@ enum Row {
 pub struct Written {
     /// The receipt among it, linked and signed.
     pub receipt: Option<Receipt>,
+    /// The decision among it, linked and signed.
+    pub decision: Option<SignedLink>,
     /// When, in milliseconds after 1970-01-01T00:00:00Z.
     pub at: i64,
 }
@@ -68,8 +70,15 @@ pub(crate) fn apply(mut writes: Vec<Write>, scope: &Scope<'_>) -> rusqlite::Resu
     for Write(row) in &writes {
         row.put(scope)?;
     }
-    let receipt = writes.into_iter().find_map(|Write(row)| row.into_receipt());
-    Ok(Ok(Written { receipt, at: scope.now }))
+    let mut written = Written { receipt: None, decision: None, at: scope.now };
+    for Write(row) in writes {
+        match row {
+            Row::Receipt(receipt) => written.receipt = written.receipt.or(receipt.into_receipt()),
+            Row::Decision(decision) => written.decision = decision.into_signed(),
+            _ => {}
+        }
+    }
+    Ok(Ok(written))
 }
 
 /// The latest time that any of `writes` bears, in milliseconds after 1970-01-01T00:00:00Z: what was signed at that time was
@@ -121,13 +130,6 @@ impl Row {
             Self::Decision(decision) => decision.time(),
             Self::Review(review) => review.reviewed_at,
             _ => 0,
-        }
-    }
-
-    fn into_receipt(self) -> Option<Receipt> {
-        match self {
-            Self::Receipt(receipt) => receipt.into_receipt(),
-            _ => None,
         }
     }
 }

@@ -25,12 +25,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use proofmark_receipt::Receipt;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::clock::{self, Clock};
 use crate::error::StoreError;
 use crate::jobs::Change;
+use crate::pending::{self, Caller, Pending};
 use crate::scope::Scope;
 use crate::tenant::Tenant;
 use crate::write::{self, Write, Written};
@@ -40,38 +40,6 @@ pub const MAX_GROUP: usize = 500;
 
 /// How many bytes a probe writes: as many as a receipt of ordinary size needs.
 const PROBE_BYTES: i64 = 64 << 10;
-
-/// Something submitted that may not be on disk yet.
-#[must_use = "what was submitted is on disk only after `wait` returns"]
-#[derive(Debug)]
-pub struct Pending {
-    answer: Receiver<Result<Written, StoreError>>,
-    path: PathBuf,
-}
-
-impl Pending {
-    /// Waits until it is on disk.
-    ///
-    /// # Errors
-    /// [`StoreError`]; then nothing of it was stored. [`StoreError::is_refusal`] tells whether the error is of this
-    /// submission alone or of all that shared its commit.
-    pub fn wait(self) -> Result<Written, StoreError> {
-        match self.answer.recv() {
-            Ok(answer) => answer,
-            Err(mpsc::RecvError) => Err(StoreError::Stopped { path: self.path }),
-        }
-    }
-
-    /// Waits until it is on disk; the receipt among it.
-    ///
-    /// # Errors
-    /// As [`Pending::wait`].
-    pub fn receipt(self) -> Result<Receipt, StoreError> {
-        let path = self.path.clone();
-        // Only a caller that submitted no receipt gets none.
-        self.wait()?.receipt.ok_or(StoreError::Stopped { path })
-    }
-}
 
 /// What the writer can be asked to do.
 pub(crate) enum Task {
@@ -98,7 +66,7 @@ pub(crate) struct Writer {
 
 struct Submission {
     task: Task,
-    answer: SyncSender<Result<Written, StoreError>>,
+    caller: Caller,
 }
 
 impl Writer {
@@ -116,13 +84,12 @@ impl Writer {
 
     /// Hands `task` to the thread.
     pub(crate) fn submit(&self, task: Task) -> Pending {
-        // Room for the one answer, so that the writer never waits for a caller.
-        let (answer, pending) = mpsc::sync_channel(1);
+        let (caller, pending) = pending::pending(self.path.clone());
         if let Some(queue) = &self.queue {
-            // If the thread has ended, the answer never comes, and `wait` reports that.
-            drop(queue.send(Submission { task, answer }));
+            // If the thread has ended, the submission is dropped, and `wait` reports that no answer comes.
+            drop(queue.send(Submission { task, caller }));
         }
-        Pending { answer: pending, path: self.path.clone() }
+        pending
     }
 }
 
@@ -140,7 +107,7 @@ impl Drop for Writer {
 /// Submissions that share a commit, with the answer each of them will get.
 #[derive(Default)]
 struct Group {
-    callers: Vec<SyncSender<Result<Written, StoreError>>>,
+    callers: Vec<Caller>,
     outcomes: Vec<Result<Written, StoreError>>,
     /// The latest time that any of them bears.
     latest: i64,
@@ -174,14 +141,14 @@ impl Group {
         let (transaction, recorded) = match begun {
             Ok(begun) => begun,
             Err(error) => {
-                self.callers.extend(next.map(|first| first.answer));
+                self.callers.extend(next.map(|first| first.caller));
                 return Err(error);
             }
         };
-        while let Some(Submission { task, answer }) = next {
+        while let Some(Submission { task, caller }) = next {
             // Before anything can fail, so that `fail` answers this caller, too. A failure drops the transaction, which
             // undoes it.
-            self.callers.push(answer);
+            self.callers.push(caller);
             let now = clock.now(recorded);
             self.latest = self.latest.max(now);
             let outcome = self.apply(task, &transaction, now)?;
@@ -201,7 +168,7 @@ impl Group {
         connection: &Connection,
         now: i64,
     ) -> rusqlite::Result<Result<Written, StoreError>> {
-        let done = Ok(Written { receipt: None, at: now });
+        let done = Ok(Written { receipt: None, decision: None, at: now });
         self.size += 1;
         match task {
             Task::Write { tenant, writes } => {
@@ -223,21 +190,16 @@ impl Group {
     }
 
     fn answer(self) {
-        self.callers.iter().zip(self.outcomes).for_each(|(caller, outcome)| reply(caller, outcome));
+        self.callers.into_iter().zip(self.outcomes).for_each(|(caller, outcome)| caller.answer(outcome));
     }
 
     /// Answers `error` to all of the group. When the database is locked it is the answer to all that wait behind it, too: each
     /// of those would wait as long again to get it.
     fn fail(self, error: &StoreError, submissions: &Receiver<Submission>) {
         let also = if matches!(error, StoreError::Locked { .. }) { MAX_GROUP } else { 0 };
-        let waiting = submissions.try_iter().take(also).map(|waiting| waiting.answer);
-        self.callers.into_iter().chain(waiting).for_each(|caller| reply(&caller, Err(error.clone())));
+        let waiting = submissions.try_iter().take(also).map(|waiting| waiting.caller);
+        self.callers.into_iter().chain(waiting).for_each(|caller| caller.answer(Err(error.clone())));
     }
-}
-
-/// A caller that does not wait for the answer does not get it.
-fn reply(caller: &SyncSender<Result<Written, StoreError>>, answer: Result<Written, StoreError>) {
-    drop(caller.try_send(answer));
 }
 
 /// Writes a new value each time.

@@ -19,8 +19,12 @@ pub fn now() -> Timestamp {
 /// # Errors
 /// When the store cannot be read.
 pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
+    Ok(of_store(store.now()?))
+}
+
+/// A time that a store answered to be now.
+pub(crate) fn of_store(time: i64) -> Timestamp {
     static REPORTED: Once = Once::new();
-    let time = store.now()?;
     // Within this difference it is the skew of another host, which needs no report.
     let behind = time.saturating_sub(now().unix_millis());
     if behind > MAX_CLOCK_SKEW {
@@ -32,7 +36,7 @@ pub fn now_in(store: &Store) -> Result<Timestamp, StoreError> {
             drop(writeln!(io::stderr().lock(), "{line}"));
         });
     }
-    Ok(Timestamp::from_unix_millis(time))
+    Timestamp::from_unix_millis(time)
 }
 
 /// How far the clock is behind the latest time the store has recorded, in milliseconds; negative where it is ahead.

@@ -13,7 +13,7 @@ use proofmark_evidence::{Evidence, ReceiptFact, Subject};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Object, ReceiptId, Sha256Digest, SignError, SignerId, Timestamp};
 use proofmark_store::{
-    ActionHistory, Decision as StoredDecision, DecisionIndex, Spend, Spends, Store, StoreError, Tenant, TenantStore,
+    ActionState, Decision as StoredDecision, DecisionIndex, Spend, Spends, Store, StoreError, Tenant, TenantStore,
 };
 
 use crate::clock;
@@ -108,9 +108,9 @@ impl From<StoreError> for DecideError {
 /// When evidence cannot be read.
 pub fn resume(question: &Question<'_>, resumed: &DecisionReceipt, store: &Store) -> Result<Admission, DecideError> {
     // Only the command line resumes from decisions, so the rows are its own.
-    let (now, ours) = (clock::now_in(store)?, store.of(&Tenant::LOCAL));
+    let ours = store.of(&Tenant::LOCAL);
+    let Known { now, history, .. } = Known::of(question, &ours)?;
     let evidence = evidence(question, &ours, &now)?;
-    let (history, _) = history(question, &ours, &now)?;
     Ok(admits(resumed, question.policy, question.request, &evidence, &Moment { now, history }))
 }
 
@@ -132,21 +132,23 @@ pub fn replay(question: &Question<'_>, receipt: &DecisionReceipt) -> Result<Repl
 /// A decision, made but not issued yet, and what it depends on.
 pub(crate) struct Made {
     pub(crate) decision: Decision,
-    pub(crate) now: Timestamp,
+    now: Timestamp,
     /// Which decision on its action it is.
     nth: u64,
+    /// What decisions on its subject are looked up by.
+    subject: String,
 }
 
-pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>, now: Timestamp) -> Result<Made, DecideError> {
+pub(crate) fn make(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Made, DecideError> {
     // First, so that a decision on the same action that is stored meanwhile makes this one fail, whatever evidence was
     // seen.
-    let (history, decided) = history(question, store, &now)?;
+    let Known { now, history, nth, subject } = Known::of(question, store)?;
     let evidence = evidence(question, store, &now)?;
     let (moment, stopped) = (Moment { now: now.clone(), history }, || question.stop.load(Ordering::Relaxed));
     let decision = proofmark_boundary::decide_until(question.policy, question.request, &evidence, &moment, &stopped);
     // What takes few steps is decided before it is asked whether to stop.
     let decision = decision.ok().filter(|_| !stopped()).ok_or(DecideError::Stopped)?;
-    Ok(Made { decision, now, nth: decided.saturating_add(1) })
+    Ok(Made { decision, now, nth, subject })
 }
 
 impl Made {
@@ -174,7 +176,7 @@ impl Made {
             review,
             // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),
-            subject: subject_key(&decision.fingerprint(), decision.subject()),
+            subject: self.subject.clone(),
             // Reviewers see them, and an approval is judged on them before it is signed. Otherwise they are stored only on
             // request: they hold what the agent read.
             facts: (review || record_facts).then(|| request.facts().to_text()),
@@ -226,20 +228,30 @@ pub(crate) fn vouch(facts: &mut [ReceiptFact], signer: Option<SignerId>) {
     }
 }
 
-/// How often the action was denied since it was last allowed, and whether a reviewer has denied it; and how often it was
-/// decided on.
-fn history(question: &Question<'_>, store: &TenantStore<'_>, now: &Timestamp) -> Result<(History, u64), StoreError> {
-    let fingerprint = question.policy.fingerprint(question.request);
-    // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
-    let ActionHistory { decided, denied } = store.action_history(&fingerprint.to_string())?;
-    let denial = store.denial(&subject_key(&fingerprint, &question.request.subject()), now.unix_millis())?;
-    let denial = denial.map(|review| Denial {
-        decision_id: review.decision_id,
-        reviewer: review.reviewer,
-        note: review.note,
-        until: Timestamp::from_unix_millis(review.until),
-    });
-    Ok((History { denied, denial }, decided))
+/// What the store knows before a decision.
+struct Known {
+    now: Timestamp,
+    /// How often the action was denied since it was last allowed, and whether a reviewer has denied it.
+    history: History,
+    nth: u64,
+    subject: String,
+}
+
+impl Known {
+    fn of(question: &Question<'_>, store: &TenantStore<'_>) -> Result<Self, StoreError> {
+        let fingerprint = question.policy.fingerprint(question.request);
+        // How often it was denied counts for the action, no matter who asks; a reviewer's denial for its subject.
+        let subject = subject_key(&fingerprint, &question.request.subject());
+        let ActionState { now, history, denial } = store.action_state(&fingerprint.to_string(), &subject)?;
+        let denial = denial.map(|review| Denial {
+            decision_id: review.decision_id,
+            reviewer: review.reviewer,
+            note: review.note,
+            until: Timestamp::from_unix_millis(review.until),
+        });
+        let history_of = History { denied: history.denied, denial };
+        Ok(Self { now: clock::of_store(now), history: history_of, nth: history.decided.saturating_add(1), subject })
+    }
 }
 
 /// What decisions on the same action, for the same agent in the same environment, have in common.

@@ -10,22 +10,24 @@
 //! report's decision, or the review's subject.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
 
-use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
+use proofmark_boundary::{ActionPolicy, Decision, DecisionReceipt, Request};
 use proofmark_receipt::{Profile, Sha256Digest, SignerId, SigningKey};
 use proofmark_store::{Answer, Store, StoreError, Tenant, Write};
 
 use crate::checked::Checked;
 use crate::clock;
 use crate::decide::{self, DecideError, Decided, Question};
-use crate::issue::{self, Issuer};
+use crate::issue::{self, Issuer, IssuingDecision};
 use crate::known::TrustedSigners;
 use crate::sync::{KeyGuard, KeyedLock};
 
 /// How often a decision is made again because another on the same action was stored first.
-const MAX_RACES: u32 = 100;
+pub const MAX_RACES: u32 = 100;
 
 /// A policy, a key and a store, and the decisions that are being made with them.
 pub struct Decider {
@@ -135,6 +137,44 @@ impl Decider {
         Issuer::with(Arc::clone(&self.key), Arc::clone(&self.store))
     }
 
+    /// Makes a decision, and hands it over to be stored; none, where another decision on the action, or another request with
+    /// the client's key, is not stored yet. A request that was answered before gets the decision it got then.
+    ///
+    /// # Errors
+    /// [`DecideError`]; nothing is allowed then, and nothing spent.
+    pub fn try_begin(&self, asked: &Asked<'_>) -> Result<Option<Begun>, DecideError> {
+        let same_key = asked.replayable.map(|one| self.locks.try_lock(lock_name("key", asked.tenant, one.key)));
+        let Some(same_key) = same_key.map_or(Some(None), |held| held.map(Some)) else { return Ok(None) };
+        let lock_action = |policy: &ActionPolicy| Ok(self.locks.try_lock(action_name(policy, asked)));
+        self.begin_holding(asked, same_key, lock_action)
+    }
+
+    /// As [`Decider::try_begin`], which waits for the decisions before it.
+    ///
+    /// # Errors
+    /// As [`Decider::try_begin`].
+    pub fn begin(&self, asked: &Asked<'_>) -> Result<Begun, DecideError> {
+        let same_key = asked.replayable.map(|one| self.lock("key", asked.tenant, one.key));
+        let lock_action = |policy: &ActionPolicy| self.lock_action(policy, asked).map(Some);
+        // It has waited, so there is one.
+        self.begin_holding(asked, same_key, lock_action)?.ok_or(DecideError::Stopped)
+    }
+
+    fn begin_holding(
+        &self,
+        asked: &Asked<'_>,
+        same_key: Option<KeyGuard>,
+        lock_action: impl FnOnce(&ActionPolicy) -> Result<Option<KeyGuard>, DecideError>,
+    ) -> Result<Option<Begun>, DecideError> {
+        if let Some(decision_id) = self.answer(asked.tenant, asked.replayable)? {
+            return Ok(Some(Begun::Answered(Box::new(self.stored(asked.tenant, &decision_id)?))));
+        }
+        let policy = self.policy().ok_or(DecideError::NoPolicy)?;
+        let Some(same_action) = lock_action(&policy)? else { return Ok(None) };
+        let (_, issuing) = self.issue(&policy, asked, &[])?;
+        Ok(Some(Begun::Made(Deciding { issuing, _names: (same_key, same_action) })))
+    }
+
     /// Decides; the receipt, and what it spends, are on disk together when it returns, so that one receipt cannot allow two
     /// actions. A request that was answered before gets the decision it got then.
     ///
@@ -165,22 +205,30 @@ impl Decider {
     pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
         // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
-        let fingerprint = policy.fingerprint(asked.request).to_string();
-        let action = format!("action\0{}\0{fingerprint}", asked.tenant);
-        let _same_action = self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)?;
+        let _same_action = self.lock_action(&policy, asked)?;
         for _ in 0..MAX_RACES {
-            match self.decide_once(&policy, asked, folders) {
-                // Another process decided on the action, or spent what this decision spends: decide again.
-                Err(DecideError::Store(
-                    StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_),
-                )) => {}
-                result => return result,
+            let (decision, issuing) = self.issue(&policy, asked, folders)?;
+            match issuing.wait() {
+                Ok((receipt, _)) => return Ok(Decided { decision, receipt }),
+                Err(error) if is_race(&error) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Err(DecideError::Raced)
     }
 
-    fn decide_once(&self, policy: &ActionPolicy, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
+    /// Decisions on one action are made one after another.
+    fn lock_action(&self, policy: &ActionPolicy, asked: &Asked<'_>) -> Result<KeyGuard, DecideError> {
+        self.locks.lock_unless(action_name(policy, asked), asked.stop).ok_or(DecideError::Stopped)
+    }
+
+    /// Decides, and hands the decision over to be issued.
+    fn issue(
+        &self,
+        policy: &ActionPolicy,
+        asked: &Asked<'_>,
+        folders: &[&Path],
+    ) -> Result<(Decision, IssuingDecision), DecideError> {
         let question = Question {
             policy,
             request: asked.request,
@@ -190,15 +238,15 @@ impl Decider {
             stop: asked.stop,
         };
         let store = self.store.of(asked.tenant);
-        let made = decide::make(&question, &store, clock::now_in(&self.store)?)?;
+        let made = decide::make(&question, &store)?;
         let id = clock::receipt_id()?;
         let receipt = DecisionReceipt::unchained(&made.decision, asked.request, id);
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut with: Vec<Write> = vec![made.spends(id).into()];
         with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
         let row = made.row(asked.request, asked.candidate, self.record_facts);
-        let receipt = issue::issue_decision(receipt, row, with, (&self.key, &store))?;
-        Ok(Decided { decision: made.decision, receipt })
+        let issuing = issue::issue_decision(receipt, row, with, (&self.key, &store))?;
+        Ok((made.decision, issuing))
     }
 
     /// The answer that this request got before.
@@ -216,14 +264,59 @@ impl Decider {
     }
 
     /// Holds a name of this kind for the tenant.
-    pub(crate) fn lock(&self, kind: &str, tenant: &Tenant, name: &str) -> KeyGuard<'_> {
-        // Neither kinds nor tenants contain NUL, so no two triples have one name.
-        self.locks.lock(format!("{kind}\0{tenant}\0{name}"))
+    pub(crate) fn lock(&self, kind: &str, tenant: &Tenant, name: &str) -> KeyGuard {
+        self.locks.lock(lock_name(kind, tenant, name))
     }
 
     fn stored(&self, tenant: &Tenant, decision_id: &str) -> Result<DecisionReceipt, DecideError> {
         let decision = self.store.of(tenant).decision(decision_id)?.ok_or(DecideError::Raced)?;
         decide::read(&decision)
+    }
+}
+
+fn lock_name(kind: &str, tenant: &Tenant, name: &str) -> String {
+    // Neither kinds nor tenants contain NUL, so no two triples have one name.
+    format!("{kind}\0{tenant}\0{name}")
+}
+
+/// The name under which decisions on one action are made one after another.
+fn action_name(policy: &ActionPolicy, asked: &Asked<'_>) -> String {
+    lock_name("action", asked.tenant, &policy.fingerprint(asked.request).to_string())
+}
+
+/// Whether a decision is to be made again: another process decided on the action, or spent what this decision spends.
+fn is_race(error: &StoreError) -> bool {
+    matches!(error, StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_))
+}
+
+/// A decision that was begun.
+#[must_use = "a decision counts only once it is on disk"]
+pub enum Begun {
+    /// The one that the same request got before.
+    Answered(Box<DecisionReceipt>),
+    /// A new one.
+    Made(Deciding),
+}
+
+/// A decision that was made, and may not be on disk yet. Until this is dropped, no other decision on its action is made here.
+#[must_use = "a decision counts only once it is on disk"]
+pub struct Deciding {
+    issuing: IssuingDecision,
+    _names: (Option<KeyGuard>, KeyGuard),
+}
+
+/// Ready once the decision is on disk, with its receipt and the text of that; or with none where it was overtaken, and has to
+/// be begun again. A [`DecideError`] allows nothing.
+impl Future for Deciding {
+    type Output = Result<Option<(DecisionReceipt, String)>, DecideError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.issuing).poll(context).map(|issued| match issued {
+            Ok(issued) => Ok(Some(issued)),
+            // Of a request that another process has answered meanwhile, the answer is found when it is begun again.
+            Err(error) if is_race(&error) || matches!(error, StoreError::Answered(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        })
     }
 }
 

@@ -5,12 +5,16 @@
 //! links and signs it; the store calls it with the tip that the chain has at that moment, inside the transaction that stores
 //! the receipt. So there is nothing to try again when another process extends the chain first.
 
-use std::sync::{Arc, mpsc};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use proofmark_boundary::DecisionReceipt;
+use proofmark_boundary::{DecisionReceipt, SignedDecision};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{ChainHead, ChainTip, Draft, Receipt, ReceiptId, SignError, SigningKey};
-use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write};
+use proofmark_store::{
+    DecisionIndex, NewDecision, NewReceipt, Pending, Store, StoreError, Tenant, TenantStore, Write, Written,
+};
 
 use crate::clock;
 
@@ -172,31 +176,62 @@ pub(crate) struct DecisionRow {
     pub(crate) about: DecisionIndex,
 }
 
-/// Issues a decision, whose receipt is neither linked nor signed yet, together with `with`; its receipt when it is on disk.
+/// A decision that may not be on disk yet.
+#[must_use = "a decision is issued only once it is on disk"]
+#[derive(Debug)]
+pub(crate) struct IssuingDecision {
+    pending: Pending,
+    signed: SignedDecision,
+}
+
+impl IssuingDecision {
+    /// Waits until the decision is on disk; its receipt, and the text of that.
+    ///
+    /// # Errors
+    /// When the receipt cannot be signed, or the store refuses it or what is stored with it.
+    pub(crate) fn wait(self) -> Result<(DecisionReceipt, String), StoreError> {
+        receipt(self.pending.wait(), self.signed)
+    }
+}
+
+/// Ready when [`IssuingDecision::wait`] would return.
+impl Future for IssuingDecision {
+    type Output = Result<(DecisionReceipt, String), StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let signed = self.signed;
+        Pin::new(&mut self.pending).poll(context).map(|written| receipt(written, signed))
+    }
+}
+
+fn receipt(
+    written: Result<Written, StoreError>,
+    signed: SignedDecision,
+) -> Result<(DecisionReceipt, String), StoreError> {
+    // The store has written a decision, so it returns one.
+    let link = written?.decision.ok_or_else(|| StoreError::NotLinked("decisions".to_owned()))?;
+    Ok(signed.receipt(link))
+}
+
+/// Hands over a decision, whose receipt is neither linked nor signed yet, to be issued together with `with`.
 ///
 /// # Errors
-/// When it cannot be signed, or the store refuses one of these.
+/// [`SignError`] when its receipt cannot be signed, whatever its place in the chain.
 pub(crate) fn issue_decision(
     receipt: DecisionReceipt,
     row: DecisionRow,
     with: Vec<Write>,
     (key, store): (&Arc<SigningKey>, &TenantStore<'_>),
-) -> Result<DecisionReceipt, StoreError> {
-    // The store returns receipts, not decisions: this brings the signed one back from the writer.
-    let (signed, of_writer) = mpsc::sync_channel(1);
-    let (key, decision_id) = (Arc::clone(key), receipt.decision_id());
-    let sign = move |tip: Option<&ChainTip>| {
-        let receipt = receipt.link(tip).sign(&key)?;
-        let document = receipt.document().clone();
-        // The channel has room for it.
-        drop(signed.try_send(receipt));
-        Ok(document)
-    };
+) -> Result<IssuingDecision, SignError> {
+    let decision_id = receipt.decision_id();
+    // On this thread, since the writer does one thing at a time.
+    let (prepared, signed) = receipt.prepare(key)?;
+    let key = Arc::clone(key);
+    let sign = Box::new(move |tip: Option<&ChainTip>| prepared.sign(tip, &key));
     let DecisionRow { decided_at, outcome, allowed, fingerprint, nth, about } = row;
-    let new = NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign: Box::new(sign) };
-    store.submit_all(std::iter::once(new.into()).chain(with).collect()).wait()?;
-    // `wait` has returned, so the writer has signed it.
-    of_writer.try_recv().map_err(|_| StoreError::NotLinked("decisions".to_owned()))
+    let new = NewDecision { decision_id, decided_at, outcome, allowed, fingerprint, nth, about, sign };
+    let pending = store.submit_all(std::iter::once(new.into()).chain(with).collect());
+    Ok(IssuingDecision { pending, signed })
 }
 
 /// Signs where a tenant's chain of this name ends now. The head of any tenant's but the command line's names the tenant,

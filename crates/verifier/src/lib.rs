@@ -56,7 +56,7 @@ pub use checked::{Checked, check_document};
 pub use clock::{clock_behind, now, now_in};
 pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, replay, resume};
-pub use decider::{Asked, Decider, Replayable};
+pub use decider::{Asked, Begun, Decider, Deciding, MAX_RACES, Replayable};
 pub use evaluation::{Evaluation, evaluation};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{

@@ -59,8 +59,14 @@ enum Bench {
     ServeReceipts,
     /// How long a page of a list takes in stores of a thousand rows to a million
     Lists,
-    /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
+    /// Decisions a second over HTTP, signed and on disk, beside the same in memory, SQLite alone and the binary PROOFMARK_BASE
     ServeDecisions,
+    /// Resident memory of a server: at the start, at most, and after 64 clients have gone
+    Memory {
+        /// How long the clients come
+        #[arg(long, default_value = "1")]
+        minutes: String,
+    },
 }
 
 /// Set in the process that runs on one core alone.
@@ -83,10 +89,11 @@ fn main() -> anyhow::Result<()> {
         Bench::Taint => taint::run(),
         Bench::Decide => rivals::run("decide"),
         Bench::Predicate => rivals::run("predicate"),
-        Bench::Serve => rivals::run_server("work"),
-        Bench::ServeReceipts => rivals::run_server("receipts"),
-        Bench::Lists => rivals::run_server("lists"),
-        Bench::ServeDecisions => rivals::run_server("decisions"),
+        Bench::Serve => rivals::run_server(&["work"]),
+        Bench::ServeReceipts => rivals::run_server(&["receipts"]),
+        Bench::Lists => rivals::run_server(&["lists"]),
+        Bench::ServeDecisions => rivals::run_server(&["decisions"]),
+        Bench::Memory { minutes } => rivals::run_server(&["memory", &minutes]),
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn run(name: &str) -> anyhow::Result<()> {
 }
 
 /// Builds the server and its benchmark, and runs both on every core.
-pub(crate) fn run_server(what: &str) -> anyhow::Result<()> {
+pub(crate) fn run_server(arguments: &[&str]) -> anyhow::Result<()> {
     run_step(&mut cargo(&["build", "--quiet", "--release", "--locked", "--package", "proofmark-cli"]))?;
     let own = std::env::current_exe().context("failed to find the target folder")?;
     let target = own.parent().and_then(Path::parent).context("failed to find the target folder")?;
@@ -25,5 +25,5 @@ pub(crate) fn run_server(what: &str) -> anyhow::Result<()> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/Cargo.toml");
     let manifest = manifest.to_string_lossy();
     let mut bench = cargo(&["run", "--quiet", "--release", "--locked", "--manifest-path", &manifest, "--bin", "serve"]);
-    run_step(bench.args(["--", what]).env("PROOFMARK_BIN", binary))
+    run_step(bench.arg("--").args(arguments).env("PROOFMARK_BIN", binary))
 }

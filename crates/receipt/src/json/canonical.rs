@@ -28,10 +28,18 @@ pub(crate) fn canonical_without(object: &Object, left_out: &str, profile: Profil
     Ok(writer.out.into_bytes())
 }
 
+/// The canonical bytes of `object` under the profile `vrf` with only those of its own members whose names `is_kept` accepts.
+pub(crate) fn canonical_vrf_of(object: &Object, is_kept: impl Fn(&str) -> bool) -> Vec<u8> {
+    let mut writer = Writer::new(Profile::Vrf);
+    let members = object.members().iter().filter(|(name, _)| is_kept(name));
+    #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
+    writer.members(members).expect("the profile `vrf` has a form for every document");
+    writer.out.into_bytes()
+}
+
 /// As [`canonical_without`] under the profile `vrf`, which has a form for every document.
 pub(crate) fn canonical_vrf_without(object: &Object, left_out: &str) -> Vec<u8> {
-    #[expect(clippy::expect_used, reason = "the profile writes every number as written")]
-    canonical_without(object, left_out, Profile::Vrf).expect("the profile `vrf` has a form for every document")
+    canonical_vrf_of(object, |name| name != left_out)
 }
 
 /// What `profile` writes for `number`.

@@ -32,13 +32,18 @@ impl Object {
 /// Appends `object` on one line, members in document order.
 fn write_object(out: &mut String, object: &Object) {
     out.push('{');
-    for (index, (name, item)) in object.iter().enumerate() {
+    write_members(out, object.iter());
+    out.push('}');
+}
+
+/// Appends members of an object without its braces.
+pub(crate) fn write_members<'a>(out: &mut String, members: impl Iterator<Item = (&'a str, &'a Json)>) {
+    for (index, (name, item)) in members.enumerate() {
         separate(out, index);
         write_string(out, name);
         out.push(':');
         write_value(out, item);
     }
-    out.push('}');
 }
 
 /// Appends the comma before every item but the first.

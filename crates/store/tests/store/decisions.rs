@@ -1,10 +1,10 @@
 //! Decisions: one chain, and a count for each action.
 
-use proofmark_receipt::{Json, Link, SignError, verify_links};
+use proofmark_receipt::{ChainTip, Json, Link, Sha256Digest, SignError, verify_links};
 use proofmark_store::{ActionHistory, DecisionsWanted, NewDecision, Store, StoreError, Tenant};
 use rusqlite::Connection;
 
-use crate::samples::{Local, as_child, child, decision, folder};
+use crate::samples::{Local, as_child, child, decision, decision_id, folder};
 
 /// Whether the decisions that are stored are one whole chain; how many there are.
 fn chain_length(store: &Store) -> usize {
@@ -51,17 +51,22 @@ fn an_action_is_decided_on_one_after_another_and_others_meanwhile() {
 fn a_decision_that_cannot_be_signed_fails_alone() {
     let (_folder, path) = folder();
     let store = Store::open(&path).unwrap();
-    let other = Connection::open(&path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let unsigned = NewDecision { sign: Box::new(|_| Err(SignError::TooLarge(2_000_000))), ..decision(1, "f", 1, true) };
-    let unlinked = decision(2, "g", 1, true);
-    let unlinked = NewDecision { sign: Box::new(|_| Ok(proofmark_receipt::Object::new())), ..unlinked };
+    // Linked to another end than that of the chain, and another document.
+    let NewDecision { sign, .. } = decision(2, "g", 1, true);
+    let tip = ChainTip { receipt_id: decision_id(1).parse().unwrap(), hash: Sha256Digest::of(b"x"), position: 3 };
+    let unlinked = NewDecision { sign: Box::new(move |_| sign(Some(&tip))), ..decision(2, "g", 1, true) };
+    let other = NewDecision { sign: decision(2, "g", 1, true).sign, ..decision(4, "h", 1, true) };
     let unsigned = store.local().submit(unsigned);
-    let unlinked = store.local().submit(unlinked);
+    let unlinked = [unlinked, other].map(|unlinked| store.local().submit(unlinked));
     let good = store.local().submit(decision(3, "f", 1, true));
-    other.execute_batch("COMMIT").unwrap();
+    holder.execute_batch("COMMIT").unwrap();
     assert_eq!(unsigned.wait().map(drop), Err(StoreError::Sign(SignError::TooLarge(2_000_000))));
-    assert!(matches!(unlinked.wait(), Err(StoreError::NotLinked(_))));
+    for unlinked in unlinked {
+        assert!(matches!(unlinked.wait(), Err(StoreError::NotLinked(_))));
+    }
     good.wait().unwrap();
     assert_eq!(chain_length(&store), 1);
 }

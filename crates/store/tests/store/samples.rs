@@ -2,7 +2,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use proofmark_receipt::{
-    ChainTip, Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Verdict,
+    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp,
+    Verdict, object,
 };
 use proofmark_store::{DecisionIndex, NewDecision, NewReceipt, Store, Tenant, TenantStore};
 use tempfile::TempDir;
@@ -89,12 +90,8 @@ pub(crate) fn decision(number: u64, action: &str, nth: u64, allowed: bool) -> Ne
         nth,
         about: DecisionIndex { subject: action.to_owned(), ..DecisionIndex::default() },
         sign: Box::new(move |tip| {
-            let mut metadata = Object::new();
-            ChainTip::write_link(tip, &mut metadata);
-            let mut document = Object::new();
-            document.insert("decision_id", id);
-            document.insert("metadata", metadata);
-            Ok(document)
+            let (id, key) = (id.parse().unwrap(), SigningKey::from_seed([1; 32]));
+            Prepared::new(id, object! { "decision_id": id.to_string() }, &key)?.sign(tip, &key)
         }),
     }
 }

@@ -1,0 +1,138 @@
+//! Signed documents of a chain, prepared before their place in it is known: only what depends on the place is left to do.
+
+use crate::json::{Json, Object, canonical_vrf_of, write_members};
+use crate::link::ChainTip;
+use crate::safe::{SignError, check_depth, check_length, check_safe};
+use crate::{ReceiptId, Sha256Digest, SigningKey, signature};
+
+/// The member that holds the place in the chain.
+const METADATA: &str = "metadata";
+const SIGNATURE: &str = "signature";
+
+/// A document to sign that lacks its place in a chain, and what both of its forms have around that.
+pub struct Prepared {
+    id: ReceiptId,
+    document: Object,
+    /// The member that the place is written to.
+    metadata: Object,
+    /// Members in canonical form: those before `metadata`, those between that and `signature`, and those behind.
+    canonical: [String; 3],
+    /// Members in the order of the document: those before `metadata`, and those behind. `signature` is its last.
+    text: [String; 2],
+}
+
+/// A signed document and its place in a chain. Only [`Prepared::sign`] makes one, so it continues the chain it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignedLink {
+    document: Object,
+    text: String,
+    previous: Option<ChainTip>,
+    own: ChainTip,
+}
+
+impl Prepared {
+    /// Prepares the document with this id for the signature of `key`, which will be that of [`crate::sign_document`].
+    ///
+    /// # Errors
+    /// [`SignError`] when the document is outside the safe set, or nested too deep.
+    pub fn new(id: ReceiptId, mut document: Object, key: &SigningKey) -> Result<Self, SignError> {
+        document.remove(SIGNATURE);
+        document.insert("issuer_key", key.signer().to_string());
+        let metadata = match document.get(METADATA) {
+            Some(Json::Object(metadata)) => metadata.clone(),
+            _ => Object::new(),
+        };
+        document.insert(METADATA, metadata.clone());
+        check_safe(&document)?;
+        check_depth(&document)?;
+        let canonical = [
+            inner(canonical_vrf_of(&document, |name| name < METADATA)),
+            inner(canonical_vrf_of(&document, |name| METADATA < name && name < SIGNATURE)),
+            inner(canonical_vrf_of(&document, |name| SIGNATURE < name)),
+        ];
+        let mut text = [String::with_capacity(1024), String::with_capacity(1024)];
+        let [before, behind] = &mut text;
+        write_members(before, document.iter().take_while(|(name, _)| *name != METADATA));
+        write_members(behind, document.iter().skip_while(|(name, _)| *name != METADATA).skip(1));
+        Ok(Self { id, document, metadata, canonical, text })
+    }
+
+    /// Appends the document to the chain that ends in `tip` (`None` starts one), and signs it with the key that it was
+    /// prepared for.
+    ///
+    /// # Errors
+    /// [`SignError`] when it is then too long, or its position is no safe number.
+    pub fn sign(mut self, tip: Option<&ChainTip>, key: &SigningKey) -> Result<SignedLink, SignError> {
+        ChainTip::write_link(tip, &mut self.metadata);
+        check_safe(&self.metadata)?;
+        let [before, between, behind] = &self.canonical;
+        let metadata = member(METADATA, &inner(self.metadata.canonical_vrf()));
+        let content = Sha256Digest::of(object([before, &metadata, between, behind]).as_bytes());
+        let signature = signature::of_content(&content, key);
+        let signed = member(SIGNATURE, &inner(signature.canonical_vrf()));
+        let whole = object([before, &metadata, between, &signed, behind]);
+        let [first, rest] = &self.text;
+        let metadata = member(METADATA, &members(&self.metadata));
+        let text = object([first, &metadata, rest, &member(SIGNATURE, &members(&signature))]);
+        check_length(&text)?;
+        self.document.insert(METADATA, self.metadata);
+        self.document.insert(SIGNATURE, signature);
+        let position = tip.map_or(0, |tip| tip.position.saturating_add(1));
+        let own = ChainTip { receipt_id: self.id, hash: Sha256Digest::of(whole.as_bytes()), position };
+        Ok(SignedLink { document: self.document, text, previous: tip.cloned(), own })
+    }
+}
+
+impl SignedLink {
+    /// The document, as the end of its chain, if it continues the chain that ended in `tip` (`None`: it starts one).
+    #[must_use]
+    pub fn follows(&self, tip: Option<&ChainTip>) -> Option<&ChainTip> {
+        (self.previous.as_ref() == tip).then_some(&self.own)
+    }
+
+    /// The document on one line.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The document, and its text.
+    #[must_use]
+    pub fn into_parts(self) -> (Object, String) {
+        (self.document, self.text)
+    }
+}
+
+/// The members of an object in canonical form, without its braces.
+fn inner(canonical: Vec<u8>) -> String {
+    // Canonical forms are UTF-8.
+    let mut text = String::from_utf8(canonical).unwrap_or_default();
+    text.pop();
+    text.remove(0);
+    text
+}
+
+fn members(object: &Object) -> String {
+    let mut text = String::with_capacity(512);
+    write_members(&mut text, object.iter());
+    text
+}
+
+/// The member `name`, an object with these members.
+fn member(name: &str, members: &str) -> String {
+    format!("\"{name}\":{{{members}}}")
+}
+
+/// The object with these groups of members, of which some may be empty.
+fn object<const N: usize>(groups: [&String; N]) -> String {
+    let mut text = String::with_capacity(groups.iter().map(|group| group.len() + 1).sum::<usize>() + 1);
+    text.push('{');
+    for group in groups.into_iter().filter(|group| !group.is_empty()) {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(group);
+    }
+    text.push('}');
+    text
+}

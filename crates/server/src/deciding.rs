@@ -1,0 +1,132 @@
+//! Endpoints that decide. Reading and deciding take a thread; waiting for the disk takes none, so many clients share one
+//! commit without a thread each.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use axum::body::Body;
+use proofmark_boundary::{DecisionReceipt, Request};
+use proofmark_receipt::{Json, Sha256Digest};
+use proofmark_verifier::{Asked, Begun, DecideError, MAX_RACES, Replayable};
+use tracing::{Instrument, Span};
+
+use crate::body;
+use crate::context::{Content, Head, RequestContext};
+use crate::endpoint::{Endpoint, Method, waiting};
+use crate::keys::{Caller, Role};
+use crate::observe::decided;
+use crate::problem::Problem;
+use crate::reply::Reply;
+use crate::services::Services;
+use crate::share::Share;
+use crate::state::AppState;
+use crate::stop::MAX_ANSWER_TIME;
+
+/// How requests for a decision are written, and how they are answered.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// What a report of the execution will name the action by, where one is expected.
+    pub(crate) candidate: fn(&Json) -> Option<String>,
+    /// The answer, made of the receipt and its text.
+    pub(crate) reply: fn(&DecisionReceipt, String) -> Reply,
+}
+
+/// A request for a decision, as it was read.
+struct Asking {
+    request: Request,
+    candidate: Option<String>,
+    caller: Caller,
+    idempotency: Option<(String, Sha256Digest)>,
+    stop: Arc<AtomicBool>,
+    /// Given back when the decision is made, whether or not its client still waits.
+    _memory: Share,
+}
+
+/// An endpoint that decides on requests of this form.
+pub(crate) fn deciding(path: &'static str, role: Option<Role>, form: Form) -> Endpoint {
+    waiting(Method::Post, path, role, move |state, head, body| answer(state, head, body, form))
+}
+
+async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Result<Reply, Problem> {
+    let mut memory = state.limits.bytes.take(&head.caller.tenant, 0)?;
+    let bytes = body::read(&head.parts.headers, body, body::MAX_BODY, &mut memory).await?;
+    // This future owns it. When the client is gone or the time is over, the drop sets the flag that the thread polls.
+    let stop = state.stops.flag();
+    let (tenant, flag) = (head.caller.tenant.clone(), stop.shared());
+    let decide = async move {
+        // After the body, so that a client that sends slowly occupies no place.
+        let place = state.limits.places.take(&tenant).await?;
+        let (services, span) = (Arc::clone(&state.services), Span::current());
+        let first = move || {
+            let _place = place;
+            span.in_scope(|| Asking::read(&services, form, (head, bytes, memory), flag)?.try_begin(&services))
+        };
+        let (mut begun, mut asking) = state.pool.run(first).await??;
+        for _ in 0..MAX_RACES {
+            let made = match begun {
+                Some(Begun::Answered(receipt)) => {
+                    let text = receipt.to_text();
+                    Some((*receipt, text))
+                }
+                Some(Begun::Made(deciding)) => deciding.await?,
+                None => None,
+            };
+            if let Some((receipt, text)) = made {
+                decided(&receipt, &asking.caller);
+                return Ok((form.reply)(&receipt, text));
+            }
+            // In a thread of its own, because it may have to wait for other decisions on the action.
+            (begun, asking) = in_thread(&state, asking).await?;
+        }
+        Err(DecideError::Raced.into())
+    };
+    // A task of its own: what is stored is logged and counted, also where its client is gone.
+    match tokio::time::timeout(MAX_ANSWER_TIME, tokio::spawn(decide.instrument(Span::current()))).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(Problem::internal()),
+        Err(_) => Err(Problem::too_slow()),
+    }
+}
+
+async fn in_thread(state: &AppState, asking: Asking) -> Result<(Option<Begun>, Asking), Problem> {
+    let place = state.limits.places.take(&asking.caller.tenant).await?;
+    let (services, span) = (Arc::clone(&state.services), Span::current());
+    let begin = move || {
+        let _place = place;
+        let begun = span.in_scope(|| services.decider.begin(&asking.asked()))?;
+        Ok((Some(begun), asking))
+    };
+    tokio::task::spawn_blocking(begin).await.map_err(|_| Problem::internal())?
+}
+
+impl Asking {
+    fn read(
+        services: &Services,
+        form: Form,
+        (head, bytes, mut memory): (Head, Vec<u8>, Share),
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Problem> {
+        let content = Content::read(&head, bytes, &mut memory)?;
+        let context = RequestContext::new(services, head, content, stop)?;
+        let body = context.json()?;
+        let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
+        let candidate = (form.candidate)(&body);
+        let RequestContext { caller, stop, idempotency, .. } = context;
+        Ok(Self { request, candidate, caller, idempotency, stop, _memory: memory })
+    }
+
+    fn try_begin(self, services: &Services) -> Result<(Option<Begun>, Self), Problem> {
+        let begun = services.decider.try_begin(&self.asked())?;
+        Ok((begun, self))
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            request: &self.request,
+            tenant: &self.caller.tenant,
+            candidate: self.candidate.as_deref(),
+            replayable: self.idempotency.as_ref().map(|(key, request)| Replayable { key, request: *request }),
+            stop: &self.stop,
+        }
+    }
+}

@@ -126,26 +126,30 @@ impl Listing {
 }
 
 impl Part {
-    /// The values that the groups have together in this part's rows. Only as many entries of the index are read.
+    /// The values that the groups have together in this part's rows. For each of them a few entries of the index are read.
     fn groups(&self, connection: &Connection, table: &Table) -> rusqlite::Result<Vec<Vec<Value>>> {
-        let columns = table.groups.join(", ");
-        let begins = self.index.iter().map(|(column, _)| format!("{column} = ?")).collect::<Vec<_>>().join(" AND ");
-        let after = format!(" AND ({columns}) > ({})", vec!["?"; table.groups.len()].join(", "));
-        let statement = |after| {
-            let sql = format!("SELECT {columns} FROM {} WHERE {begins}{after} ORDER BY {columns} LIMIT 1", table.name);
-            connection.prepare_cached(&sql)
-        };
-        let (mut first, mut next) = (statement("")?, statement(&after)?);
-        let mut all: Vec<Vec<Value>> = Vec::new();
-        loop {
-            let index = self.index.iter().map(|(_, value)| value);
-            let mut rows = match all.last() {
-                None => first.query(params_from_iter(index))?,
-                Some(last) => next.query(params_from_iter(index.chain(last)))?,
-            };
-            let Some(row) = rows.next()? else { return Ok(all) };
-            all.push((0..table.groups.len()).map(|column| row.get(column)).collect::<rusqlite::Result<_>>()?);
+        let mut all = vec![Vec::new()];
+        // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
+        for (place, column) in table.groups.iter().enumerate() {
+            let known = self.index.iter().map(|(column, _)| *column).chain(table.groups.iter().copied().take(place));
+            let known: Vec<String> = known.map(|column| format!("{column} = ?")).collect();
+            let first = format!("SELECT min({column}) FROM {} WHERE {}", table.name, known.join(" AND "));
+            let mut statements =
+                (connection.prepare_cached(&first)?, connection.prepare_cached(&format!("{first} AND {column} > ?"))?);
+            let mut longer = Vec::new();
+            for group in all {
+                let values: Vec<&Value> = self.index.iter().map(|(_, value)| value).chain(&group).collect();
+                let mut value: Value = statements.0.query_row(params_from_iter(&values), |row| row.get(0))?;
+                // NULL is the minimum of nothing.
+                while value != Value::Null {
+                    longer.push(group.iter().cloned().chain([value.clone()]).collect());
+                    let values = values.iter().copied().chain([&value]);
+                    value = statements.1.query_row(params_from_iter(values), |row| row.get(0))?;
+                }
+            }
+            all = longer;
         }
+        Ok(all)
     }
 }
 

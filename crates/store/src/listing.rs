@@ -39,6 +39,8 @@ pub(crate) struct Listing {
 /// Rows that one index finds.
 #[derive(Clone, Default)]
 pub(crate) struct Part {
+    /// ` INDEXED BY` and the name of the index: SQLite, which does not know how many rows have a value, may choose another.
+    pub(crate) by: &'static str,
     /// The columns with which the index begins, with their values; without any, the whole table is one part, in which the
     /// groups do not matter.
     pub(crate) index: Vec<Condition>,
@@ -110,16 +112,17 @@ impl Listing {
     fn range(&self, part: &Part, groups: &[Value]) -> Range {
         let Table { name, time, .. } = self.table;
         let groups = self.table.groups.iter().copied().zip(groups.iter().cloned());
-        let (mut sql, mut values) = (format!("SELECT sequence FROM {name} WHERE sequence BETWEEN ? AND ?"), Vec::new());
+        let by = part.by;
+        let mut sql = format!("SELECT sequence FROM {name}{by} WHERE sequence BETWEEN ? AND ?");
+        let mut values = Vec::new();
         let mut narrow = |condition: String, value: Value| {
             sql = format!("{sql} AND {condition}");
             values.push(value);
         };
         part.index.iter().cloned().chain(groups).for_each(|(column, value)| narrow(format!("{column} = ?"), value));
-        // The sign keeps SQLite from using another index for these, which would not be in the order of the list.
-        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("+{column} = ?"), value));
-        self.period.since.into_iter().for_each(|since| narrow(format!("+{time} >= ?"), since.into()));
-        self.period.until.into_iter().for_each(|until| narrow(format!("+{time} < ?"), until.into()));
+        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("{column} = ?"), value));
+        self.period.since.into_iter().for_each(|since| narrow(format!("{time} >= ?"), since.into()));
+        self.period.until.into_iter().for_each(|until| narrow(format!("{time} < ?"), until.into()));
         let only = part.only.map_or_else(String::new, |only| format!(" AND {only}"));
         Range { sql: format!("{sql}{only} ORDER BY sequence DESC LIMIT ?"), values }
     }
@@ -133,7 +136,8 @@ impl Part {
         for (place, column) in table.groups.iter().enumerate() {
             let known = self.index.iter().map(|(column, _)| *column).chain(table.groups.iter().copied().take(place));
             let known: Vec<String> = known.map(|column| format!("{column} = ?")).collect();
-            let first = format!("SELECT min({column}) FROM {} WHERE {}", table.name, known.join(" AND "));
+            let (name, by, known) = (table.name, self.by, known.join(" AND "));
+            let first = format!("SELECT min({column}) FROM {name}{by} WHERE {known}");
             let mut statements =
                 (connection.prepare_cached(&first)?, connection.prepare_cached(&format!("{first} AND {column} > ?"))?);
             let mut longer = Vec::new();

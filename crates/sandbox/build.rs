@@ -1,47 +1,67 @@
-//! Compiles the init of a cell: a static program of a few kilobytes, without a
-//! standard library, that the crate carries as bytes.
+//! Compiles what runs in a cell beside a submission, without a standard library and a few kilobytes each; the crate carries
+//! it as bytes: the init and the launcher, static programs, and the module that a warm Python loads.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-const SOURCE: &str = "init/main.rs";
+/// The folders of their sources.
+const FOLDERS: [&str; 2] = ["init", "zygote"];
 
-/// What makes it a program that needs nothing of the file tree it starts in.
-const OPTIONS: [&str; 11] = [
+/// Each part: its source, its file in the output, and what it is compiled with besides [`OPTIONS`].
+const PARTS: [(&str, &str, [&str; 4]); 3] = [
+    ("init/main.rs", "init", PROGRAM),
+    ("init/launcher.rs", "launcher", PROGRAM),
+    ("zygote/main.rs", "zygote", MODULE),
+];
+
+/// What every part is compiled with.
+const OPTIONS: [&str; 8] = [
     "-Copt-level=s",
     "-Cpanic=abort",
     "-Coverflow-checks=off",
     "-Cdebug-assertions=off",
     "-Cdebuginfo=0",
     "-Cstrip=symbols",
-    "-Crelocation-model=static",
-    "-Ctarget-feature=+crt-static",
     "-Clink-arg=-nostartfiles",
     "-Clink-arg=-nostdlib",
-    "-Clink-arg=-static",
 ];
 
+/// A program that needs nothing of the file tree it starts in.
+const PROGRAM: [&str; 4] =
+    ["--crate-type=bin", "-Crelocation-model=static", "-Ctarget-feature=+crt-static", "-Clink-arg=-static"];
+
+/// A module that finds what it calls in the process that loads it, at once and not in every fork.
+const MODULE: [&str; 4] =
+    ["--crate-type=cdylib", "-Crelocation-model=pic", "-Ctarget-feature=-crt-static", "-Clink-arg=-Wl,-z,now"];
+
 fn main() -> ExitCode {
-    println!("cargo::rerun-if-changed={SOURCE}");
+    for folder in FOLDERS {
+        println!("cargo::rerun-if-changed={folder}");
+    }
+    for (source, name, options) in PARTS {
+        if let Err(why) = compile(source, name, &options) {
+            println!("cargo::error=failed to compile `{source}`: {why}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn compile(source: &str, name: &str, options: &[&str]) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).unwrap_or_default();
-    let out = PathBuf::from(variable("OUT_DIR")).join("init");
+    let out = PathBuf::from(variable("OUT_DIR")).join(name);
     let mut compile = Command::new(variable("RUSTC"));
-    compile.args(["--edition=2024", "--crate-name=init", "--crate-type=bin", "--target"]).arg(variable("TARGET"));
+    compile.args(["--edition=2024", "--crate-name", name, "--target"]).arg(variable("TARGET"));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         let mut option = std::ffi::OsString::from("-Clinker=");
         option.push(linker);
         compile.arg(option);
     }
-    compile.args(OPTIONS).arg("-o").arg(out).arg(SOURCE);
+    compile.args(OPTIONS).args(options).arg("-o").arg(out).arg(source);
     match compile.status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(status) => failed(&format!("the compiler ended with {status}")),
-        Err(error) => failed(&format!("start the compiler: {error}")),
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the compiler ended with {status}")),
+        Err(error) => Err(format!("start the compiler: {error}")),
     }
-}
-
-fn failed(why: &str) -> ExitCode {
-    println!("cargo::error=failed to compile the init of a cell, `{SOURCE}`: {why}");
-    ExitCode::FAILURE
 }

@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
-    ("xtask-bench", &["verifier", "boundary", "contract", "evidence", "receipt"]),
+    ("xtask-bench", &["verifier", "boundary", "checks", "contract", "evidence", "receipt"]),
     ("xtask-measure", &[]),
 ];
 

@@ -13,7 +13,11 @@
 #![no_std]
 #![no_main]
 
-use core::arch::{asm, global_asm};
+mod call;
+mod program;
+
+use call::call;
+use program::{EINTR, exit, nr, number, write_all};
 
 /// Takes the program's wait status. Its reader is the supervisor, so an error on
 /// it means that the supervisor is gone.
@@ -30,78 +34,12 @@ const SIGKILL: usize = 9;
 const SIGTERM: u32 = 15;
 const SIGCHLD: u32 = 17;
 const WNOHANG: usize = 1;
-const EINTR: isize = -4;
 const ECHILD: isize = -10;
 const AT_FDCWD: usize = -100_isize as usize;
 const SIGNALFD_CLOEXEC: usize = 0o2_000_000;
 const POLLIN: i16 = 1;
 const S_IFMT: u32 = 0o170_000;
 const S_IFREG: u32 = 0o100_000;
-
-#[cfg(target_arch = "x86_64")]
-mod nr {
-    pub(crate) const READ: usize = 0;
-    pub(crate) const WRITE: usize = 1;
-    pub(crate) const CLOSE: usize = 3;
-    pub(crate) const WAIT4: usize = 61;
-    pub(crate) const KILL: usize = 62;
-    pub(crate) const EXIT_GROUP: usize = 231;
-    pub(crate) const PPOLL: usize = 271;
-    pub(crate) const SIGNALFD4: usize = 289;
-    pub(crate) const STATX: usize = 332;
-    pub(crate) const OPENAT2: usize = 437;
-}
-
-#[cfg(target_arch = "aarch64")]
-mod nr {
-    pub(crate) const CLOSE: usize = 57;
-    pub(crate) const READ: usize = 63;
-    pub(crate) const WRITE: usize = 64;
-    pub(crate) const PPOLL: usize = 73;
-    pub(crate) const SIGNALFD4: usize = 74;
-    pub(crate) const EXIT_GROUP: usize = 94;
-    pub(crate) const KILL: usize = 129;
-    pub(crate) const WAIT4: usize = 260;
-    pub(crate) const STATX: usize = 291;
-    pub(crate) const OPENAT2: usize = 437;
-}
-
-#[cfg(target_arch = "x86_64")]
-global_asm!(".globl _start", "_start:", "xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {main}", "ud2", main = sym main);
-#[cfg(target_arch = "aarch64")]
-global_asm!(".globl _start", "_start:", "mov x29, xzr", "mov x0, sp", "bl {main}", "brk 1", main = sym main);
-
-/// One system call; a negative answer is an error number.
-///
-/// # Safety
-/// The arguments must be what the call takes.
-#[cfg(target_arch = "x86_64")]
-unsafe fn call(number: usize, arguments: [usize; 5]) -> isize {
-    let [a, b, c, d, e] = arguments;
-    let answer: isize;
-    // SAFETY: upheld by the caller; the call clobbers rcx and r11 only.
-    unsafe {
-        asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-            in("r8") e, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    answer
-}
-
-/// As above.
-///
-/// # Safety
-/// As above.
-#[cfg(target_arch = "aarch64")]
-unsafe fn call(number: usize, arguments: [usize; 5]) -> isize {
-    let [a, b, c, d, e] = arguments;
-    let answer: isize;
-    // SAFETY: upheld by the caller.
-    unsafe {
-        asm!("svc 0", in("x8") number, inlateout("x0") a as isize => answer, in("x1") b, in("x2") c, in("x3") d,
-            in("x4") e, options(nostack));
-    }
-    answer
-}
 
 #[repr(C)]
 struct Interest {
@@ -125,29 +63,6 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
         write_all(LIFE, &status.to_ne_bytes());
     }
     exit()
-}
-
-fn exit() -> ! {
-    loop {
-        // SAFETY: ends this process.
-        unsafe { call(nr::EXIT_GROUP, [0; 5]) };
-    }
-}
-
-/// The decimal number that starts a C string; 0 where none does.
-unsafe fn number(mut text: *const u8) -> isize {
-    let mut value = 0_isize;
-    if text.is_null() {
-        return value;
-    }
-    // SAFETY: reads up to the first byte that is not a digit, at the latest the last.
-    unsafe {
-        while text.read().is_ascii_digit() {
-            value = value.wrapping_mul(10).wrapping_add((text.read() - b'0') as isize);
-            text = text.add(1);
-        }
-    }
-    value
 }
 
 /// Releases the program, and returns once it and all else has ended: its wait
@@ -268,42 +183,4 @@ unsafe fn hand_over(path: *const u8) {
             }
         }
     }
-}
-
-fn write_all(fd: usize, bytes: &[u8]) -> bool {
-    let (mut at, mut left) = (bytes.as_ptr(), bytes.len());
-    while left > 0 {
-        // SAFETY: `at` has `left` bytes.
-        let count = unsafe { call(nr::WRITE, [fd, at as usize, left, 0, 0]) };
-        if count == EINTR {
-            continue;
-        }
-        if count <= 0 {
-            return false;
-        }
-        // SAFETY: the kernel wrote `count` of the `left` bytes.
-        at = unsafe { at.add(count as usize) };
-        left -= count as usize;
-    }
-    true
-}
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    exit()
-}
-
-/// What the compiler may call to clear memory.
-///
-/// # Safety
-/// `to` must have `count` bytes.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
-    let mut at = 0;
-    while at < count {
-        // SAFETY: upheld by the caller; volatile, or this would become a call of itself.
-        unsafe { to.add(at).write_volatile(value as u8) };
-        at += 1;
-    }
-    to
 }

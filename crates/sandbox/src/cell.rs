@@ -9,7 +9,7 @@ use std::ptr;
 use crate::child::{INNER_ID, first_stage};
 use crate::filter::{Audience, Place, allow_list};
 use crate::groups::{Group, Groups, GroupsError};
-use crate::init::InitFile;
+use crate::init::OwnProgram;
 use crate::level::Level;
 use crate::stage::{Entering, InitFds, Overseen, Start, Step};
 use crate::sys::{self, Exit};
@@ -31,7 +31,9 @@ pub(crate) enum CellError {
     Step { step: Step, errno: i32 },
     #[error("prepare a sandbox ({0})")]
     Io(#[from] io::Error),
-    #[error("make the init of a cell, a program in memory ({0}); `sysctl vm.memfd_noexec` must be below 2")]
+    #[error(
+        "make the init or the launcher of a cell, a program in memory ({0}); `sysctl vm.memfd_noexec` must be below 2"
+    )]
     Init(io::Error),
     #[error("compile the system-call filter ({0})")]
     Filter(#[from] seccompiler::BackendError),
@@ -58,7 +60,8 @@ pub(crate) struct Ground {
     pub(crate) landlock: i32,
     /// The control groups of its cells, or why there are none.
     pub(crate) groups: Result<Groups, GroupsError>,
-    init: InitFile,
+    init: OwnProgram,
+    launcher: OwnProgram,
 }
 
 impl Ground {
@@ -68,7 +71,8 @@ impl Ground {
         Ok(Ground {
             landlock: sys::landlock_abi(),
             groups: Groups::find(),
-            init: InitFile::new().map_err(CellError::Init)?,
+            init: OwnProgram::init().map_err(CellError::Init)?,
+            launcher: OwnProgram::launcher().map_err(CellError::Init)?,
         })
     }
 }
@@ -77,6 +81,11 @@ impl Ground {
 pub(crate) enum Body<'a> {
     Program {
         path: &'a CStr,
+        argv: &'a [CString],
+        env: &'a [CString],
+    },
+    /// The launcher, which has the file of whole programs among its descriptors if the tree has one.
+    Launcher {
         argv: &'a [CString],
         env: &'a [CString],
     },
@@ -115,11 +124,16 @@ impl Cell {
         let high = fds.iter().map(|fd| sys::duplicate_high(fd.as_fd())).collect::<io::Result<Vec<_>>>()?;
         let raw: Vec<RawFd> = high.iter().map(AsRawFd::as_raw_fd).collect();
         let (argv, env) = match body {
-            Body::Program { argv, env, .. } | Body::Project { argv, env, .. } => (pointers(argv), pointers(env)),
+            Body::Program { argv, env, .. } | Body::Launcher { argv, env } | Body::Project { argv, env, .. } => {
+                (pointers(argv), pointers(env))
+            }
             Body::Call(_) => (Vec::new(), Vec::new()),
         };
         let (start, overseen, report) = match body {
             Body::Program { path, .. } => (Start::Exec { path, argv: &argv, env: &env }, None, None),
+            Body::Launcher { .. } => {
+                (Start::ExecOpen { fd: blueprint.ground.launcher.fd(), argv: &argv, env: &env }, None, None)
+            }
             Body::Project { path, overseen, report, .. } => {
                 (Start::Exec { path, argv: &argv, env: &env }, Some(*overseen), Some(*report))
             }
@@ -134,6 +148,7 @@ impl Cell {
             level: blueprint.level,
             tree: blueprint.tree,
             disk: (blueprint.disk_mb > 0).then_some(disk.as_c_str()),
+            rewritten: blueprint.tree.rewritten.as_deref().zip(raw.last().copied()),
             start,
             overseen,
             init: InitFds {

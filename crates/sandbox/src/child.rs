@@ -131,6 +131,11 @@ unsafe fn enter(e: &Entering<'_>) -> Result<Never, Stopped> {
                 libc::execve(path.as_ptr(), argv.as_ptr(), env.as_ptr());
                 Err((Step::Exec, *libc::__errno_location()))
             }
+            Start::ExecOpen { fd, argv, env } => {
+                let here = libc::AT_EMPTY_PATH;
+                libc::syscall(libc::SYS_execveat, fd, c"".as_ptr(), argv.as_ptr(), env.as_ptr(), here);
+                Err((Step::Exec, *libc::__errno_location()))
+            }
             Start::Call(function) => libc::_exit(function()),
         }
     }
@@ -146,6 +151,9 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
         check(libc::mount(none, c"/".as_ptr(), none, private, ptr::null()).into(), Step::Mount)?;
         let root = c"size=16m,mode=755".as_ptr();
         check(libc::mount(c"tmpfs".as_ptr(), stage, c"tmpfs".as_ptr(), quiet, root.cast()).into(), Step::Mount)?;
+        if let Some((name, place)) = e.rewritten {
+            make_rewritten(stage, name, place)?;
+        }
         for entry in &e.tree.entries {
             make(entry)?;
         }
@@ -170,6 +178,22 @@ unsafe fn build_tree(e: &Entering<'_>) -> Result<(), Stopped> {
         let fixed = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
         set_attributes(c"/", fixed, 0)
     }
+}
+
+/// Makes the file through a second view of the tree, which stays writable when the first is made read-only and which only this
+/// descriptor leads to.
+unsafe fn make_rewritten(stage: *const libc::c_char, name: &CStr, place: RawFd) -> Result<(), Stopped> {
+    // SAFETY: C strings prepared before the fork; descriptors are our own.
+    unsafe {
+        let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
+        let view = check(libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, stage, flags), Step::Mount)? as RawFd;
+        let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+        let file = check(libc::openat(view, name.as_ptr(), flags, 0o644).into(), Step::Mount)? as RawFd;
+        check(libc::dup3(file, place, libc::O_CLOEXEC).into(), Step::Mount)?;
+        libc::close(file);
+        libc::close(view);
+    }
+    Ok(())
 }
 
 unsafe fn make(entry: &Entry) -> Result<(), Stopped> {

@@ -7,8 +7,9 @@
 //! whatever a submission does to itself, and it is a program of its own
 //! (`init/main.rs`), so it holds nothing of the supervisor's memory.
 
+use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use crate::landlock::enter_own_domain;
@@ -18,16 +19,31 @@ use crate::sys;
 /// What is written before a report that is there, even an empty one.
 pub(crate) const REPORT_MARK: u8 = b'R';
 
-static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+static INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+static LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launcher"));
 
-/// The program in a file without a name, ready to be started in any file tree.
-pub(crate) struct InitFile(OwnedFd);
+/// A program of ours in a file without a name, ready to be started in any file tree.
+pub(crate) struct OwnProgram(OwnedFd);
 
-impl InitFile {
+impl OwnProgram {
     /// # Errors
     /// Where the host refuses to make files in memory that run.
-    pub(crate) fn new() -> io::Result<InitFile> {
-        sys::memory_file(c"proofmark-init", PROGRAM, sys::Purpose::Run).map(InitFile)
+    pub(crate) fn init() -> io::Result<OwnProgram> {
+        OwnProgram::new(c"proofmark-init", INIT)
+    }
+
+    /// The program that starts the interpreter of each case in a warm cell (`init/launcher.rs`).
+    ///
+    /// # Errors
+    /// As [`OwnProgram::init`].
+    pub(crate) fn launcher() -> io::Result<OwnProgram> {
+        OwnProgram::new(c"proofmark-launcher", LAUNCHER)
+    }
+
+    /// Above the places that a child's descriptors get, because it is started after they got them.
+    fn new(name: &CStr, bytes: &[u8]) -> io::Result<OwnProgram> {
+        let file = sys::memory_file(name, bytes, sys::Purpose::Run)?;
+        sys::duplicate_high(file.as_fd()).map(OwnProgram)
     }
 
     pub(crate) fn fd(&self) -> RawFd {

@@ -55,7 +55,7 @@ fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
         return launch(runtime, arguments);
     }
     let folders = runtime.installed.folders().iter().map(|folder| text_of(folder)).collect::<io::Result<Vec<_>>>()?;
-    let mut launch = launch(runtime, &[arguments, &[role], &folders].concat())?;
+    let mut launch = launch(runtime, &[arguments, &[role, runtime.modules], &folders].concat())?;
     launch.env.extend(package_variables(runtime)?);
     Ok(launch)
 }
@@ -110,6 +110,13 @@ pub(crate) enum ProgramFile {
 }
 
 impl ProgramFile {
+    /// The file that the supervisor fills for each job, in a tree that lasts longer than one.
+    pub(crate) fn refilled(tree: &mut Tree, extension: &str) -> io::Result<ProgramFile> {
+        let path = format!("{PROGRAM_PATH}{extension}");
+        tree.rewritten_file(Path::new(&path))?;
+        Ok(ProgramFile::Shown(path))
+    }
+
     /// The file of a whole program, whose name ends with `extension` where the cell has a tree of its own.
     pub(crate) fn put(level: Level, tree: &mut Tree, source: &str, extension: &str) -> io::Result<ProgramFile> {
         if level.has_namespaces() {

@@ -69,6 +69,12 @@ pub(crate) enum Start<'a> {
         argv: &'a [*const libc::c_char],
         env: &'a [*const libc::c_char],
     },
+    /// A program in an open file.
+    ExecOpen {
+        fd: RawFd,
+        argv: &'a [*const libc::c_char],
+        env: &'a [*const libc::c_char],
+    },
     /// A function of ours that makes raw system calls only; it returns the
     /// exit code.
     Call(fn() -> i32),
@@ -89,6 +95,8 @@ pub(crate) struct Entering<'a> {
     pub(crate) tree: &'a Tree,
     /// `size=…` of the private `/tmp`, or `None` for no writable place at all.
     pub(crate) disk: Option<&'a CStr>,
+    /// A file to make at the top of the tree, and the number of the descriptor that alone can write to it.
+    pub(crate) rewritten: Option<(&'a CStr, RawFd)>,
     pub(crate) start: Start<'a>,
     pub(crate) overseen: Option<Overseen<'a>>,
     pub(crate) init: InitFds,

@@ -24,7 +24,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 const HIGH_FD: RawFd = 100;
 
 /// The most descriptors one control message carries.
-const MAX_PASSED_FDS: usize = 4;
+const MAX_PASSED_FDS: usize = 5;
 
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }

@@ -56,6 +56,8 @@ pub(crate) struct Toolchain {
     pub(crate) harness: Option<&'static [&'static str]>,
     /// Whether the harness can fork cases off a warm interpreter.
     pub(crate) forks: bool,
+    /// What its harness loads before it reads a submission, from little to much (`modules.rs`).
+    pub(crate) modules: &'static [&'static str],
     /// The arguments before the file of a whole program.
     pub(crate) whole: &'static [&'static str],
     /// What the name of that file must end with, as in `.ts`.

@@ -49,6 +49,8 @@ pub(crate) struct Tree {
     pub(crate) readable: Vec<CString>,
     /// What is made on the private disk once it is mounted, writable for everybody.
     pub(crate) writable: Vec<Entry>,
+    /// The name of a file at the top of the tree that only the supervisor can write to, for as long as the cell lives.
+    pub(crate) rewritten: Option<CString>,
     made: BTreeSet<PathBuf>,
 }
 
@@ -78,6 +80,12 @@ impl Tree {
     pub(crate) fn file(&mut self, at: &Path, content: Vec<u8>) -> io::Result<()> {
         self.parents(at)?;
         self.entries.push(Entry::File { at: staged(at)?, content });
+        Ok(())
+    }
+
+    /// An empty file at the top of the tree, read-only for the cell, that the supervisor fills.
+    pub(crate) fn rewritten_file(&mut self, at: &Path) -> io::Result<()> {
+        self.rewritten = Some(c_string(at.strip_prefix("/").unwrap_or(at))?);
         Ok(())
     }
 

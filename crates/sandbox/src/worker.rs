@@ -2,12 +2,12 @@
 
 mod answer;
 mod command;
+mod launched;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::filter::Audience;
 use crate::groups::Group;
 use crate::host::{Host, Inner};
 use crate::level::Level;
-use crate::program::{self, Launch, ProgramFile};
+use crate::program;
 use crate::runtime::{Finder, Runtime};
 use crate::sys::{self, Exit};
 use crate::toolchain;
@@ -27,6 +27,7 @@ use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use answer::{nonzero, one_answer, read_frame, without_answer};
+use launched::{Kind, Role, Start};
 
 /// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;
@@ -75,8 +76,8 @@ impl Worker {
     /// Runs every case of the job, each in a process of its own (but for
     /// [`Program::Pristine`], one for all), and answers what each returned.
     ///
-    /// Nothing it starts survives the call, save warm interpreters that have
-    /// never seen a submission.
+    /// Nothing it starts survives the call, save warm processes that hold nothing
+    /// of a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
         self.run_watched(job, &Watch { cancelled: &Arc::default(), ran: &|_| {} })
     }
@@ -114,8 +115,7 @@ struct Backend {
     level: Level,
     ground: Arc<Ground>,
     slot: u32,
-    /// By the interpreter and the packages its programs may import.
-    zygotes: HashMap<(PathBuf, Vec<String>), Zygote>,
+    zygotes: HashMap<Kind, Zygote>,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,
 }
@@ -128,7 +128,7 @@ impl Backend {
         };
         let name = found.name.clone();
         let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
-            Ok(runtime) => runtime,
+            Ok(runtime) => runtime.loading_for(job),
             Err(error) => return unavailable(job, name, &format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
@@ -161,6 +161,7 @@ impl Backend {
                 job.cases.iter().enumerate().map(run).collect()
             }
         };
+        self.forget_submission();
         let mut isolation = self.level.mechanisms(self.ground.landlock > 0);
         if let Some(group) = &self.group {
             group.end();
@@ -266,12 +267,11 @@ impl Backend {
             };
         }
         let (mut pipes, [job_out, result_in, stdout, stderr]) = Pipes::open(job, limits)?;
-        let launch = program::harness_once(runtime)?;
-        let fds = [program::null(false)?, stdout, stderr, job_out, result_in];
-        let cell = self.start(runtime, limits, &launch, runtime.tree()?, &fds, deadline)?;
-        drop(fds);
-        let why = watch(cell.pidfd(), &mut pipes.input, &mut pipes.outputs, &self.bounds(limits, deadline))?;
-        Ok(pipes.exited(why, cell.wait()?))
+        let fds = vec![program::null(false)?, stdout, stderr, job_out, result_in];
+        let running = self.begin(&Start { runtime, limits, deadline, source: None }, fds)?;
+        let why = watch(running.pidfd(), &mut pipes.input, &mut pipes.outputs, &self.bounds(limits, deadline))?;
+        let exit = self.end(running, why)?;
+        Ok(pipes.exited(why, exit))
     }
 
     fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
@@ -285,17 +285,20 @@ impl Backend {
         };
         if harnessed && self.forks_warm(runtime, limits) {
             let zygote = self.take_zygote(runtime)?;
-            self.zygotes.insert(kind(runtime), zygote);
+            self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote);
+        } else if self.launches(limits) && !matches!(program, Program::Command(_)) {
+            let role = if harnessed { Role::LaunchedHarness } else { Role::LaunchedProgram };
+            let launcher = self.take_launcher(runtime, role)?;
+            self.zygotes.insert(Kind::of(runtime, role), launcher);
         }
         Ok(())
     }
 
     fn take_zygote(&mut self, runtime: &Runtime) -> Result<Zygote, ZygoteError> {
-        match self.zygotes.remove(&kind(runtime)) {
+        match self.zygotes.remove(&Kind::of(runtime, Role::Harness)) {
             Some(zygote) if !zygote.is_worn() => Ok(zygote),
             Some(_) | None => {
-                // Requests may name any packages, so only one interpreter with packages stays warm.
-                self.zygotes.retain(|(_, packages), _| packages.is_empty());
+                self.forget_packages(Role::Harness);
                 Zygote::start(runtime, self.level, self.slot, &self.ground)
             }
         }
@@ -316,17 +319,23 @@ impl Backend {
             data_bytes: program::data_bytes(runtime.toolchain(), limits),
             processes: u64::from(limits.processes) + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
+            waits: false,
         };
+        // Where the kernel counts, a leaf gets its job only once it is counted.
+        if self.group.is_none() {
+            pipes.input.feed();
+        }
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
-        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
-            group.admit(pid)?;
+        if let Some(group) = &self.group {
+            // It waits for its job, so it is there. One that is not counted must not get it.
+            group.admit(sys::pid_of(&leaf.pidfd).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?)?;
         }
         drop(theirs);
         let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
         let why = watch(&leaf.pidfd, &mut pipes.input, &mut pipes.outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
-            self.zygotes.insert(kind(runtime), zygote);
+            self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote);
         }
         Ok(pipes.exited(why, exit))
     }
@@ -340,21 +349,16 @@ impl Backend {
         input: &str,
         deadline: Instant,
     ) -> Result<(End, Written), ZygoteError> {
-        let mut tree = runtime.tree()?;
-        let file = ProgramFile::put(self.level, &mut tree, source, runtime.toolchain().extension)?;
         let (stdin, stdin_in) = sys::pipe()?;
         let (stdout_out, stdout) = sys::pipe()?;
         let (stderr_out, stderr) = sys::pipe()?;
-        let launch = program::whole(runtime, file.path())?;
-        let mut fds = vec![stdin, stdout, stderr];
-        fds.extend(file.into_descriptor());
-        let cell = self.start(runtime, &job.limits, &launch, tree, &fds, deadline)?;
-        drop(fds);
         let mut outputs =
             [Output::fatal_past(job.limits.output_bytes, stdout_out)?, Output::last(MAX_WRITTEN_BYTES, stderr_out)?];
         let mut input = Input::new(stdin_in, input.as_bytes().to_vec())?;
-        let why = watch(cell.pidfd(), &mut input, &mut outputs, &self.bounds(&job.limits, deadline))?;
-        let exit = cell.wait()?;
+        let start = Start { runtime, limits: &job.limits, deadline, source: Some(source) };
+        let running = self.begin(&start, vec![stdin, stdout, stderr])?;
+        let why = watch(running.pidfd(), &mut input, &mut outputs, &self.bounds(&job.limits, deadline))?;
+        let exit = self.end(running, why)?;
         let [stdout, stderr] = outputs;
         let stderr = finish_tail(stderr);
         if (why, exit) == (Why::Ended, Exit::Code(0)) {
@@ -387,19 +391,6 @@ impl Backend {
             watches_init: true,
             cancelled,
         }
-    }
-
-    fn start(
-        &self,
-        runtime: &Runtime,
-        limits: &Limits,
-        launch: &Launch,
-        tree: Tree,
-        fds: &[OwnedFd],
-        deadline: Instant,
-    ) -> Result<Cell, CellError> {
-        let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
-        self.start_body(runtime, limits, &body, &tree, fds, deadline)
     }
 
     fn start_body(
@@ -488,11 +479,6 @@ fn frame(mode: &str, pieces: &[&str]) -> Vec<u8> {
     head.push('\n');
     head.push_str(&pieces.concat());
     head.into_bytes()
-}
-
-/// What a zygote is for.
-fn kind(runtime: &Runtime) -> (PathBuf, Vec<String>) {
-    (runtime.path.clone(), runtime.installed.names().to_vec())
 }
 
 fn missing(runtimes: &Finder, job: &Job) -> String {

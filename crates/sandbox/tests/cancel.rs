@@ -79,6 +79,7 @@ fn a_cancelled_job_ends_and_leaves_nothing() {
         let quick =
             job(Program::Call { source: "def f(x): return x+1".to_owned(), entrypoint: "f".to_owned() }, &["[1]"], 0);
         worker.run(&quick);
+        worker.run(&job(Program::Stdio { source: String::new() }, &[""], 0));
         let before = HostState::now(&folder);
         for (name, job) in endless() {
             if job.limits.disk_mb > 0 && level == Level::C {

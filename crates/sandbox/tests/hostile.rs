@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use corpus::{Hostile, fits, read_all, show};
 use leftovers::HostState;
-use proofmark_checks::{Language, Outcome};
+use proofmark_checks::{Job, Language, Outcome, Program};
 use proofmark_sandbox::{Host, Level, Worker};
 
 /// So long after a program's deadlines the supervisor itself was held up.
@@ -113,6 +113,7 @@ fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
 fn warm_up(worker: &mut Worker, programs: &[Hostile]) {
     for program in programs.iter().filter(|program| program.name.ends_with("/clean")) {
         worker.run(&program.job);
+        worker.run(&Job { program: Program::Stdio { source: String::new() }, ..program.job.clone() });
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod accept;
 mod agentdojo;
+mod cold;
 mod mbpp;
 mod receipt;
 mod record;
@@ -30,8 +31,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
+    /// Python cases a second on one core: the sandbox, a bare fork of a warm python3, a cold one, bubblewrap with a cold one
     Tier0,
+    /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
+    Cold,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
@@ -64,6 +67,7 @@ fn main() -> anyhow::Result<()> {
     }
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
+        Bench::Cold => on_one_core("cold", cold::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),

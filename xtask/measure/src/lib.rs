@@ -7,7 +7,7 @@ mod table;
 
 use std::time::{Duration, Instant};
 
-pub use processor::{of_process, of_this_process};
+pub use processor::{of_process, of_this_process, of_this_process_and_descendants};
 pub use table::Table;
 
 /// How many turns each contender gets, unless a benchmark says more.

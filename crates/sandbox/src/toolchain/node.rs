@@ -26,6 +26,7 @@ pub(super) const NODE: Toolchain = Toolchain {
     needs: &["/usr/share/nodejs"],
     harness: Some(&[QUIET, MODULES, "-e", HARNESS]),
     forks: false,
+    modules: &[],
     whole: &[QUIET, PATH_AS_GIVEN],
     extension: "",
     // Denied is not absent: node gives up over a configuration it may not read.

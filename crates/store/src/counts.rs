@@ -4,8 +4,8 @@ use proofmark_receipt::{Trust, Verdict};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, params, params_from_iter};
 
+use crate::chains::chain_id;
 use crate::column;
-use crate::read;
 use crate::scope::Scope;
 use crate::tenant::Tenant;
 
@@ -100,6 +100,22 @@ fn type_key(task_type: Option<&str>) -> String {
     task_type.map_or_else(String::new, |name| format!("={name}"))
 }
 
+/// How many receipts of an issuer the tenant has in this chain and in all, and how many of all issuers the chain has.
+pub(crate) fn sizes(
+    connection: &Connection,
+    tenant: &Tenant,
+    chain_id: i64,
+    issuer: &str,
+) -> rusqlite::Result<(i64, i64, i64)> {
+    let sql = "SELECT coalesce(sum(receipts), 0) FROM receipt_counts
+               WHERE tenant = ?1 AND chain_id = ?2 AND (?3 IS NULL OR issuer = ?3)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut size = |chain_id: i64, issuer: Option<&str>| {
+        statement.query_row(params![tenant.as_str(), chain_id, issuer], |row| row.get(0))
+    };
+    Ok((size(chain_id, Some(issuer))?, size(ALL_CHAINS, Some(issuer))?, size(chain_id, None)?))
+}
+
 pub(crate) fn verdict_counts(
     connection: &Connection,
     tenant: &Tenant,
@@ -107,7 +123,7 @@ pub(crate) fn verdict_counts(
 ) -> rusqlite::Result<VerdictCounts> {
     let chain = match filter.chain {
         None => Some(ALL_CHAINS),
-        Some(name) => read::chain_id(connection, tenant, name)?,
+        Some(name) => chain_id(connection, tenant, name)?,
     };
     let Some(chain) = chain else { return Ok(VerdictCounts::default()) };
     let mut sql = "SELECT verdict, standing, receipts FROM receipt_counts WHERE tenant = ? AND chain_id = ?".to_owned();

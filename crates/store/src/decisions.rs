@@ -355,6 +355,11 @@ const DECISIONS: Table = Table { name: "decisions", groups: &["outcome"], time: 
 /// Those that wait for a review, as lists have them. They are few, so every row of a tenant is looked through.
 const WAITING: Table = Table { name: "waiting CROSS JOIN decisions USING (sequence)", groups: &[], ..DECISIONS };
 
+const LISTED: &str = " INDEXED BY decisions_listed";
+const BY_TOOL: &str = " INDEXED BY decisions_by_tool";
+const BY_AGENT: &str = " INDEXED BY decisions_by_agent";
+const BY_CLASS: &str = " INDEXED BY decisions_by_class";
+
 pub(crate) fn decisions(
     connection: &Connection,
     tenant: Option<&Tenant>,
@@ -384,9 +389,10 @@ pub(crate) fn decisions(
 /// the fewest.
 fn parts(connection: &Connection, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> rusqlite::Result<Vec<Part>> {
     let DecisionsWanted { outcome, class, agent, tool, to_review, .. } = wanted;
-    let filters = [("tool", tool), ("agent", agent), ("class", class)];
-    let filters: Vec<Condition> =
-        filters.into_iter().filter_map(|(column, value)| Some((column, Value::from(value.clone()?)))).collect();
+    let filters = [("tool", tool, BY_TOOL), ("agent", agent, BY_AGENT), ("class", class, BY_CLASS)];
+    let filters = filters.into_iter().filter_map(|(column, value, by)| Some((column, value.as_ref()?, by)));
+    let by = filters.clone().next().map_or(LISTED, |(_, _, by)| by);
+    let filters: Vec<Condition> = filters.map(|(column, value, _)| (column, Value::from(value.clone()))).collect();
     let tenants = match tenant {
         Some(tenant) => vec![tenant.as_str().to_owned()],
         None if outcome.is_none() && filters.is_empty() && !to_review => return Ok(vec![Part::default()]),
@@ -396,12 +402,12 @@ fn parts(connection: &Connection, tenant: Option<&Tenant>, wanted: &DecisionsWan
         true => {
             let outcome = outcome.iter().map(|outcome| ("outcome", Value::from(outcome.clone())));
             let checks = outcome.chain(filters.clone()).collect();
-            Part { index: vec![("waiting.tenant", tenant.into())], checks, only: Some(reviews::WAITS) }
+            Part { by: "", index: vec![("waiting.tenant", tenant.into())], checks, only: Some(reviews::WAITS) }
         }
         false => {
             let mut checks = filters.clone().into_iter();
             let index = [Some(("tenant", tenant.into())), checks.next()].into_iter().flatten().collect();
-            Part { index, checks: checks.collect(), only: None }
+            Part { by, index, checks: checks.collect(), only: None }
         }
     };
     Ok(tenants.into_iter().map(part).collect())

@@ -8,6 +8,7 @@
 
 mod answers;
 mod awaited;
+mod chains;
 mod clock;
 mod column;
 mod counts;

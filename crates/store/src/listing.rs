@@ -39,6 +39,8 @@ pub(crate) struct Listing {
 /// Rows that one index finds.
 #[derive(Clone, Default)]
 pub(crate) struct Part {
+    /// ` INDEXED BY` and the name of the index: SQLite, which does not know how many rows have a value, may choose another.
+    pub(crate) by: &'static str,
     /// The columns with which the index begins, with their values; without any, the whole table is one part, in which the
     /// groups do not matter.
     pub(crate) index: Vec<Condition>,
@@ -110,42 +112,48 @@ impl Listing {
     fn range(&self, part: &Part, groups: &[Value]) -> Range {
         let Table { name, time, .. } = self.table;
         let groups = self.table.groups.iter().copied().zip(groups.iter().cloned());
-        let (mut sql, mut values) = (format!("SELECT sequence FROM {name} WHERE sequence BETWEEN ? AND ?"), Vec::new());
+        let by = part.by;
+        let mut sql = format!("SELECT sequence FROM {name}{by} WHERE sequence BETWEEN ? AND ?");
+        let mut values = Vec::new();
         let mut narrow = |condition: String, value: Value| {
             sql = format!("{sql} AND {condition}");
             values.push(value);
         };
         part.index.iter().cloned().chain(groups).for_each(|(column, value)| narrow(format!("{column} = ?"), value));
-        // The sign keeps SQLite from using another index for these, which would not be in the order of the list.
-        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("+{column} = ?"), value));
-        self.period.since.into_iter().for_each(|since| narrow(format!("+{time} >= ?"), since.into()));
-        self.period.until.into_iter().for_each(|until| narrow(format!("+{time} < ?"), until.into()));
+        part.checks.iter().cloned().for_each(|(column, value)| narrow(format!("{column} = ?"), value));
+        self.period.since.into_iter().for_each(|since| narrow(format!("{time} >= ?"), since.into()));
+        self.period.until.into_iter().for_each(|until| narrow(format!("{time} < ?"), until.into()));
         let only = part.only.map_or_else(String::new, |only| format!(" AND {only}"));
         Range { sql: format!("{sql}{only} ORDER BY sequence DESC LIMIT ?"), values }
     }
 }
 
 impl Part {
-    /// The values that the groups have together in this part's rows. Only as many entries of the index are read.
+    /// The values that the groups have together in this part's rows. For each of them a few entries of the index are read.
     fn groups(&self, connection: &Connection, table: &Table) -> rusqlite::Result<Vec<Vec<Value>>> {
-        let columns = table.groups.join(", ");
-        let begins = self.index.iter().map(|(column, _)| format!("{column} = ?")).collect::<Vec<_>>().join(" AND ");
-        let after = format!(" AND ({columns}) > ({})", vec!["?"; table.groups.len()].join(", "));
-        let statement = |after| {
-            let sql = format!("SELECT {columns} FROM {} WHERE {begins}{after} ORDER BY {columns} LIMIT 1", table.name);
-            connection.prepare_cached(&sql)
-        };
-        let (mut first, mut next) = (statement("")?, statement(&after)?);
-        let mut all: Vec<Vec<Value>> = Vec::new();
-        loop {
-            let index = self.index.iter().map(|(_, value)| value);
-            let mut rows = match all.last() {
-                None => first.query(params_from_iter(index))?,
-                Some(last) => next.query(params_from_iter(index.chain(last)))?,
-            };
-            let Some(row) = rows.next()? else { return Ok(all) };
-            all.push((0..table.groups.len()).map(|column| row.get(column)).collect::<rusqlite::Result<_>>()?);
+        let mut all = vec![Vec::new()];
+        // Column by column: of `(verdict, tier) > (?, ?)` SQLite looks through all rows that are equal.
+        for (place, column) in table.groups.iter().enumerate() {
+            let known = self.index.iter().map(|(column, _)| *column).chain(table.groups.iter().copied().take(place));
+            let known: Vec<String> = known.map(|column| format!("{column} = ?")).collect();
+            let (name, by, known) = (table.name, self.by, known.join(" AND "));
+            let first = format!("SELECT min({column}) FROM {name}{by} WHERE {known}");
+            let mut statements =
+                (connection.prepare_cached(&first)?, connection.prepare_cached(&format!("{first} AND {column} > ?"))?);
+            let mut longer = Vec::new();
+            for group in all {
+                let values: Vec<&Value> = self.index.iter().map(|(_, value)| value).chain(&group).collect();
+                let mut value: Value = statements.0.query_row(params_from_iter(&values), |row| row.get(0))?;
+                // NULL is the minimum of nothing.
+                while value != Value::Null {
+                    longer.push(group.iter().cloned().chain([value.clone()]).collect());
+                    let values = values.iter().copied().chain([&value]);
+                    value = statements.1.query_row(params_from_iter(values), |row| row.get(0))?;
+                }
+            }
+            all = longer;
         }
+        Ok(all)
     }
 }
 

@@ -1,14 +1,14 @@
 //! How SQLite finds what the statements of this crate ask for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use proofmark_receipt::{
-    Draft, Hashes, Object, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp, Trust,
-    Verdict,
-, Prepared, SigningKey};
-use rusqlite::Connection;
+    ChainTip, Draft, Hashes, Object, Prepared, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Task, Timestamp,
+    Trust, Verdict,
+};
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use rusqlite::{Connection, StatementStatus};
 
 use crate::counts::{self, CountFilter};
 use crate::decisions::{self, DecisionIndex, DecisionsWanted, NewDecision};
@@ -39,9 +39,17 @@ const FINE: [(&str, &str); 7] = [
 type Statements = Arc<Mutex<BTreeSet<String>>>;
 
 fn receipt(number: u8, tip: Option<&ChainTip>) -> Receipt {
-    let digest = Sha256Digest::of(&[number]);
-    let mut draft = Draft {
-        receipt_id: ReceiptId::from_random_bytes([number; 16]),
+    let mut draft = draft(&[number]);
+    draft.receipt_id = ReceiptId::from_random_bytes([number; 16]);
+    draft.link(tip);
+    draft.sign(&SigningKey::from_seed([7; 32])).unwrap()
+}
+
+/// A draft about these bytes.
+fn draft(output: &[u8]) -> Draft {
+    let digest = Sha256Digest::of(output);
+    Draft {
+        receipt_id: ReceiptId::from_random_bytes([0; 16]),
         verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
         tier: 1,
         verdict: Verdict::Pass,
@@ -49,9 +57,7 @@ fn receipt(number: u8, tip: Option<&ChainTip>) -> Receipt {
         results: Results::default(),
         hashes: Hashes { specification: digest, output: digest, tests: None },
         metadata: Object::new(),
-    };
-    draft.link(tip);
-    draft.sign(&SigningKey::from_seed([7; 32])).unwrap()
+    }
 }
 
 fn decision(number: u8, review: bool) -> NewDecision {
@@ -132,7 +138,7 @@ fn write_all(connection: &Connection) {
     }
 }
 
-/// Every question, with each of its filters alone and all together.
+/// Every question but that for a whole chain, with each of its filters alone and all together.
 fn ask_all(connection: &Connection) {
     let (ours, id) = (Tenant::LOCAL, ReceiptId::from_random_bytes([2; 16]));
     for tenant in [None, Some(&ours)] {
@@ -154,7 +160,6 @@ fn ask_all(connection: &Connection) {
     read::between(connection, &[0; 16], &[255; 16]).unwrap();
     let output = Sha256Digest::of(&[2]).to_string();
     assert_eq!(read::over(connection, &ours, &output).unwrap().len(), 1);
-    assert_eq!(read::chain(connection, &ours, "main").unwrap().len(), 2);
     read::chain_from(connection, &ours, "main", 1, 9).unwrap();
     read::chains(connection, &ours).unwrap();
     read::tip(connection, &ours, "main").unwrap();
@@ -255,6 +260,58 @@ fn recorded(connection: &mut Connection, work: fn(&Connection)) -> BTreeSet<Stri
     statements.lock().unwrap().clone()
 }
 
+/// How many steps SQLite takes to answer every question in a store with so many receipts and decisions.
+fn steps(rows: u32) -> i32 {
+    let home = tempfile::TempDir::new().unwrap();
+    let path = home.path().join("store.db");
+    drop(Store::open(&path).unwrap());
+    let connection = schema::open_to_write(&path).unwrap();
+    connection.execute_batch("BEGIN").unwrap();
+    write_all(&connection);
+    let scope = Scope { connection: &connection, tenant: &Tenant::LOCAL, now: 1 };
+    for row in 0..rows {
+        let new = NewReceipt::chained("main", move |tip| {
+            let mut draft = draft(&row.to_be_bytes());
+            draft.receipt_id = ReceiptId::from_random_bytes((u128::from(row) + 1).to_be_bytes());
+            draft.tier = u8::try_from(row % 3).unwrap();
+            draft.task = Some(Task { task_id: Some((row / 4).to_string()), task_type: None, description: None });
+            draft.link(tip);
+            draft.unsigned()
+        });
+        write::apply(vec![new.into()], &scope).unwrap().unwrap();
+        let mut new = decision(0, row % 50 == 0);
+        new.decision_id = ReceiptId::from_random_bytes((u128::from(row) + 1).to_be_bytes());
+        new.decided_at = row.into();
+        (new.fingerprint, new.nth) = ("many".to_owned(), u64::from(row) + 1);
+        // Some wait for a review; most are decisions on a subject whose decisions waited before.
+        new.about.subject = if row < 20 { row.to_string() } else { "s".to_owned() };
+        (new.about.facts, new.about.candidate) = (None, None);
+        write::apply(vec![new.into()], &scope).unwrap().unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+    // Another connection: the steps of a statement are counted from when it was prepared, over all its runs.
+    let mut connection = schema::open_to_read(&path).unwrap();
+    let steps = Arc::new(Mutex::new(BTreeMap::new()));
+    let count = Arc::clone(&steps);
+    let traced = move |event: TraceEvent<'_>| {
+        if let TraceEvent::Profile(statement, _) = event {
+            let taken = statement.get_status(StatementStatus::VmStep);
+            count.lock().unwrap().insert(statement.sql().into_owned(), taken);
+        }
+    };
+    connection.set_prepared_statement_cache_capacity(1_000);
+    connection.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(traced)).unwrap();
+    ask_all(&connection);
+    steps.lock().unwrap().values().sum()
+}
+
+#[test]
+fn questions_take_as_many_steps_in_a_larger_store() {
+    let (small, large) = (steps(300), steps(3_000));
+    assert!(small > 1_000, "{small}");
+    assert!(large < small * 5 / 4, "{small} steps became {large}");
+}
+
 #[test]
 fn no_statement_looks_through_a_table_or_sorts_one() {
     let home = tempfile::TempDir::new().unwrap();
@@ -262,7 +319,10 @@ fn no_statement_looks_through_a_table_or_sorts_one() {
     drop(Store::open(&path).unwrap());
     let mut connection = schema::open_to_write(&path).unwrap();
     let mut statements = recorded(&mut connection, write_all);
-    statements.extend(recorded(&mut connection, ask_all));
+    statements.extend(recorded(&mut connection, |connection| {
+        ask_all(connection);
+        assert_eq!(read::chain(connection, &Tenant::LOCAL, "main").unwrap().len(), 2);
+    }));
     let (mut faulty, mut fine) = (Vec::new(), BTreeSet::new());
     for sql in
         statements.iter().filter(|sql| !["BEGIN", "COMMIT", "ROLLBACK", "--"].iter().any(|word| sql.starts_with(word)))

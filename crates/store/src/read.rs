@@ -1,14 +1,15 @@
 //! Lists of receipts, and chains.
 
 use std::collections::BTreeSet;
-use std::iter;
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::chains::chain_id;
 use crate::column::{self, RECEIPT};
-use crate::listing::{self, Listing, Part, Table};
+use crate::counts;
+use crate::listing::{self, Condition, Listing, Part, Table};
 use crate::page::{Cursor, MAX_PAGE};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::tenant::Tenant;
@@ -75,6 +76,11 @@ pub struct Page {
 /// The receipts, as lists have them.
 pub(crate) const RECEIPTS: Table =
     Table { name: "receipts", groups: &["verdict", "tier"], time: "verified_at", times: "receipt_times" };
+
+const LISTED: &str = " INDEXED BY receipts_listed";
+const BY_TASK: &str = " INDEXED BY receipts_by_task";
+const BY_CHAIN: &str = " INDEXED BY receipts_by_chain";
+const BY_ISSUER: &str = " INDEXED BY receipts_by_issuer";
 
 /// The tenants that have receipts.
 pub(crate) fn tenants(connection: &Connection) -> rusqlite::Result<Vec<Tenant>> {
@@ -145,7 +151,6 @@ fn parts(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> r
     let mut parts = Vec::new();
     for tenant in tenants {
         let text = |text: &String| Value::from(text.clone());
-        let own = ("tenant", Value::from(tenant.as_str().to_owned()));
         let task = filter.task_id.as_ref().map(|id| ("task_id", text(id)));
         let issuer = filter.signer.as_ref().map(|signer| ("issuer", text(signer)));
         let chain = match &filter.chain {
@@ -155,17 +160,41 @@ fn parts(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> r
                 Some(id) => Some(("chain_id", Value::from(id))),
             },
         };
-        parts.push(match (task, chain, issuer) {
-            (Some(task), chain, issuer) => {
-                Part { index: vec![own, task], checks: chain.into_iter().chain(issuer).collect(), only: None }
-            }
-            (None, Some(chain), issuer) => {
-                Part { index: vec![chain], checks: issuer.into_iter().chain([own]).collect(), only: None }
-            }
-            (None, None, issuer) => Part { index: iter::once(own).chain(issuer).collect(), ..Part::default() },
-        });
+        parts.extend(part(connection, &tenant, (task, chain, issuer))?);
     }
     Ok(parts)
+}
+
+/// The part of a tenant with these values; none where there is none.
+fn part(
+    connection: &Connection,
+    tenant: &Tenant,
+    (task, chain, issuer): (Option<Condition>, Option<Condition>, Option<Condition>),
+) -> rusqlite::Result<Option<Part>> {
+    let own = ("tenant", Value::from(tenant.as_str().to_owned()));
+    // Of a chain and a signer either may have nearly all receipts, and few or none the other's.
+    let (of_both, of_issuer, of_chain) = match (&chain, &issuer) {
+        (Some((_, Value::Integer(chain))), Some((_, Value::Text(issuer)))) => {
+            counts::sizes(connection, tenant, *chain, issuer)?
+        }
+        _ => (1, 1, 1),
+    };
+    Ok(match (task, chain, issuer) {
+        _ if of_both == 0 => None,
+        (Some(task), chain, issuer) => {
+            let checks = chain.into_iter().chain(issuer).collect();
+            Some(Part { by: BY_TASK, index: vec![own, task], checks, only: None })
+        }
+        (None, Some(chain), Some(issuer)) if of_issuer < of_chain => {
+            Some(Part { by: BY_ISSUER, index: vec![own, issuer], checks: vec![chain], only: None })
+        }
+        (None, Some(chain), issuer) => {
+            let checks = issuer.into_iter().chain([own]).collect();
+            Some(Part { by: BY_CHAIN, index: vec![chain], checks, only: None })
+        }
+        (None, None, Some(issuer)) => Some(Part { by: BY_ISSUER, index: vec![own, issuer], ..Part::default() }),
+        (None, None, None) => Some(Part { by: LISTED, index: vec![own], ..Part::default() }),
+    })
 }
 
 /// None for a row that was changed since it was stored: it is left out, and the others are listed.
@@ -219,12 +248,6 @@ fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
         found.push(column::receipt(row)?);
     }
     Ok(found)
-}
-
-/// The number of the tenant's chain of this name.
-pub(crate) fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Option<i64>> {
-    let mut statement = connection.prepare_cached("SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2")?;
-    statement.query_row([tenant.as_str(), name], |row| row.get(0)).optional()
 }
 
 pub(crate) fn chain(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Vec<Receipt>> {

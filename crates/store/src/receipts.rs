@@ -4,6 +4,7 @@ use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, SignError, SignerId, Trust};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::chains;
 use crate::counts::{Counted, Standing};
 use crate::error::{MAX_CHAIN_NAME, StoreError};
 use crate::read::{self, RECEIPTS};
@@ -271,7 +272,7 @@ fn is_chain_name(name: &str) -> bool {
 /// The tenant's chain of this name; it is made if there is none.
 fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<i64> {
     // A chain is made only in `put`, after all refusals, so there is none without receipts.
-    if let Some(id) = read::chain_id(connection, tenant, name)? {
+    if let Some(id) = chains::chain_id(connection, tenant, name)? {
         return Ok(id);
     }
     connection.prepare_cached("INSERT INTO chains (tenant, name) VALUES (?1, ?2)")?.insert([tenant.as_str(), name])

@@ -13,7 +13,6 @@ mod tier0;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
@@ -54,8 +53,12 @@ enum Bench {
     Decide,
     /// Requests decided by 20 rules on one core, from JSON text: the predicate language, cel, cedar-policy
     Predicate,
-    /// Verifications a second over HTTP beside the command line, and receipts kept beside SQLite alone
+    /// Verifications a second over HTTP beside the command line
     Serve,
+    /// Receipts brought to a server, one by one and in batches, beside SQLite alone and their signatures alone
+    ServeReceipts,
+    /// How long a page of a list takes in stores of a thousand rows to a million
+    Lists,
     /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
     ServeDecisions,
 }
@@ -81,6 +84,8 @@ fn main() -> anyhow::Result<()> {
         Bench::Decide => rivals::run("decide"),
         Bench::Predicate => rivals::run("predicate"),
         Bench::Serve => rivals::run_server("work"),
+        Bench::ServeReceipts => rivals::run_server("receipts"),
+        Bench::Lists => rivals::run_server("lists"),
         Bench::ServeDecisions => rivals::run_server("decisions"),
     }
 }
@@ -124,14 +129,4 @@ fn conformance() -> anyhow::Result<PathBuf> {
         true => Ok(folder),
         false => bail!("there is no conformance data; name its folder in PROOFMARK_CONFORMANCE"),
     }
-}
-
-/// How often `work` is done in a second, over at least `least` of time.
-fn rate(least: Duration, mut work: impl FnMut() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
-    let started = Instant::now();
-    let mut done = 0;
-    while started.elapsed() < least {
-        done += work()?;
-    }
-    Ok(done as f64 / started.elapsed().as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! Compiles the init of a cell and its launcher: static programs of a few kilobytes, without a
+//! Compiles the init of a cell, its launcher and the addon of Node.js: programs and a library of a few kilobytes, without a
 //! standard library, that the crate carries as bytes.
 
 use std::env;
@@ -7,27 +7,31 @@ use std::process::{Command, ExitCode};
 
 /// Where they are, each with the name of its file in the output.
 const FOLDER: &str = "init";
-const PROGRAMS: [(&str, &str); 2] = [("init/main.rs", "init"), ("init/launcher.rs", "launcher")];
+const OUTPUTS: [(&str, &str, &[&str]); 3] =
+    [("init/main.rs", "init", PROGRAM), ("init/launcher.rs", "launcher", PROGRAM), ("init/addon.rs", "addon", LIBRARY)];
 
-/// What makes each a program that needs nothing of the file tree it starts in.
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 8] = [
     "-Copt-level=s",
     "-Cpanic=abort",
     "-Coverflow-checks=off",
     "-Cdebug-assertions=off",
     "-Cdebuginfo=0",
     "-Cstrip=symbols",
-    "-Crelocation-model=static",
-    "-Ctarget-feature=+crt-static",
     "-Clink-arg=-nostartfiles",
     "-Clink-arg=-nostdlib",
-    "-Clink-arg=-static",
 ];
+
+/// What makes a program that needs nothing of the file tree it starts in.
+const PROGRAM: &[&str] =
+    &["--crate-type=bin", "-Crelocation-model=static", "-Ctarget-feature=+crt-static", "-Clink-arg=-static"];
+
+/// What makes a library that needs nothing but what its process has loaded.
+const LIBRARY: &[&str] = &["--crate-type=cdylib", "-Ctarget-feature=-crt-static"];
 
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed={FOLDER}");
-    for (source, name) in PROGRAMS {
-        if let Err(why) = compile(source, name) {
+    for (source, name, kind) in OUTPUTS {
+        if let Err(why) = compile(source, name, kind) {
             println!("cargo::error=failed to compile a program of the cell, `{source}`: {why}");
             return ExitCode::FAILURE;
         }
@@ -35,17 +39,17 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn compile(source: &str, name: &str) -> Result<(), String> {
+fn compile(source: &str, name: &str, kind: &[&str]) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).unwrap_or_default();
     let out = PathBuf::from(variable("OUT_DIR")).join(name);
     let mut compile = Command::new(variable("RUSTC"));
-    compile.args(["--edition=2024", "--crate-name", name, "--crate-type=bin", "--target"]).arg(variable("TARGET"));
+    compile.args(["--edition=2024", "--crate-name", name, "--target"]).arg(variable("TARGET"));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         let mut option = std::ffi::OsString::from("-Clinker=");
         option.push(linker);
         compile.arg(option);
     }
-    compile.args(OPTIONS).arg("-o").arg(out).arg(source);
+    compile.args(OPTIONS).args(kind).arg("-o").arg(out).arg(source);
     match compile.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the compiler ended with {status}")),

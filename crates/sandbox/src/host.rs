@@ -10,6 +10,7 @@ use crate::level::Level;
 use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
 use crate::sys;
+use crate::worker::Trials;
 
 /// A probed host; cheap to clone.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub(crate) struct Inner {
     /// The level in force and what its cells share, or what every level tried lacks.
     pub(crate) level: Result<(Level, Arc<Ground>), String>,
     pub(crate) runtimes: Finder,
+    pub(crate) trials: Trials,
     slots: AtomicU32,
 }
 
@@ -33,7 +35,7 @@ impl Host {
     pub fn probe(demanded: Option<Level>) -> Host {
         let level = strongest(demanded);
         let other_uid = sys::effective_uid() == 0 && !matches!(level, Ok((Level::A, _)));
-        let inner = Inner { level, runtimes: Finder::new(other_uid), slots: AtomicU32::new(1) };
+        let inner = Inner { level, runtimes: Finder::new(other_uid), trials: Trials::default(), slots: AtomicU32::new(1) };
         Host { inner: Arc::new(inner) }
     }
 

@@ -155,6 +155,8 @@ pub(crate) struct Bounds<'a> {
     /// Whether the process watched is the init of a cell, which is ours, and the leaf
     /// its child.
     pub(crate) watches_init: bool,
+    /// A process of the case that neither is the one watched nor was started by it.
+    pub(crate) apart: Option<libc::pid_t>,
     /// Set once the job is cancelled.
     pub(crate) cancelled: &'a AtomicBool,
 }
@@ -185,7 +187,7 @@ pub(crate) fn watch(
     let mut why = None;
     let mut give_up = None;
     let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
-    let mut meter = counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init }));
+    let mut meter = counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();

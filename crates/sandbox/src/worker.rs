@@ -3,6 +3,7 @@
 mod answer;
 mod command;
 mod launched;
+mod trial;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -27,6 +28,7 @@ use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
 use launched::{Kind, Role, Start};
+pub(crate) use trial::Trials;
 use answer::{nonzero, one_answer, read_frame, without_answer};
 
 /// Of a command's standard error only the end is kept, for the message.
@@ -67,6 +69,7 @@ impl Worker {
             ground,
             slot,
             group: None,
+            asked: 0,
             zygotes: HashMap::new(),
             cancelled,
         });
@@ -116,6 +119,8 @@ struct Backend {
     ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<Kind, Zygote>,
+    /// How many cases this worker was asked to run.
+    asked: usize,
     /// Whether the job at hand was cancelled.
     cancelled: Arc<AtomicBool>,
 }
@@ -141,6 +146,7 @@ impl Backend {
         if let Err(error) = self.limit_group(runtime, &job.limits) {
             return unavailable(job, runtime.name.clone(), &format!("failed to limit a control group ({error})"));
         }
+        self.asked += job.cases.len();
         // A case's clock does not count what only its first pays for.
         if let Err(error) = self.warm_up(runtime, &job.program, &job.limits) {
             return unavailable(job, runtime.name.clone(), &format!("failed to {error}"));
@@ -259,13 +265,17 @@ impl Backend {
         job: Vec<u8>,
         deadline: Instant,
     ) -> Result<Exited, ZygoteError> {
+        let started = Instant::now();
         if self.forks_warm(runtime, limits) {
-            return match self.run_warm(runtime, limits, &job, deadline) {
-                Ok(gone) => Ok(gone),
-                // Whatever went wrong, a fresh interpreter has not seen it.
-                Err(_first) => self.run_warm(runtime, limits, &job, deadline),
-            };
+            // Whatever went wrong, a fresh interpreter has not seen it.
+            let gone = self.run_warm(runtime, limits, &job, deadline);
+            let gone = gone.or_else(|_first| self.run_warm(runtime, limits, &job, deadline));
+            if runtime.toolchain().trial.is_none() || gone.as_ref().is_ok_and(Exited::is_conclusive) {
+                return gone;
+            }
         }
+        // A fork that gave no answer takes no time from the fresh interpreter that runs its case.
+        let deadline = deadline + started.elapsed();
         let (mut pipes, [job_out, result_in, stdout, stderr]) = Pipes::open(job, limits)?;
         let fds = vec![program::null(false)?, stdout, stderr, job_out, result_in];
         let running = self.begin(&Start { runtime, limits, deadline, source: None }, fds)?;
@@ -275,7 +285,9 @@ impl Backend {
     }
 
     fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
-        runtime.toolchain().forks && limits.disk_mb == 0 && self.level.has_namespaces()
+        let toolchain = runtime.toolchain();
+        let is_able = toolchain.trial.is_none() || self.host.trials.outcome(runtime) == Some(true);
+        toolchain.forks && is_able && limits.disk_mb == 0 && self.level.has_namespaces()
     }
 
     fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
@@ -283,9 +295,16 @@ impl Backend {
             Program::Call { .. } | Program::Expression { .. } | Program::Pristine => true,
             Program::Stdio { .. } | Program::Command(_) => false,
         };
+        if harnessed && limits.disk_mb == 0 && self.level.has_namespaces() {
+            self.try_to_fork(runtime);
+        }
         if harnessed && self.forks_warm(runtime, limits) {
-            let zygote = self.take_zygote(runtime)?;
-            self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote);
+            match self.take_zygote(runtime) {
+                Ok(zygote) => drop(self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote)),
+                // Its cases get a fresh interpreter each.
+                Err(_) if runtime.toolchain().trial.is_some() => {}
+                Err(error) => return Err(error),
+            }
         } else if self.launches(limits) && !matches!(program, Program::Command(_)) {
             let role = if harnessed { Role::LaunchedHarness } else { Role::LaunchedProgram };
             let launcher = self.take_launcher(runtime, role)?;
@@ -317,16 +336,20 @@ impl Backend {
         let (mut pipes, theirs) = Pipes::open(job.to_vec(), limits)?;
         let leaf_limits = LeafLimits {
             data_bytes: program::data_bytes(runtime.toolchain(), limits),
-            processes: u64::from(limits.processes) + OWN_PROCESSES,
+            processes: u64::from(limits.processes) + runtime.toolchain().threads + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
-            waits: false,
+            waits: self.group.is_some() && runtime.toolchain().trial.is_some(),
         };
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
-        if let (Some(group), Some(pid)) = (&self.group, sys::pid_of(&leaf.pidfd)) {
+        let apart = leaf.apart.as_ref().and_then(sys::pid_of);
+        if let (Some(group), Some(pid)) = (&self.group, apart.or_else(|| sys::pid_of(&leaf.pidfd))) {
             group.admit(pid)?;
         }
+        if leaf_limits.waits {
+            zygote.release()?;
+        }
         drop(theirs);
-        let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
+        let bounds = Bounds { watches_init: apart.is_some(), apart, ..self.bounds(limits, deadline) };
         let why = watch(&leaf.pidfd, &mut pipes.input, &mut pipes.outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
@@ -384,6 +407,7 @@ impl Backend {
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
             watches_init: true,
+            apart: None,
             cancelled,
         }
     }
@@ -457,6 +481,13 @@ struct Exited {
     exit: Exit,
     bytes: Vec<u8>,
     written: Written,
+}
+
+impl Exited {
+    /// Whether it answered, or was ended by us.
+    fn is_conclusive(&self) -> bool {
+        self.why != Why::Ended || (self.exit == Exit::Code(0) && !self.bytes.is_empty())
+    }
 }
 
 /// A backstop behind the wall clock: whole seconds of processor time.

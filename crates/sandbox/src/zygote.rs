@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
@@ -63,7 +64,10 @@ struct ProgramFile {
 
 /// One forked leaf.
 pub(crate) struct Leaf {
+    /// The first process of its pid namespace.
     pub(crate) pidfd: OwnedFd,
+    /// The process of the submission, where that is neither the first nor started by it.
+    pub(crate) apart: Option<OwnedFd>,
 }
 
 impl Zygote {
@@ -71,7 +75,12 @@ impl Zygote {
     pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, ground: &Ground) -> Result<Zygote, ZygoteError> {
         let launch = program::harness_zygote(runtime)?;
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
-        Zygote::start_body(&body, &runtime.tree()?, &Site { level, slot, ground })
+        let mut tree = runtime.tree()?;
+        if let Some(trial) = &runtime.toolchain().trial {
+            tree.file(Path::new(trial.addon_path), trial.addon.to_vec())?;
+        }
+        let reserved = runtime.toolchain().trial.is_some();
+        Zygote::start_body(&body, &tree, reserved, &Site { level, slot, ground })
     }
 
     /// Starts the launcher of a program, in a tree that may have the file of whole programs.
@@ -80,10 +89,11 @@ impl Zygote {
         let own = ["proofmark-launcher", file].map(CString::new).into_iter();
         let program = launch.argv.iter().cloned().map(Ok);
         let argv = own.chain(program).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
-        Zygote::start_body(&Body::Launcher { argv: &argv, env: &launch.env }, tree, site)
+        Zygote::start_body(&Body::Launcher { argv: &argv, env: &launch.env }, tree, tree.rewritten.is_some(), site)
     }
 
-    fn start_body(body: &Body<'_>, tree: &Tree, site: &Site<'_>) -> Result<Zygote, ZygoteError> {
+    /// With a `reserved` place the zygote has `/dev/null` as descriptor 4, so that no file of its own is there.
+    fn start_body(body: &Body<'_>, tree: &Tree, reserved: bool, site: &Site<'_>) -> Result<Zygote, ZygoteError> {
         let &Site { level, slot, ground } = site;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
@@ -99,9 +109,8 @@ impl Zygote {
             group: None,
         };
         let mut fds = vec![program::null(false)?, program::null(true)?, errors_in, theirs];
-        if tree.rewritten.is_some() {
-            // Holds the place that the file takes.
-            fds.push(program::null(false)?);
+        if reserved {
+            fds.push(program::null(true)?);
         }
         let cell = Cell::start(&blueprint, body, &fds)?;
         drop(fds);
@@ -109,7 +118,7 @@ impl Zygote {
         sys::send_with_fds(&zygote.control, &filter_bytes()?, &[])?;
         let mut ready = [0; 16];
         match zygote.receive(&mut ready, WARM_UP) {
-            Ok((5, file)) if file.is_some() == tree.rewritten.is_some() => {
+            Ok((5, [file, None])) if file.is_some() == tree.rewritten.is_some() => {
                 let file = file.map(|file| ProgramFile { file: file.into(), content: String::new() });
                 Ok(Zygote { file, ..zygote })
             }
@@ -137,12 +146,12 @@ impl Zygote {
         let fds: Vec<_> = pipes.iter().map(OwnedFd::as_fd).collect();
         sys::send_with_fds(&self.control, text.as_bytes(), &fds)?;
         match self.receive(&mut [0; 1], PATIENCE)? {
-            (1, Some(pidfd)) => Ok(Leaf { pidfd }),
+            (1, [Some(pidfd), apart]) => Ok(Leaf { pidfd, apart }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 
-    /// Lets a launcher's leaf that waits start its program.
+    /// Lets a leaf that waits go on.
     pub(crate) fn release(&self) -> io::Result<()> {
         sys::send_with_fds(&self.control, b"G", &[])
     }
@@ -164,14 +173,14 @@ impl Zygote {
         self.cases >= MAX_CASES
     }
 
-    fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, Option<OwnedFd>)> {
+    fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, [Option<OwnedFd>; 2])> {
         let end = Instant::now() + patience;
         loop {
             let mut fds = [sys::readable(&self.control), sys::readable(self.cell.pidfd())];
             sys::poll(&mut fds, end.saturating_duration_since(Instant::now()))?;
             let [control, cell] = fds;
             if control.revents().contains(PollFlags::IN) {
-                return sys::receive_with_fd(&self.control, bytes);
+                return sys::receive_with_fds(&self.control, bytes);
             }
             if !(control.revents() | cell.revents()).is_empty() {
                 return Err(io::ErrorKind::BrokenPipe.into());
@@ -188,7 +197,7 @@ pub(crate) struct LeafLimits {
     pub(crate) data_bytes: u64,
     pub(crate) processes: u64,
     pub(crate) cpu_seconds: u64,
-    /// Whether it waits to be released. Only leaves of a launcher can.
+    /// Whether it waits to be released. Those of Python cannot.
     pub(crate) waits: bool,
 }
 

@@ -4,6 +4,7 @@ mod accept;
 mod agentdojo;
 mod cold;
 mod mbpp;
+mod node;
 mod receipt;
 mod record;
 mod rivals;
@@ -35,6 +36,8 @@ enum Bench {
     Tier0,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,
+    /// Calls of a JavaScript function on one core: forked off a warm node, started in the sandbox, started bare
+    Node,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
     /// Recorded agents judged by contracts: failed runs accepted, good runs rejected
@@ -64,6 +67,7 @@ fn main() -> anyhow::Result<()> {
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Cold => on_one_core("cold", cold::run),
+        Bench::Node => on_one_core("node", node::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::Accept => accept::run(),
         Bench::Agentdojo => agentdojo::run(),

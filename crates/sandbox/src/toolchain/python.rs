@@ -27,6 +27,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     needs: &[],
     harness: Some(&["-I", "-S", "-B", "-c", include_str!("python.py")]),
     forks: true,
+    trial: None,
     whole: &["-I", "-S", "-B"],
     extension: "",
     variables: &["PYTHONHASHSEED=0"],

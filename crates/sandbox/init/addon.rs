@@ -29,7 +29,6 @@ const PASSED: usize = 4;
 const EINTR: c_int = 4;
 const O_RDWR: c_int = 2;
 const O_CLOEXEC: c_int = 0o2_000_000;
-const F_GETFD: c_int = 1;
 const SIGKILL: c_int = 9;
 const SIGCHLD: c_int = 17;
 const CLONE_VM: c_int = 0x100;
@@ -96,7 +95,6 @@ unsafe extern "C" {
     fn dup2(from: c_int, to: c_int) -> c_int;
     fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int;
     fn __errno_location() -> *mut c_int;
-    fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn fork() -> c_int;
     fn getpid() -> c_int;
     fn getrandom(bytes: *mut c_void, length: usize, flags: c_uint) -> isize;
@@ -207,7 +205,11 @@ extern "C" fn serve(env: Environment, _: *mut c_void) -> Value {
         }
         zygote.itself = syscall(PIDFD_OPEN, getpid(), 0) as c_int;
         zygote.null = open(c"/dev/null".as_ptr(), O_RDWR | O_CLOEXEC);
-        note_descriptors(&mut zygote.inodes);
+        let mut fd = 0;
+        for number in &mut zygote.inodes {
+            *number = inode(fd);
+            fd += 1;
+        }
         send(b"ready", None);
         let (limits, fds) = next_leaf(&zygote);
         isolate(&zygote, limits, fds);
@@ -312,11 +314,9 @@ unsafe fn isolate(zygote: &Zygote, [data, processes, cpu, waits]: LeafLimits, [j
             dup2(from, to);
         }
         // Closed, their numbers would be given to other files, to which what is left of the threads of Node.js would write.
-        let mut own = [0; MAX_FILES];
-        note_descriptors(&mut own);
-        let mut fd = RESULT + 1;
-        for (before, now) in zygote.inodes.iter().zip(&own).skip(fd as usize) {
-            if *before != 0 && before == now && fd != zygote.null {
+        let mut fd = 0;
+        for before in zygote.inodes {
+            if fd > RESULT && fd != zygote.null && before != 0 && inode(fd) == before {
                 dup3(zygote.null, fd, O_CLOEXEC);
             }
             fd += 1;
@@ -336,22 +336,14 @@ unsafe fn isolate(zygote: &Zygote, [data, processes, cpu, waits]: LeafLimits, [j
     }
 }
 
-/// Notes the inode behind each open descriptor. Those of libuv that it replaces after a fork are pipes, and a new pipe has a
-/// new inode.
-unsafe fn note_descriptors(inodes: &mut [u64; MAX_FILES]) {
-    let mut fd = 0;
-    for inode in inodes {
-        // SAFETY: the buffer has the size of `struct statx` and outlives the call.
-        unsafe {
-            if fcntl(fd, F_GETFD) >= 0 {
-                let mut found = [0_u64; 32];
-                syscall(STATX, fd, c"".as_ptr(), AT_EMPTY_PATH, STATX_INO, found.as_mut_ptr());
-                let [_, _, _, _, number, ..] = found;
-                *inode = number;
-            }
-        }
-        fd += 1;
-    }
+/// The inode behind an open descriptor; 0 where none is open. What libuv replaces in a fork by itself are pipes, and a new pipe
+/// has a new inode.
+unsafe fn inode(fd: c_int) -> u64 {
+    let mut found = [0_u64; 32];
+    // SAFETY: the buffer has the size of `struct statx` and outlives the call.
+    unsafe { syscall(STATX, fd, c"".as_ptr(), AT_EMPTY_PATH, STATX_INO, found.as_mut_ptr()) };
+    let [_, _, _, _, inode, ..] = found;
+    inode
 }
 
 /// One message, with its length and the descriptors beside it; `None` when the supervisor is gone.

@@ -82,6 +82,8 @@ pub(crate) struct Toolchain {
 pub(crate) struct Trial {
     /// The arguments of the warm interpreter alone, before those of its harness.
     pub(crate) arguments: &'static [&'static str],
+    /// Files of the host that the warm interpreter reads; each is copied, where there is one.
+    pub(crate) shown: &'static [&'static str],
     /// Where its harness finds the library that forks.
     pub(crate) addon_path: &'static str,
     pub(crate) addon: &'static [u8],

@@ -78,6 +78,11 @@ impl Zygote {
         let mut tree = runtime.tree()?;
         if let Some(trial) = &runtime.toolchain().trial {
             tree.file(Path::new(trial.addon_path), trial.addon.to_vec())?;
+            for path in trial.shown {
+                if let Ok(content) = std::fs::read(path) {
+                    tree.file(Path::new(path), content)?;
+                }
+            }
         }
         let reserved = runtime.toolchain().trial.is_some();
         Zygote::start_body(&body, &tree, reserved, &Site { level, slot, ground })

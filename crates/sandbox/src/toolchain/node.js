@@ -13,6 +13,7 @@
   const words = process.argv.splice(1)
   const isTypeScript = words.includes('typescript')
 
+  const ADDON = '/proofmark.node'
   const TEXT_LIMIT = 2000
   const CAUSES = 3
   const CAUSE_LIMIT = 200
@@ -69,9 +70,10 @@
     return `{"x":${JSON.stringify(String(name || 'object').slice(0, 200).toWellFormed())}}`
   }
 
+  const part = Buffer.alloc(1 << 16)
+
   function readAll (fd) {
     const parts = []
-    const part = Buffer.alloc(1 << 16)
     for (;;) {
       const count = fs.readSync(fd, part)
       if (count === 0) return Buffer.concat(parts)
@@ -252,8 +254,7 @@
     return () => script.runInThisContext()
   }
 
-  async function main () {
-    const data = readAll(3)
+  async function work (data) {
     const end = data.indexOf(10)
     const [mode, ...lengths] = data.subarray(0, end).toString().split(' ')
     const pieces = []
@@ -267,46 +268,61 @@
     } else {
       await answer(() => ({ call, expression })[mode](pieces))
     }
+  }
+
+  async function main () {
+    await work(readAll(3))
     process.reallyExit(0)
   }
 
-  // What a leaf would otherwise do for the first time. It leaves no name behind, and waits for nothing: what waits would go on
-  // in each leaf. Descriptor 4 leads nowhere here.
-  function rehearse () {
+  // What a leaf would otherwise do for the first time, such as compile these functions. Descriptor 4 leads nowhere here.
+  async function rehearse () {
+    const source = `module.exports = x${isTypeScript ? ': number' : ''} => { if (x) throw new TypeError(x); return [x, { a: 1.5 }] }`
     for (let left = 3; left > 0; left--) {
-      const script = new vm.Script('(x => [x, { a: 1.5 }])', { filename: 'submission.js', importModuleDynamically: imported })
-      const value = script.runInThisContext()(JSON.parse('["x"]')[0])
-      vm.runInThisContext("typeof rehearsed === 'undefined' ? undefined : rehearsed")
-      write('V' + encode(value, 0))
-      write('E' + failure(new TypeError('x'), true).join(' '))
-      isClass(encode)
-      readAll(0)
+      for (const given of ['[0]', '[1]']) await work(Buffer.from(`call ${source.length} 1 3\n${source}f${given}`))
+      await work(Buffer.from(`expression ${source.length} 1\n${source}1`))
+      await work(Buffer.from('pristine 4\n[""]'))
     }
-    moduleOf('export {}')
-    if (isTypeScript) stripTypeScriptTypes('let x: number')
+    const file = fs.openSync(ADDON)
+    readAll(file)
+    fs.closeSync(file)
   }
 
-  // Forks a leaf for each case, and returns in the leaf. What a leaf cannot do as any other node does, it leaves: a case
-  // without an answer is run again by a fresh node.
+  // Becomes a leaf for each case. What a leaf cannot do as any other node does, it leaves: a case without an answer is run
+  // again by a fresh node.
   function fork () {
     const v8 = require('v8')
     const threads = require('worker_threads')
     const addon = { exports: {} }
-    process.dlopen(addon, '/proofmark.node')
+    process.dlopen(addon, ADDON)
     const { serve, leave } = addon.exports
-    rehearse()
-    const seed = serve()
-    // Else the numbers of all leaves would be the same.
-    v8.setFlagsFromString(`--random-seed=${seed >>> 1}`)
-    Math.random()
-    v8.setFlagsFromString('--random-seed=0')
-    process.execArgv = process.execArgv.filter(argument => !['--single-threaded', '--v8-pool-size=1'].includes(argument))
-    // The end of node waits for threads that are not here.
+    // As in any other node.
+    process.execArgv.splice(0, process.execArgv.indexOf('--no-warnings'))
+    const names = ['module', 'exports', 'require']
+    const before = names.map(name => Object.getOwnPropertyDescriptor(globalThis, name))
+    let isReady = false
+    rehearse().then(() => { isReady = true })
+    // Nothing of the rehearsal may be left to go on in a leaf.
+    process._tickCallback()
+    if (!isReady) throw new Error('the rehearsal did not end')
+    names.forEach((name, index) => Object.defineProperty(globalThis, name, before[index]))
+    // Its end would wait for threads that a leaf does not have. So may the end of a thread.
     process.reallyExit = leave
     const fatal = process._fatalException
     process._fatalException = (...given) => Reflect.apply(fatal, process, given) || leave()
-    // So may the end of a thread.
     threads.Worker = class Worker { constructor () { leave() } }
+    const seed = serve()
+    // Else the random numbers of all leaves would be the same. Most ask for none, and the flag is expensive.
+    const { random } = Math
+    const restore = value => Object.defineProperty(Math, 'random', { value, writable: true, enumerable: false, configurable: true })
+    const seeded = () => {
+      restore(random)
+      v8.setFlagsFromString(`--random-seed=${seed >>> 1}`)
+      random()
+      v8.setFlagsFromString('--random-seed=0')
+      return random
+    }
+    Object.defineProperty(Math, 'random', { get: seeded, set: restore, enumerable: false, configurable: true })
   }
 
   if (words.includes('zygote')) fork()

@@ -298,7 +298,11 @@ extern "C" fn idle(_: *mut c_void) -> c_int {
 
 /// Makes this leaf a process that shares nothing with the zygote and with other leaves, and may do no more than a
 /// submission. Its job is then [`CONTROL`].
-unsafe fn isolate(zygote: &Zygote, [data, processes, cpu, waits]: LeafLimits, [job, result, stdout, stderr]: [c_int; PASSED]) {
+unsafe fn isolate(
+    zygote: &Zygote,
+    [data, processes, cpu, waits]: LeafLimits,
+    [job, result, stdout, stderr]: [c_int; PASSED],
+) {
     // SAFETY: raw calls over local memory.
     unsafe {
         if waits == 1 && receive([0; 1].as_mut_ptr(), 1).is_none() {

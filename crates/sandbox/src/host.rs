@@ -35,7 +35,8 @@ impl Host {
     pub fn probe(demanded: Option<Level>) -> Host {
         let level = strongest(demanded);
         let other_uid = sys::effective_uid() == 0 && !matches!(level, Ok((Level::A, _)));
-        let inner = Inner { level, runtimes: Finder::new(other_uid), trials: Trials::default(), slots: AtomicU32::new(1) };
+        let inner =
+            Inner { level, runtimes: Finder::new(other_uid), trials: Trials::default(), slots: AtomicU32::new(1) };
         Host { inner: Arc::new(inner) }
     }
 

@@ -187,7 +187,8 @@ pub(crate) fn watch(
     let mut why = None;
     let mut give_up = None;
     let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
-    let mut meter = counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
+    let mut meter =
+        counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();

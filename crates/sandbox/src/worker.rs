@@ -27,9 +27,9 @@ use crate::toolchain;
 use crate::tree::Tree;
 use crate::watch::{Bounds, Input, Output, Why, finish, finish_tail, watch};
 use crate::zygote::{LeafLimits, Zygote, ZygoteError};
+use answer::{nonzero, one_answer, read_frame, without_answer};
 use launched::{Kind, Role, Start};
 pub(crate) use trial::Trials;
-use answer::{nonzero, one_answer, read_frame, without_answer};
 
 /// Of a command's standard error only the end is kept, for the message.
 const STDERR_KEPT: usize = 4096;

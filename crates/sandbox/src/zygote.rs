@@ -7,8 +7,8 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -85,7 +85,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 Turn::of_processes(LEAST, of_this_process, || once(bubblewrap(&runtime.path, program, &file)))
             }));
         }
-        println!("\n{} {}\n\n{}", runtime.name, runtime.version, Table::beside(BARE, "cases").show(&in_turns(TURNS, contenders)?));
+        println!(
+            "\n{} {}\n\n{}",
+            runtime.name,
+            runtime.version,
+            Table::beside(BARE, "cases").show(&in_turns(TURNS, contenders)?)
+        );
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ const LEAST: Duration = Duration::from_secs(2);
 const CASES: usize = 100;
 const FEW: usize = 3;
 
-const SOURCE: &str = "const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2)\nfunction f (n) { return { n, fib: fib(n) } }\n";
+const SOURCE: &str =
+    "const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2)\nfunction f (n) { return { n, fib: fib(n) } }\n";
 const ANSWER: &str = r#"{"d":[["n",15],["fib",610]]}"#;
 const PRINT: &str = ";process.stdout.write(JSON.stringify(f(15)))";
 const PRINTED: &str = r#"{"n":15,"fib":610}"#;

@@ -19,13 +19,8 @@ const WORTHWHILE_CASES: usize = 4;
 /// How long one leaf of a trial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const LIMITS: Limits = Limits {
-    memory_mb: 512,
-    total_timeout: PATIENCE,
-    output_bytes: 1 << 16,
-    processes: 16,
-    disk_mb: 0,
-};
+const LIMITS: Limits =
+    Limits { memory_mb: 512, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 16, disk_mb: 0 };
 
 /// Which interpreters of a host survive a fork.
 #[derive(Default)]
@@ -53,14 +48,21 @@ impl Backend {
         }
         // The limits of the group are those of the job.
         let group = self.group.take();
-        let passed = trial.expressions.iter().all(|(text, answer)| {
-            self.passes(runtime, trial, text, *answer).is_ok_and(|passes| passes)
-        });
+        let passed = trial
+            .expressions
+            .iter()
+            .all(|(text, answer)| self.passes(runtime, trial, text, *answer).is_ok_and(|passes| passes));
         self.group = group;
         self.host.trials.note(runtime, passed);
     }
 
-    fn passes(&mut self, runtime: &Runtime, trial: &Trial, text: &str, answer: Option<&str>) -> Result<bool, ZygoteError> {
+    fn passes(
+        &mut self,
+        runtime: &Runtime,
+        trial: &Trial,
+        text: &str,
+        answer: Option<&str>,
+    ) -> Result<bool, ZygoteError> {
         let job = frame("expression", &[trial.submission, text]);
         let leaf = self.run_warm(runtime, &LIMITS, &job, Instant::now() + PATIENCE)?;
         Ok(match answer {

@@ -1,8 +1,8 @@
 //! The addon by which a warm Node.js forks one leaf for each case.
 //!
 //! Node.js has no fork of its own. This library gives its harness two functions: `serve` answers the supervisor and returns
-//! only in a leaf, and `leave` ends the process at once. It needs nothing but what Node.js has loaded: a libc, libuv and
-//! Node-API. `build.rs` compiles it, and `src/zygote.rs` puts it into the tree of the warm cell, where a submission may load it
+//! only in a leaf, and `leave` ends the process at once. It needs nothing but what Node.js has loaded: a libc, libuv,
+//! OpenSSL and Node-API. `build.rs` compiles it, and `src/zygote.rs` puts it into the tree of the warm cell, where a submission may load it
 //! again: it has no rights to use it for anything.
 //!
 //! Descriptors of the zygote: [`CONTROL`], and [`RESULT`], which keeps the place of a leaf's answer.
@@ -61,6 +61,7 @@ enum Failure {
     Rights,
     Return,
     Loop,
+    Random,
 }
 
 type Environment = *mut c_void;
@@ -81,6 +82,8 @@ unsafe extern "C" {
     fn napi_add_env_cleanup_hook(env: Environment, hook: extern "C" fn(*mut c_void), argument: *mut c_void) -> c_int;
     fn napi_get_uv_event_loop(env: Environment, result: *mut *mut c_void) -> c_int;
     fn uv_loop_fork(event_loop: *mut c_void) -> c_int;
+    /// Of OpenSSL, which node brings: seeds its random numbers again.
+    fn RAND_poll() -> c_int;
 
     fn _exit(status: c_int) -> !;
     fn capset(header: *const u32, data: *const u32) -> c_int;
@@ -216,6 +219,10 @@ extern "C" fn serve(env: Environment, _: *mut c_void) -> Value {
         let mut event_loop = null_mut();
         if napi_get_uv_event_loop(env, &raw mut event_loop) != 0 || uv_loop_fork(event_loop) != 0 {
             fail(Failure::Loop);
+        }
+        // It knows a fork by another pid, but a leaf has that of the zygote, each in a namespace of its own.
+        if RAND_poll() != 1 {
+            fail(Failure::Random);
         }
         napi_add_env_cleanup_hook(env, leave_with_environment, null_mut());
         let mut seed = 0_u32;

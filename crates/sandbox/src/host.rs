@@ -10,7 +10,7 @@ use crate::level::Level;
 use crate::runtime::{Finder, Runtime};
 use crate::selftest::{self, Failure};
 use crate::sys;
-use crate::worker::Trials;
+use crate::trials::Trials;
 
 /// A probed host; cheap to clone.
 #[derive(Clone)]

@@ -42,7 +42,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 Turn::of_processes(LEAST, of_this_process_and_descendants, || answered(worker.run(&many).cases))
             }),
             Contender::new("started in the sandbox", || {
-                Turn::of_processes(LEAST, of_this_process_and_descendants, || answered(host.worker().run(&few).cases))
+                // What they have used is counted as long as they live.
+                let mut workers = Vec::new();
+                Turn::of_processes(LEAST, of_this_process_and_descendants, || {
+                    let mut worker = host.worker();
+                    let cases = worker.run(&few).cases;
+                    workers.push(worker);
+                    answered(cases)
+                })
             }),
             Contender::new(BARE, || Turn::of_processes(LEAST, of_this_process, || bare(&runtime.path))),
         ];

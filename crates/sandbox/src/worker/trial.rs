@@ -1,11 +1,8 @@
 //! Tries whether an interpreter survives a fork, where it does not promise to.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use proofmark_checks::{Language, Limits};
+use proofmark_checks::Limits;
 
 use super::{Backend, frame};
 use crate::runtime::Runtime;
@@ -21,23 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 const LIMITS: Limits =
     Limits { memory_mb: 512, total_timeout: PATIENCE, output_bytes: 1 << 16, processes: 16, disk_mb: 0 };
-
-/// Which interpreters of a host survive a fork.
-#[derive(Default)]
-pub(crate) struct Trials(Mutex<BTreeMap<(Language, PathBuf), bool>>);
-
-impl Trials {
-    /// Whether the interpreter passed its trial; `None` before it.
-    pub(crate) fn outcome(&self, runtime: &Runtime) -> Option<bool> {
-        self.0.lock().ok()?.get(&(runtime.language, runtime.path.clone())).copied()
-    }
-
-    fn note(&self, runtime: &Runtime, passed: bool) {
-        if let Ok(mut outcomes) = self.0.lock() {
-            outcomes.insert((runtime.language, runtime.path.clone()), passed);
-        }
-    }
-}
 
 impl Backend {
     /// Tries it out once a host, where enough cases are asked for and the interpreter needs a trial.

@@ -1,7 +1,5 @@
 //! A case that is forked off a warm interpreter ends as one whose interpreter was started for it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
 use std::time::Duration;
 
 use proofmark_checks::{Case, CaseOutcome, End, Job, Language, Limits, Program};

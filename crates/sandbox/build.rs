@@ -1,15 +1,22 @@
-//! Compiles the init of a cell, its launcher and the addon of Node.js: programs and a library of a few kilobytes, without a
-//! standard library, that the crate carries as bytes.
+//! Compiles what runs in a cell beside a submission, without a standard library and a few kilobytes each; the crate carries
+//! it as bytes: the init and the launcher, static programs, and the modules that a warm Python and a warm Node.js load.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Where they are, each with the name of its file in the output.
-const FOLDER: &str = "init";
-const OUTPUTS: [(&str, &str, &[&str]); 3] =
-    [("init/main.rs", "init", PROGRAM), ("init/launcher.rs", "launcher", PROGRAM), ("init/addon.rs", "addon", LIBRARY)];
+/// The folders of their sources.
+const FOLDERS: [&str; 2] = ["init", "zygote"];
 
+/// Each part: its source, its file in the output, and what it is compiled with besides [`OPTIONS`].
+const PARTS: [(&str, &str, [&str; 4]); 4] = [
+    ("init/main.rs", "init", PROGRAM),
+    ("init/launcher.rs", "launcher", PROGRAM),
+    ("zygote/main.rs", "zygote", MODULE),
+    ("zygote/node.rs", "addon", MODULE),
+];
+
+/// What every part is compiled with.
 const OPTIONS: [&str; 8] = [
     "-Copt-level=s",
     "-Cpanic=abort",
@@ -21,25 +28,28 @@ const OPTIONS: [&str; 8] = [
     "-Clink-arg=-nostdlib",
 ];
 
-/// What makes a program that needs nothing of the file tree it starts in.
-const PROGRAM: &[&str] =
-    &["--crate-type=bin", "-Crelocation-model=static", "-Ctarget-feature=+crt-static", "-Clink-arg=-static"];
+/// A program that needs nothing of the file tree it starts in.
+const PROGRAM: [&str; 4] =
+    ["--crate-type=bin", "-Crelocation-model=static", "-Ctarget-feature=+crt-static", "-Clink-arg=-static"];
 
-/// What makes a library that needs nothing but what its process has loaded.
-const LIBRARY: &[&str] = &["--crate-type=cdylib", "-Ctarget-feature=-crt-static"];
+/// A module that finds what it calls in the process that loads it, at once and not in every fork.
+const MODULE: [&str; 4] =
+    ["--crate-type=cdylib", "-Crelocation-model=pic", "-Ctarget-feature=-crt-static", "-Clink-arg=-Wl,-z,now"];
 
 fn main() -> ExitCode {
-    println!("cargo::rerun-if-changed={FOLDER}");
-    for (source, name, kind) in OUTPUTS {
-        if let Err(why) = compile(source, name, kind) {
-            println!("cargo::error=failed to compile a program of the cell, `{source}`: {why}");
+    for folder in FOLDERS {
+        println!("cargo::rerun-if-changed={folder}");
+    }
+    for (source, name, options) in PARTS {
+        if let Err(why) = compile(source, name, &options) {
+            println!("cargo::error=failed to compile `{source}`: {why}");
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-fn compile(source: &str, name: &str, kind: &[&str]) -> Result<(), String> {
+fn compile(source: &str, name: &str, options: &[&str]) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).unwrap_or_default();
     let out = PathBuf::from(variable("OUT_DIR")).join(name);
     let mut compile = Command::new(variable("RUSTC"));
@@ -49,7 +59,7 @@ fn compile(source: &str, name: &str, kind: &[&str]) -> Result<(), String> {
         option.push(linker);
         compile.arg(option);
     }
-    compile.args(OPTIONS).args(kind).arg("-o").arg(out).arg(source);
+    compile.args(OPTIONS).args(options).arg("-o").arg(out).arg(source);
     match compile.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the compiler ended with {status}")),

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, Request, decide};
-use proofmark_evidence::{Evidence};
+use proofmark_evidence::Evidence;
 use proofmark_receipt::{Json, Object, ReceiptId, SigningKey};
 
 use crate::rules::{Effect, Rule, Rules};

@@ -13,18 +13,17 @@ mod rules;
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use measure::{Contender, TURNS, Table, in_turns};
 
 use by_boundary::{ByBoundary, Denial, Depth};
 use by_cedar::{ByCedar, Way};
 use rules::{Answer, Rules};
 
-/// How often each is measured in turn; the fastest counts.
-const ROUNDS: usize = 5;
-/// How long one measurement takes at least.
-const LEAST: Duration = Duration::from_millis(300);
+/// How long one turn takes at least.
+const LEAST: Duration = Duration::from_secs(1);
 /// How many differences are shown.
 const SHOWN: usize = 5;
 
@@ -70,18 +69,16 @@ fn main() -> anyhow::Result<()> {
     println!("differences in allow and deny: 0");
     let there = |engine: &ByCedar<'_>, asked: &Asked| Ok(engine.decide(&engine.read(&asked.original)?)?.allowed);
     let here = |depth, asked: &Asked| ours.answer(&asked.plain, depth);
-    measure(
-        &allowed,
-        &denied,
-        &[
-            ("cedar-policy, decision", &|asked| there(&cedar, asked)),
-            ("as documented, decision", &|asked| there(&documented, asked)),
-            ("here, denials end the path", &|asked| ending.answer(&asked.plain, Depth::Decision)),
-            ("here, decision", &|asked| here(Depth::Decision, asked)),
-            ("here, receipt as text", &|asked| here(Depth::Receipt, asked)),
-            ("here, signed receipt as text", &|asked| here(Depth::Signed, asked)),
-        ],
-    )
+    let engines: [Measured<'_>; 6] = [
+        ("cedar-policy, decision", &|asked| there(&cedar, asked)),
+        ("as documented, decision", &|asked| there(&documented, asked)),
+        ("here, denials end the path", &|asked| ending.answer(&asked.plain, Depth::Decision)),
+        ("here, decision with what would change it", &|asked| here(Depth::Decision, asked)),
+        ("here, its receipt as text", &|asked| here(Depth::Receipt, asked)),
+        ("here, its signed receipt as text", &|asked| here(Depth::Signed, asked)),
+    ];
+    measure("Allowed", &allowed, &engines)?;
+    measure("Blocked", &denied, &engines)
 }
 
 /// The data: `$PROOFMARK_CONFORMANCE`, else beside the project.
@@ -118,37 +115,16 @@ fn compare(ours: &ByBoundary, cedar: &ByCedar<'_>, requests: &str) -> anyhow::Re
 /// A name, and what is measured: a request to whether it is allowed.
 type Measured<'a> = (&'a str, &'a dyn Fn(&Asked) -> anyhow::Result<bool>);
 
-/// Measures all in turns, so that a noisy moment does not fall on one alone, and prints them beside the first.
-fn measure(allowed: &[Asked], denied: &[Asked], engines: &[Measured<'_>]) -> anyhow::Result<()> {
-    let mut fastest = vec![(f64::INFINITY, f64::INFINITY); engines.len()];
-    for _ in 0..ROUNDS {
-        for ((_, work), (allows, denies)) in engines.iter().zip(&mut fastest) {
-            *allows = allows.min(micros(allowed, work)?);
-            *denies = denies.min(micros(denied, work)?);
-        }
-    }
-    println!("{:<28}  {:>9}  {:>9}  {:>9}   times cedar-policy", "µs per request", "all", "allowed", "denied");
-    let count = (allowed.len() + denied.len()) as f64;
-    let whole = |(allows, denies): (f64, f64)| (allows * allowed.len() as f64 + denies * denied.len() as f64) / count;
-    let first = fastest.first().copied().unwrap_or((f64::NAN, f64::NAN));
-    for ((name, _), cost) in engines.iter().zip(&fastest) {
-        let (all, (allows, denies)) = (whole(*cost), *cost);
-        let ratios = format!("{:.2}, {:.2}, {:.2}", all / whole(first), allows / first.0, denies / first.1);
-        println!("{name:<28}  {all:9.2}  {allows:9.2}  {denies:9.2}   {ratios}");
-    }
-    Ok(())
-}
-
-/// Microseconds one request takes: their average in the fastest pass, since whatever else the machine does only adds.
-fn micros(requests: &[Asked], work: impl Fn(&Asked) -> anyhow::Result<bool>) -> anyhow::Result<f64> {
-    let started = Instant::now();
-    let mut fastest = Duration::MAX;
-    while started.elapsed() < LEAST {
-        let pass = Instant::now();
+/// Measures all in turns over these requests, and prints them beside the first.
+fn measure(what: &str, requests: &[Asked], engines: &[Measured<'_>]) -> anyhow::Result<()> {
+    let all = |work: &dyn Fn(&Asked) -> anyhow::Result<bool>| {
         for asked in requests {
             ensure!(black_box(work(black_box(asked))?) == asked.allowed, "a decision changed while it was measured");
         }
-        fastest = fastest.min(pass.elapsed());
-    }
-    Ok(fastest.as_secs_f64() * 1e6 / requests.len() as f64)
+        Ok(requests.len() as u64)
+    };
+    let contenders = engines.iter().map(|(name, work)| Contender::repeating(*name, LEAST, move || all(work)));
+    let rows = in_turns(TURNS, contenders.collect())?;
+    println!("\n{what}:\n\n{}", Table::beside("cedar-policy, decision", "requests").show(&rows));
+    Ok(())
 }

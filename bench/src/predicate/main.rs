@@ -12,19 +12,18 @@ mod rules;
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use measure::{Contender, TURNS, Table, in_turns};
 
 use by_cedar::ByCedar;
 use by_cel::ByCel;
 use by_predicate::ByPredicate;
 use rules::{Answer, Rules};
 
-/// How often each engine is measured in turn; the fastest counts.
-const ROUNDS: usize = 5;
-/// How long one measurement takes at least.
-const LEAST: Duration = Duration::from_millis(500);
+/// How long one turn takes at least.
+const LEAST: Duration = Duration::from_secs(1);
 /// How many differences are shown.
 const SHOWN: usize = 5;
 
@@ -38,12 +37,6 @@ trait Engine {
 
     /// What the rules say of them.
     fn decide(&self, facts: &Self::Facts) -> anyhow::Result<Answer>;
-}
-
-/// Microseconds a request.
-struct Cost {
-    from_text: f64,
-    evaluation: f64,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -68,13 +61,23 @@ fn main() -> anyhow::Result<()> {
         + against.differences("cedar-policy, as documented", &cedar_documented)?;
     println!("differences in decision and reasons: {differences}");
     ensure!(differences == 0, "the engines differ, so their times cannot be compared");
-    measure(&[
-        ("here", &|| cost(&requests, &ours)),
-        ("cel", &|| cost(&requests, &cel)),
-        ("cel, as documented", &|| cost(&requests, &cel_documented)),
-        ("cedar-policy", &|| cost(&requests, &cedar)),
-        ("cedar-policy, as documented", &|| cost(&requests, &cedar_documented)),
-    ])
+    let names = ["here", "cel", "cel, as documented", "cedar-policy", "cedar-policy, as documented"];
+    let texts = [
+        from_text(&requests, &ours),
+        from_text(&requests, &cel),
+        from_text(&requests, &cel_documented),
+        from_text(&requests, &cedar),
+        from_text(&requests, &cedar_documented),
+    ];
+    measure("From JSON text", names.into_iter().zip(texts).collect())?;
+    let facts = [
+        from_facts(&requests, &ours)?,
+        from_facts(&requests, &cel)?,
+        from_facts(&requests, &cel_documented)?,
+        from_facts(&requests, &cedar)?,
+        from_facts(&requests, &cedar_documented)?,
+    ];
+    measure("Evaluation alone", names.into_iter().zip(facts).collect())
 }
 
 /// The data: `$PROOFMARK_CONFORMANCE`, else beside the project.
@@ -119,49 +122,37 @@ fn decided(engine: &impl Engine, text: &str) -> anyhow::Result<Answer> {
     engine.decide(&engine.read(text)?)
 }
 
-/// A name, and what measures it once.
-type Measured<'a> = (&'a str, &'a dyn Fn() -> anyhow::Result<Cost>);
+/// What is measured: all requests once, and how many these are.
+type Work<'a> = Box<dyn Fn() -> anyhow::Result<u64> + 'a>;
 
-/// Measures all in turns, so that a noisy moment does not fall on one alone, and prints them beside the first.
-fn measure(engines: &[Measured<'_>]) -> anyhow::Result<()> {
-    let mut costs: Vec<Vec<Cost>> = engines.iter().map(|_| Vec::new()).collect();
-    for _ in 0..ROUNDS {
-        for ((_, measured), costs) in engines.iter().zip(&mut costs) {
-            costs.push(measured()?);
-        }
-    }
-    println!("{:<28}  from text   evaluation alone   here is", "µs per request");
-    let mut first = None;
-    for ((name, _), costs) in engines.iter().zip(&costs) {
-        let (whole, alone) = (least(costs, |cost| cost.from_text), least(costs, |cost| cost.evaluation));
-        let (our_whole, our_alone) = *first.get_or_insert((whole, alone));
-        let ratios = format!("{:5.1} x and {:5.1} x as fast", whole / our_whole, alone / our_alone);
-        println!("{name:<28}  {whole:9.2}   {alone:16.2}   {ratios}");
-    }
+/// Measures all engines in turns, and prints them beside the first.
+fn measure(what: &str, engines: Vec<(&str, Work<'_>)>) -> anyhow::Result<()> {
+    let contenders = engines.into_iter().map(|(name, work)| Contender::repeating(name, LEAST, work));
+    let rows = in_turns(TURNS, contenders.collect())?;
+    println!("\n{what}:\n\n{}", Table::beside("here", "requests").show(&rows));
     Ok(())
 }
 
-fn least(costs: &[Cost], figure: impl Fn(&Cost) -> f64) -> f64 {
-    costs.iter().map(figure).fold(f64::INFINITY, f64::min)
-}
-
-fn cost<E: Engine>(requests: &[&str], engine: &E) -> anyhow::Result<Cost> {
-    let from_text = micros(requests, |text| decided(engine, black_box(text)))?;
-    let facts = requests.iter().map(|text| engine.read(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let evaluation = micros(&facts, |facts| engine.decide(black_box(facts)))?;
-    Ok(Cost { from_text, evaluation })
-}
-
-/// Microseconds one of `items` takes: their average in the fastest pass, since whatever else the machine does only adds.
-fn micros<T>(items: &[T], work: impl Fn(&T) -> anyhow::Result<Answer>) -> anyhow::Result<f64> {
-    let started = Instant::now();
-    let mut fastest = Duration::MAX;
-    while started.elapsed() < LEAST {
-        let pass = Instant::now();
-        for item in items {
-            black_box(work(item)?);
+/// Every request, from its text.
+fn from_text<'a, E: Engine>(requests: &'a [&'a str], engine: &'a E) -> Work<'a> {
+    Box::new(move || {
+        for text in requests {
+            black_box(decided(engine, black_box(text))?);
         }
-        fastest = fastest.min(pass.elapsed());
-    }
-    Ok(fastest.as_secs_f64() * 1e6 / items.len() as f64)
+        Ok(requests.len() as u64)
+    })
+}
+
+/// Every request, from its facts.
+fn from_facts<'a, E: Engine>(requests: &[&str], engine: &'a E) -> anyhow::Result<Work<'a>>
+where
+    E::Facts: 'a,
+{
+    let facts = requests.iter().map(|text| engine.read(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Box::new(move || {
+        for facts in &facts {
+            black_box(engine.decide(black_box(facts))?);
+        }
+        Ok(facts.len() as u64)
+    }))
 }

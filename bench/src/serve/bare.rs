@@ -27,11 +27,21 @@ impl Bare {
 
     /// A way to keep rows, one for each thread.
     pub(crate) fn writer(&self) -> impl FnMut(&[u8]) -> anyhow::Result<()> + use<> {
+        let mut many = self.writer_of_many();
+        move |row: &[u8]| many(&[row])
+    }
+
+    /// A way to keep several rows at once, one for each thread.
+    pub(crate) fn writer_of_many(&self) -> impl FnMut(&[&[u8]]) -> anyhow::Result<()> + use<> {
         let queue = self.queue.clone();
-        move |row: &[u8]| {
-            let (told, kept) = mpsc::sync_channel(1);
-            queue.send((row.to_vec(), told))?;
-            Ok(kept.recv()?)
+        move |rows: &[&[u8]]| {
+            let submit = |row: &&[u8]| {
+                let (told, kept) = mpsc::sync_channel(1);
+                queue.send((row.to_vec(), told))?;
+                anyhow::Ok(kept)
+            };
+            let kept: Vec<Receiver<()>> = rows.iter().map(submit).collect::<anyhow::Result<_>>()?;
+            kept.iter().try_for_each(|kept| Ok(kept.recv()?))
         }
     }
 }

@@ -20,6 +20,13 @@ impl Client {
         Ok(Self { reader: BufReader::new(stream), host: address.to_owned() })
     }
 
+    /// Gets a page and answers the status and the body.
+    pub(crate) fn get(&mut self, path: &str) -> anyhow::Result<(u16, String)> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host);
+        self.reader.get_mut().write_all(request.as_bytes())?;
+        self.answer()
+    }
+
     /// Posts JSON and answers the status and the body.
     pub(crate) fn post(&mut self, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
         let request = format!(

@@ -3,6 +3,8 @@
 mod bare;
 mod client;
 mod decisions;
+mod lists;
+mod receipts;
 mod server;
 mod work;
 
@@ -11,7 +13,9 @@ use anyhow::bail;
 fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("decisions") => decisions::run(),
+        Some("lists") => lists::run(),
+        Some("receipts") => receipts::run(),
         Some("work") => work::run(),
-        _ => bail!("say what to measure: decisions or work"),
+        _ => bail!("say what to measure: decisions, lists, receipts or work"),
     }
 }

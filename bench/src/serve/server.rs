@@ -38,6 +38,11 @@ impl Server {
 }
 
 impl Server {
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The processor time it has used, in user space and in the kernel (proc_pid_stat(5)).
     pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;

@@ -1,114 +1,96 @@
-//! Verification over HTTP beside the same cases on the command line, and receipts kept beside SQLite alone.
+//! Verifications over HTTP beside the same verifications on the command line. Both store every receipt in a chain, and share
+//! commits: the command line among the requests of its file, the server among its clients.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use proofmark_receipt::{
-    Draft, Hashes, Object, ReceiptId, Results, Sha256Digest, SigningKey, Timestamp, Verdict,
-};
+use measure::{Contender, TURNS, Table, Turn, Waits, in_turns, of_process, of_this_process};
 
-use crate::bare::Bare;
 use crate::client::{Client, Figures, load};
-use crate::decisions::show;
 use crate::server::Server;
 
-/// How long each figure is measured.
-const LEAST: Duration = Duration::from_secs(5);
-/// How many requests the command line is given at once.
-const REQUESTS: usize = 2_000;
-/// How many clients wait at a time.
-const CLIENTS: usize = 8;
-/// How many receipts a batch has.
-const BATCH: u64 = 100;
+/// How long a server's turn lasts.
+const LEAST: Duration = Duration::from_secs(2);
 
-const SUITE: &str = r#"{"output": {"content": "def f(xs):\n    return sorted(xs)\n"}, "verification": {"kind": "test_suite", "language": "python", "entrypoint": "f", "tests": [{"name": "basic", "input": [[3, 1, 2]], "expected_output": [1, 2, 3]}, {"name": "empty", "input": [[]], "expected_output": []}]}}"#;
-const TIER_1: &str = r#"{"output": {"content": "{\"name\": \"Ada\", \"age\": 36}"}, "verification": {"kind": "schema_check", "checks": [{"name": "shape", "constraint": "json_schema", "schema": {"type": "object", "required": ["name"]}}, {"name": "short", "constraint": "length <= 1000"}]}}"#;
-
-pub(crate) fn run() -> anyhow::Result<()> {
-    let home = tempfile::tempdir()?;
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get).to_string();
-    println!("{:>7}  {:<34} {:>9} {:>9} {:>9}", "clients", "", "each s", "p50 ms", "p99 ms");
-    for (what, request) in [("suite of 2 cases", SUITE), ("constraints (tier 1)", TIER_1)] {
-        let alone = command_line(home.path(), request, &cores)?;
-        let over_http = verified(home.path(), request)?;
-        println!("{:>7}  {:<34} {alone:>9.0}", cores, format!("{what}, verify --jobs {cores}"));
-        show(CLIENTS, &format!("{what}, over HTTP"), &over_http, None);
-        println!("{:>7}  HTTP costs {:.0} %\n", "", (1.0 - over_http.each_second / alone) * 100.0);
-    }
-    receipts(home.path())
+struct Work {
+    name: &'static str,
+    request: &'static str,
+    /// How many requests the command line is given at once: a second or two of work.
+    requests: usize,
+    clients: &'static [usize],
 }
 
-/// Requests a second of the command line, started once for all of them.
-fn command_line(home: &Path, request: &str, jobs: &str) -> anyhow::Result<f64> {
+const WORK: [Work; 2] = [
+    Work {
+        name: "constraints (tier 1)",
+        request: r#"{"output": {"content": "{\"name\": \"Ada\", \"age\": 36}"}, "verification": {"kind": "schema_check", "checks": [{"name": "shape", "constraint": "json_schema", "schema": {"type": "object", "required": ["name"]}}, {"name": "short", "constraint": "length <= 1000"}]}}"#,
+        requests: 10_000,
+        clients: &[8, 64],
+    },
+    Work {
+        name: "suite of 2 Python cases (tier 0)",
+        request: r#"{"output": {"content": "def f(xs):\n    return sorted(xs)\n"}, "verification": {"kind": "test_suite", "language": "python", "entrypoint": "f", "tests": [{"name": "basic", "input": [[3, 1, 2]], "expected_output": [1, 2, 3]}, {"name": "empty", "input": [[]], "expected_output": []}]}}"#,
+        requests: 500,
+        clients: &[8],
+    },
+];
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    for work in &WORK {
+        let home = tempfile::tempdir()?;
+        println!("**{}**\n\n{}", work.name, measure(work, home.path())?);
+    }
+    println!("Processor time is that of the command line, or of the server alone without its clients.");
+    Ok(())
+}
+
+fn measure(work: &Work, home: &Path) -> anyhow::Result<String> {
+    let jobs = std::thread::available_parallelism()?.to_string();
     let file = home.join("requests.jsonl");
-    std::fs::write(&file, format!("{request}\n").repeat(REQUESTS))?;
+    std::fs::write(&file, format!("{}\n", work.request).repeat(work.requests))?;
+    let server = Server::start(&home.join("served"), None)?;
+    let alone = format!("verify --jobs {jobs}");
+    let command_line = Contender::new(&alone, || command_line(home, &file, &jobs, work.requests));
+    let over_http = work.clients.iter().map(|clients| {
+        Contender::new(format!("HTTP, {clients} clients"), || verified(&server, work.request, *clients))
+    });
+    let rows = in_turns(TURNS, std::iter::once(command_line).chain(over_http).collect())?;
+    Ok(Table::beside(alone, "verifications").show(&rows))
+}
+
+/// One start of the command line for all requests of the file.
+fn command_line(home: &Path, file: &Path, jobs: &str, requests: usize) -> anyhow::Result<Turn> {
     let binary = std::env::var_os("PROOFMARK_BIN").context("name the program to measure in PROOFMARK_BIN")?;
-    let started = Instant::now();
+    let (before, started) = (of_this_process()?, Instant::now());
     let done = Command::new(binary)
         .args(["verify", "--json", "--chain", "bench", "--jobs", jobs])
-        .arg(&file)
+        .arg(file)
         .env("PROOFMARK_HOME", home.join("alone"))
         .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .status()?;
+    let wall = started.elapsed();
     if !done.success() {
         bail!("the command line ended with {done}");
     }
-    Ok(REQUESTS as f64 / started.elapsed().as_secs_f64())
+    Ok(Turn { done: requests as u64, wall, processor: of_this_process()?.saturating_sub(before), waits: None })
 }
 
-fn verified(home: &Path, request: &str) -> anyhow::Result<Figures> {
-    let server = Server::start(&home.join("served"), None)?;
+fn verified(server: &Server, request: &str, clients: usize) -> anyhow::Result<Turn> {
     let ask = |client: &mut Client, _| match client.post("/v1/verifications", request)? {
         (200, _) => Ok(()),
         (status, body) => bail!("{status}: {body}"),
     };
-    load(CLIENTS, LEAST, || Client::connect(&server.address), ask)
+    turn(server, || load(clients, LEAST, || Client::connect(&server.address), ask))
 }
 
-fn receipts(home: &Path) -> anyhow::Result<()> {
-    let server = Server::start(&home.join("receipts"), None)?;
-    let numbers = AtomicU64::new(1);
-    let begin = || Client::connect(&server.address);
-    let single = load(CLIENTS, LEAST, begin, |client, _| {
-        kept(client.post("/v1/receipts", &receipt(numbers.fetch_add(1, Ordering::Relaxed))?)?)
-    })?;
-    show(CLIENTS, "receipts brought one by one", &single, None);
-    let batches = load(CLIENTS, LEAST, begin, |client, _| {
-        let first = numbers.fetch_add(BATCH, Ordering::Relaxed);
-        let batch = (first..first + BATCH).map(receipt).collect::<anyhow::Result<Vec<_>>>()?;
-        kept(client.post("/v1/receipts", &format!("{{\"receipts\":[{}]}}", batch.join(",")))?)
-    })?;
-    show(CLIENTS, "batches of 100", &batches, None);
-    println!("{:>7}  {:.0} receipts a second, made by the client as well", "", batches.each_second * BATCH as f64);
-    let bare = Bare::open(&home.join("bare.db"))?;
-    let row = receipt(0)?.into_bytes();
-    let alone = load(CLIENTS, LEAST, || Ok(bare.writer()), |keep, _| keep(&row))?;
-    show(CLIENTS, "SQLite alone, rows of as many bytes", &alone, None);
-    println!("{:>7}  {:.2} of SQLite alone, one by one", "", single.each_second / alone.each_second);
-    Ok(())
-}
-
-fn kept((status, body): (u16, String)) -> anyhow::Result<()> {
-    if status == 200 && !body.contains("\"kept\":false") { Ok(()) } else { bail!("{status}: {body}") }
-}
-
-/// A receipt of another issuer.
-fn receipt(number: u64) -> anyhow::Result<String> {
-    let digest = Sha256Digest::of(&number.to_be_bytes());
-    let mut id = [0; 16];
-    id.iter_mut().zip(digest.as_bytes()).for_each(|(to, from)| *to = *from);
-    let draft = Draft {
-        receipt_id: ReceiptId::from_random_bytes(id),
-        verified_at: Timestamp::from_unix_millis(1_771_461_960_123),
-        tier: 0,
-        verdict: Verdict::Error,
-        task: None,
-        results: Results::default(),
-        hashes: Hashes { specification: digest, output: digest, tests: None },
-        metadata: Object::new(),
-    };
-    Ok(draft.sign(&SigningKey::from_seed([7; 32]))?.to_text())
+/// The turn that `load` makes, with the server's processor time.
+pub(crate) fn turn(server: &Server, load: impl FnOnce() -> anyhow::Result<Figures>) -> anyhow::Result<Turn> {
+    let (before, started) = (of_process(server.id())?, Instant::now());
+    let Figures { count, median, p99, .. } = load()?;
+    let wall = started.elapsed();
+    let processor = of_process(server.id())?.saturating_sub(before);
+    Ok(Turn { done: count as u64, wall, processor, waits: Some(Waits { median, p99 }) })
 }

@@ -25,16 +25,20 @@
 //! not proven by then are not named. The search sees only what the receipt records, so a replay finds the same.
 
 mod condition;
+mod edit;
 mod guards;
 mod hypothesis;
 mod imply;
+mod memo;
 mod search;
+mod size;
 mod solve;
 
 use proofmark_evidence::Evidence;
 use proofmark_predicate::Budget;
 use proofmark_receipt::{Json, object};
 
+use self::memo::Memo;
 use crate::input::Input;
 use crate::judge::JudgedPolicy;
 use crate::request::Request;
@@ -112,7 +116,8 @@ pub(crate) struct Changes {
 
 /// Searches for a small set of changes that makes the decision an allow, within the budget of `input`.
 pub(crate) fn changes(input: &Input<'_>, judged: &JudgedPolicy) -> Changes {
-    let found = search::proven(input, judged).or_else(|| search::assumed(input, judged));
+    let memo = Memo::default();
+    let found = search::proven(input, judged, &memo).or_else(|| search::assumed(input, judged, &memo));
     let gave_up = input.budget.failure().is_some();
     match found {
         Some(found) => Changes { all: found.changes, witness: found.witness, gave_up },

@@ -18,9 +18,7 @@ pub(crate) fn holds(condition: &str, facts: &Value, budget: &Budget<'_>) -> bool
 
 /// The facts of the request, with `receipts`, `approvals` and `approvers` of the evidence.
 pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidence, moment: &Moment) -> Value {
-    let subject = request.subject();
-    let judged =
-        Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)));
+    let judged = judged(policy, request, evidence, moment);
     let receipts = evidence.documents().iter().filter(|fact| fact.approval.is_none());
     let mut with = vec![
         ("receipts".to_owned(), receipts.map(receipt_value).collect::<Vec<_>>().into()),
@@ -38,6 +36,21 @@ pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidenc
     });
     // Of two entries with one name the later counts: a fact of the request never stands in for judged evidence.
     own.chain(with.into_iter().map(|(name, value)| (name.into(), value))).collect()
+}
+
+/// The approvals of the evidence, judged under each way of binding.
+fn judged<'e>(
+    policy: &ActionPolicy,
+    request: &Request,
+    evidence: &'e Evidence,
+    moment: &Moment,
+) -> [(Binds, JudgedApprovals<'e>); Binds::ALL.len()] {
+    // The subject is a hash of the whole action, which nothing else here needs.
+    if evidence.documents().iter().all(|fact| fact.approval.is_none()) {
+        return Binds::ALL.map(|binds| (binds, Vec::new()));
+    }
+    let subject = request.subject();
+    Binds::ALL.map(|binds| (binds, approval::judged(&policy.roles, &subject, binds, evidence, &moment.now)))
 }
 
 fn receipt_value(fact: &ReceiptFact) -> Value {

@@ -53,12 +53,23 @@ impl<'w> Applying<'w> {
     }
 }
 
+/// Judges the request, with a finding for every rule.
 pub(crate) fn judge(input: &Input<'_>) -> JudgedPolicy {
+    judged(input, true)
+}
+
+/// As [`judge`], without most findings of rules that do not block. It takes the same steps.
+pub(crate) fn judge_blocking(input: &Input<'_>) -> JudgedPolicy {
+    judged(input, false)
+}
+
+fn judged(input: &Input<'_>, complete: bool) -> JudgedPolicy {
     let mut judge = Judge {
         input,
         facts: input.request.value_at(input.moment.now.as_str()),
         assigned: BTreeMap::new(),
         upstream: input.request.upstream().is_some(),
+        complete,
         steps: 0,
         findings: Vec::new(),
     };

@@ -123,7 +123,7 @@ impl Show {
         let store = self.store.open_existing(config)?;
         let store = store.of(&self.tenant);
         let mut steps = Vec::new();
-        for step in store.step_runs(Some(&self.run))? {
+        for step in store.step_runs(&self.run)? {
             let receipts = store.chain(&chain_name(&step.begun_by, &step.run, &step.step))?;
             steps.push((step, receipts));
         }

@@ -1,6 +1,6 @@
 //! Conditions and expressions as users write them, compiled against the facts there are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use proofmark_predicate::{
     Budget, CompileError, Evaluation, Fault, Missing, Predicate, Schema, Truth, TypeName, Value,
@@ -16,6 +16,15 @@ pub struct Condition {
     source: Arc<str>,
     names: Vec<Arc<str>>,
     predicate: Result<Arc<Predicate>, Box<CompileError>>,
+    /// That it is false, and that it is true.
+    stated: Arc<[OnceLock<Statement>; 2]>,
+}
+
+/// A condition or its negation, as the text of a predicate of its own.
+#[derive(Debug)]
+pub struct Statement {
+    text: String,
+    predicate: Option<Predicate>,
 }
 
 /// An expression over the facts whose value is a text.
@@ -98,7 +107,7 @@ impl Condition {
     fn of(source: &str, predicate: Result<Predicate, CompileError>) -> Self {
         let predicate = predicate.map(Arc::new).map_err(Box::new);
         let names = predicate.as_ref().map(|predicate| predicate.names()).unwrap_or_default();
-        Self { source: Arc::from(source), names, predicate }
+        Self { source: Arc::from(source), names, predicate, stated: Arc::default() }
     }
 
     /// The text as written.
@@ -117,6 +126,13 @@ impl Condition {
     #[must_use]
     pub fn fault(&self) -> Option<&CompileError> {
         self.predicate.as_ref().err().map(|fault| &**fault)
+    }
+
+    /// The statement that it has this truth. It is compiled once.
+    #[must_use]
+    pub fn statement(&self, truth: bool) -> &Statement {
+        let [is_false, is_true] = &*self.stated;
+        if truth { is_true } else { is_false }.get_or_init(|| Statement::new(&self.source, truth))
     }
 
     /// The top-level facts it names, sorted.
@@ -141,6 +157,15 @@ impl Condition {
         }
     }
 
+    /// As [`Condition::truth`], with the steps that took.
+    #[must_use]
+    pub fn counted_truth(&self, facts: &Value, budget: &Budget<'_>) -> (Truth, u64) {
+        match &self.predicate {
+            Ok(predicate) => predicate.counted_truth(facts, budget),
+            Err(_) => (Truth::Unknown(Vec::new()), 0),
+        }
+    }
+
     /// Whether it holds for these facts, the steps that took, and the clauses that decided.
     #[must_use]
     pub fn evaluate(&self, facts: &Value, budget: &Budget<'_>) -> Evaluation {
@@ -148,6 +173,31 @@ impl Condition {
             Ok(predicate) => predicate.evaluate_within(facts, budget),
             Err(_) => Evaluation { truth: Truth::Unknown(Vec::new()), steps: 0, decided_by: Vec::new() },
         }
+    }
+}
+
+impl Statement {
+    fn new(source: &str, truth: bool) -> Self {
+        let text = match truth {
+            true => source.to_owned(),
+            // A comment at the end would swallow the bracket.
+            false if source.contains("//") => format!("!({source}\n)"),
+            false => format!("!({source})"),
+        };
+        let predicate = Predicate::compile(&text).ok();
+        Self { text, predicate }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text as a predicate over undeclared facts; `None` when it cannot be compiled.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Predicate> {
+        self.predicate.as_ref()
     }
 }
 

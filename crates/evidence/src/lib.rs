@@ -34,7 +34,7 @@ pub mod trace;
 pub use approval::{Approval, ApprovalDemand, ApprovalError, ApprovalFact, Binds, Subject};
 pub use assign::assign;
 pub use call::{Call, CallStatus};
-pub use condition::{Condition, ConditionError, NoText, TextExpression};
+pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, ReceiptDemand, SignerDemand, Wanted};
 pub use path::Path;
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};

@@ -28,6 +28,8 @@ pub(crate) struct Machine<'a> {
     steps: Steps<'a>,
     /// Whether to collect the clauses that decide.
     explains: bool,
+    /// Whether to name the facts that are missing.
+    names: bool,
     /// The clauses that decided what has been evaluated so far.
     decided: Vec<Span>,
 }
@@ -81,12 +83,17 @@ impl<'a> Machine<'a> {
     /// An evaluation that does not collect the clauses that decide.
     pub(crate) fn new(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
         let steps = Steps::of_evaluation(budget);
-        Self { source, facts, locals: Vec::new(), steps, explains: false, decided: Vec::new() }
+        Self { source, facts, locals: Vec::new(), steps, explains: false, names: true, decided: Vec::new() }
     }
 
     /// An evaluation that collects the clauses that decide.
     pub(crate) fn explaining(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
         Self { explains: true, ..Self::new(source, facts, budget) }
+    }
+
+    /// An evaluation whose reasons have no paths.
+    pub(crate) fn nameless(source: &'a str, facts: &'a Value, budget: &'a Budget<'a>) -> Self {
+        Self { names: false, ..Self::new(source, facts, budget) }
     }
 
     /// The truth of a condition. An exhausted budget makes every answer unknown.

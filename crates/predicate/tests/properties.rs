@@ -8,7 +8,8 @@
     reason = "a test may stop anywhere"
 )]
 
-use proofmark_predicate::{Key, Map, Predicate, Truth, Value};
+use proofmark_predicate::limits::MAX_STEPS;
+use proofmark_predicate::{Budget, Key, Map, Predicate, Truth, Value};
 use proptest::prelude::*;
 
 /// Facts the predicates below speak of; `o.n` and `o.m` are fields of one of them.
@@ -121,6 +122,32 @@ proptest! {
     fn the_same_facts_give_the_same_answer_and_steps(source in predicate(), facts in facts()) {
         let Some(predicate) = load(&source) else { return Ok(()) };
         prop_assert_eq!(predicate.evaluate(&facts), predicate.evaluate(&facts));
+    }
+
+    #[test]
+    fn an_answer_without_reasons_is_the_same_and_takes_the_same_steps(source in predicate(), facts in facts()) {
+        let Some(predicate) = load(&source) else { return Ok(()) };
+        for facts in dropped(&facts).into_iter().chain([facts]) {
+            let evaluation = predicate.evaluate(&facts);
+            let (counted, steps) = predicate.counted_truth(&facts, &Budget::new(MAX_STEPS));
+            prop_assert_eq!((&counted, steps), (&evaluation.truth, evaluation.steps));
+            for (truth, expected) in [(true, Truth::True), (false, Truth::False)] {
+                let budget = Budget::new(MAX_STEPS);
+                prop_assert_eq!(predicate.has_truth(truth, &facts, &budget), evaluation.truth == expected);
+                prop_assert_eq!(budget.taken(), evaluation.steps, "{} over {:?}", source, facts);
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_with_a_changed_entry_is_the_map_of_its_entries(names in prop::collection::vec("[a-e]{1,2}", 0..20), name in "[a-e]{1,2}") {
+        let entries = |names: &[String]| names.iter().map(|name| (name.as_str(), Value::from(1))).collect::<Value>();
+        let Value::Map(map) = entries(&names) else { panic!() };
+        let others: Vec<_> = names.into_iter().filter(|other| *other != name).collect();
+        prop_assert_eq!(Value::Map(map.without(&name)), entries(&others));
+        let with = map.with(&name, Value::from(2));
+        prop_assert_eq!(with.get_str(&name), Some(&Value::from(2)));
+        prop_assert_eq!(Value::Map(with.without(&name)), entries(&others));
     }
 
     #[test]

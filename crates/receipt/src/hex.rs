@@ -1,31 +1,49 @@
 //! Hexadecimal, exact lengths only.
 
+const DIGITS: [u8; 16] = *b"0123456789abcdef";
+/// What stands for the value of a byte that is not a digit.
+const NO_DIGIT: u8 = 0xFF;
+
 /// The bytes in lower case.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    // A nibble is below 16, so it always has a digit.
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()
+    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 0xF));
+    }
+    text
 }
 
 /// Exactly `N` bytes, in lower case only: what is signed as text has one spelling.
 pub(crate) fn decode_lower<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return None;
-    }
-    decode(text)
+    // Without an early end the loop looks at many bytes at a time.
+    let capital = text.bytes().fold(false, |found, byte| found | byte.is_ascii_uppercase());
+    if capital { None } else { decode(text) }
 }
 
 /// Exactly `N` bytes, in either case.
 pub(crate) fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
-    // A byte beyond ASCII becomes a character of Latin-1, which is not a hex digit either.
-    let nibble = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {
         return None;
     }
     let mut bytes = [0; N];
+    let mut seen = 0;
     for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = nibble(*high)? << 4 | nibble(*low)?;
+        let (high, low) = (value(*high), value(*low));
+        seen |= high | low;
+        *byte = high << 4 | low & 0xF;
     }
-    Some(bytes)
+    // Every digit is below 16. Without an early end the loop looks at many digits at a time.
+    if seen < 16 { Some(bytes) } else { None }
+}
+
+fn value(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        b'A'..=b'F' => digit - b'A' + 10,
+        _ => NO_DIGIT,
+    }
 }

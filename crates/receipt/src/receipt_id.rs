@@ -55,24 +55,39 @@ impl FromStr for ReceiptId {
 
     /// Reads 8-4-4-4-12 hex digits in either case.
     fn from_str(text: &str) -> Result<Self, ParseReceiptIdError> {
-        let groups = text.split('-').map(str::len);
-        let bytes = match groups.eq([8, 4, 4, 4, 12]) {
-            // Capitals are the same id. The document keeps its text, so its hash stays the same.
-            true => hex::decode(&text.replace('-', "")),
-            false => None,
-        };
-        let id = bytes.and_then(|bytes| Self::from_bytes(bytes).ok());
+        let id = bytes(text).and_then(|bytes| Self::from_bytes(bytes).ok());
         id.ok_or_else(|| ParseReceiptIdError(shown(text)))
     }
 }
 
+/// The bytes of a UUID as it is written.
+fn bytes(text: &str) -> Option<[u8; 16]> {
+    let mut groups = text.split('-');
+    // Capitals are the same id. The document keeps its text, so its hash stays the same.
+    let (first, second) = (hex::decode::<4>(groups.next()?)?, hex::decode::<2>(groups.next()?)?);
+    let (third, fourth) = (hex::decode::<2>(groups.next()?)?, hex::decode::<2>(groups.next()?)?);
+    let last = hex::decode::<6>(groups.next()?)?;
+    if groups.next().is_some() {
+        return None;
+    }
+    let mut bytes = [0; 16];
+    let parts = first.iter().chain(&second).chain(&third).chain(&fourth).chain(&last);
+    bytes.iter_mut().zip(parts).for_each(|(to, from)| *to = *from);
+    Some(bytes)
+}
+
 impl fmt::Display for ReceiptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, byte) in self.0.iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
+        let digits = hex::encode(&self.0);
+        let mut rest = digits.as_str();
+        for (group, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+            if group > 0 {
                 f.write_str("-")?;
             }
-            write!(f, "{byte:02x}")?;
+            // Always within the 32 digits.
+            let (part, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+            f.write_str(part)?;
+            rest = after;
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl Signature {
     /// respell it in a receipt that stays valid, and change the receipt's hash.
     fn signer(&self, profile: Profile) -> Result<SignerId, UndecidableCause> {
         let signer: SignerId = self.signer_id.parse().map_err(UndecidableCause::SignerId)?;
-        match profile != Profile::Vrf || signer.to_string() == self.signer_id {
+        match profile != Profile::Vrf || signer.is_written(&self.signer_id) {
             true => Ok(signer),
             false => Err(UndecidableCause::SignerSpelling),
         }

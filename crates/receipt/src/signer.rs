@@ -1,8 +1,9 @@
+mod strict;
+
 use std::fmt;
 use std::str::FromStr;
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding};
-use ed25519_dalek::{Signature, VerifyingKey};
 use thiserror::Error;
 
 use crate::hex;
@@ -13,6 +14,9 @@ use crate::{Sha256Digest, object, shown};
 const SPKI_PREFIX: [u8; 12] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// The multicodec of Ed25519 public keys, as `did:key` prefixes it.
 const DID_KEY_PREFIX: [u8; 2] = [0xED, 0x01];
+/// The bytes of the DER of an Ed25519 key's SubjectPublicKeyInfo, and of its base64.
+const SPKI: usize = 44;
+const SPKI_BASE64: usize = 60;
 const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
 const PEM_END: &str = "-----END PUBLIC KEY-----";
 
@@ -108,13 +112,19 @@ impl SignerId {
 
     /// Ed25519-verify-strict(self, `message`, `signature`): no small-order key, no non-canonical encoding.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
-        let signature = Signature::from_bytes(signature);
-        // `verify` instead would accept a key of small order, under which one signature is valid for many messages.
-        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
+        strict::verify(&self.0, message, signature)
     }
 
-    fn spki(&self) -> Vec<u8> {
-        SPKI_PREFIX.into_iter().chain(self.0).collect()
+    /// Whether `text` is the way [`fmt::Display`] writes this signer.
+    pub(crate) fn is_written(&self, text: &str) -> bool {
+        let mut base64 = [0; SPKI_BASE64];
+        Base64::encode(&self.spki(), &mut base64).is_ok_and(|own| own == text)
+    }
+
+    fn spki(&self) -> [u8; SPKI] {
+        let mut der = [0; SPKI];
+        der.iter_mut().zip(SPKI_PREFIX.iter().chain(&self.0)).for_each(|(to, from)| *to = *from);
+        der
     }
 }
 
@@ -147,7 +157,7 @@ impl fmt::Debug for SignerId {
 }
 
 fn from_spki(text: &str) -> Option<[u8; 32]> {
-    let der: [u8; 44] = decoded::<Base64, 44>(text)?;
+    let der: [u8; SPKI] = decoded::<Base64, SPKI>(text)?;
     der.strip_prefix(&SPKI_PREFIX)?.try_into().ok()
 }
 

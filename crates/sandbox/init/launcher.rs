@@ -11,10 +11,12 @@
 #![no_main]
 
 mod call;
+mod program;
 
 use core::mem::MaybeUninit;
 
-use call::{EINTR, call, exit, nr, number, write_all};
+use call::call;
+use program::{EINTR, exit, nr, number, write_all};
 
 /// The socket to the supervisor, which keeps message boundaries.
 const CONTROL: usize = 3;
@@ -22,9 +24,8 @@ const CONTROL: usize = 3;
 const MAX_PASSED: usize = 5;
 /// The longest filter, in bytes.
 const MAX_FILTER: usize = 4_096;
-/// The longest request of a case.
-const MAX_REQUEST: usize = 128;
-/// The numbers in a request: bytes of data, processes, seconds of processor time, and 1 to wait for a release.
+/// The numbers in a request: bytes of data, processes, seconds of processor time, and 1 to wait for a release; 0 for the last if
+/// it is missing.
 const NUMBERS: usize = 4;
 
 const SIGCHLD: usize = 17;
@@ -160,7 +161,10 @@ fn run(launch: &Launch<'_>, request: &Request, itself: usize, ends: usize) -> bo
     let reported = unsafe { call(nr::READ, [ends, status.as_mut_ptr() as usize, status.len(), 0, 0]) } == 4;
     // One that is killed cannot report.
     let is_killed = own & 0x7F != 0;
-    sent && (reported || is_killed) && send_status(if reported { i32::from_ne_bytes(status) } else { own })
+    sent && (reported || is_killed) && {
+        let [a, b, c, d] = if reported { status } else { own.to_ne_bytes() };
+        send(&[b'S', a, b, c, d], 0)
+    }
 }
 
 /// The first process of a case's pid namespace: starts the interpreter, reaps all, and ends with it.
@@ -288,9 +292,9 @@ fn receive_filter(bytes: &mut [u8; MAX_FILTER]) -> Option<&[u8]> {
 
 /// The next case; none when the supervisor has closed its end, or sent something else.
 fn receive() -> Option<Request> {
-    let mut text = [0_u8; MAX_REQUEST];
+    let mut numbers = [0_u64; NUMBERS];
     let mut control = MaybeUninit::<Control>::uninit();
-    let vector = Vector { at: text.as_mut_ptr(), length: text.len() };
+    let vector = Vector { at: numbers.as_mut_ptr().cast(), length: size_of_val(&numbers) };
     let mut message = Message {
         name: 0,
         name_length: 0,
@@ -304,9 +308,12 @@ fn receive() -> Option<Request> {
         // SAFETY: the message and what it points to outlive the call.
         match unsafe { call(nr::RECVMSG, [CONTROL, &raw mut message as usize, MSG_CMSG_CLOEXEC, 0, 0]) } {
             EINTR => {}
-            count => break usize::try_from(count).ok()?,
+            count => break count,
         }
     };
+    if count < size_of::<[u64; NUMBERS - 1]>() as isize {
+        return None;
+    }
     if message.flags & MSG_CTRUNC != 0 || message.control_length < CONTROL_HEAD {
         return None;
     }
@@ -316,7 +323,7 @@ fn receive() -> Option<Request> {
         ((&raw const (*control).length).read(), &raw const (*control).fds)
     };
     let passed = length.checked_sub(CONTROL_HEAD)? / size_of::<i32>();
-    let mut request = Request { numbers: numbers(text.get(..count)?), fds: [-1; MAX_PASSED], count: passed };
+    let mut request = Request { numbers, fds: [-1; MAX_PASSED], count: passed };
     for (at, fd) in request.fds.iter_mut().take(passed).enumerate() {
         // SAFETY: as above.
         *fd = unsafe { fds.cast::<i32>().add(at).read() };
@@ -324,21 +331,14 @@ fn receive() -> Option<Request> {
     Some(request)
 }
 
-/// The numbers of a request, divided by spaces; 0 for those that are missing.
-fn numbers(text: &[u8]) -> [u64; NUMBERS] {
-    let mut numbers = [0_u64; NUMBERS];
-    for (number, digits) in numbers.iter_mut().zip(text.split(|byte| *byte == b' ')) {
-        for digit in digits {
-            *number = number.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0')));
-        }
-    }
-    numbers
-}
-
 /// Sends a message, with one descriptor where it is positive.
 fn send(text: &[u8], fd: isize) -> bool {
-    let mut control =
-        Control { length: CONTROL_HEAD + size_of::<i32>(), level: SOL_SOCKET, kind: SCM_RIGHTS, fds: [fd as i32; MAX_PASSED] };
+    let mut control = Control {
+        length: CONTROL_HEAD + size_of::<i32>(),
+        level: SOL_SOCKET,
+        kind: SCM_RIGHTS,
+        fds: [fd as i32; MAX_PASSED],
+    };
     let vector = Vector { at: text.as_ptr().cast_mut(), length: text.len() };
     let message = Message {
         name: 0,
@@ -352,25 +352,4 @@ fn send(text: &[u8], fd: isize) -> bool {
     };
     // SAFETY: the message and what it points to outlive the call.
     unsafe { call(nr::SENDMSG, [CONTROL, &raw const message as usize, 0, 0, 0]) == text.len() as isize }
-}
-
-/// Sends `S` and the number.
-fn send_status(status: i32) -> bool {
-    let mut text = [b'S'; 12];
-    let mut left = status.unsigned_abs();
-    let mut start = text.len();
-    for place in text.iter_mut().skip(2).rev() {
-        *place = b'0' + (left % 10) as u8;
-        left /= 10;
-        start -= 1;
-        if left == 0 {
-            break;
-        }
-    }
-    let signed = if status < 0 { "S-" } else { "S" };
-    let first = start - signed.len();
-    for (place, byte) in text.iter_mut().skip(first).zip(signed.bytes()) {
-        *place = byte;
-    }
-    send(text.get(first..).unwrap_or_default(), 0)
 }

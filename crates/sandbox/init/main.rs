@@ -14,8 +14,10 @@
 #![no_main]
 
 mod call;
+mod program;
 
-use call::{EINTR, call, exit, nr, number, write_all};
+use call::call;
+use program::{EINTR, exit, nr, number, write_all};
 
 /// Takes the program's wait status. Its reader is the supervisor, so an error on
 /// it means that the supervisor is gone.

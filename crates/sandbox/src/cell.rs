@@ -31,7 +31,9 @@ pub(crate) enum CellError {
     Step { step: Step, errno: i32 },
     #[error("prepare a sandbox ({0})")]
     Io(#[from] io::Error),
-    #[error("make the init or the launcher of a cell, a program in memory ({0}); `sysctl vm.memfd_noexec` must be below 2")]
+    #[error(
+        "make the init or the launcher of a cell, a program in memory ({0}); `sysctl vm.memfd_noexec` must be below 2"
+    )]
     Init(io::Error),
     #[error("compile the system-call filter ({0})")]
     Filter(#[from] seccompiler::BackendError),

@@ -22,6 +22,7 @@ mod installed;
 mod landlock;
 mod level;
 mod memory;
+mod modules;
 mod program;
 mod project;
 mod runtime;

@@ -55,7 +55,7 @@ fn harness(runtime: &Runtime, first: &[&str], role: &str) -> io::Result<Launch> 
         return launch(runtime, arguments);
     }
     let folders = runtime.installed.folders().iter().map(|folder| text_of(folder)).collect::<io::Result<Vec<_>>>()?;
-    let mut launch = launch(runtime, &[first, arguments, &[role], &folders].concat())?;
+    let mut launch = launch(runtime, &[first, arguments, &[role, runtime.modules], &folders].concat())?;
     launch.env.extend(package_variables(runtime)?);
     Ok(launch)
 }

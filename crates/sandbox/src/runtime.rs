@@ -10,9 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use proofmark_checks::Language;
+use proofmark_checks::{Job, Language};
 
 use crate::installed::{Installed, InstalledError, Interpreter};
+use crate::modules;
 use crate::toolchain::{self, Toolchain};
 use crate::tree::Tree;
 
@@ -33,6 +34,8 @@ pub struct Runtime {
     pub(crate) needs: Vec<PathBuf>,
     /// The installed packages that programs may import.
     pub(crate) installed: Installed,
+    /// The modules that its harness loads first.
+    pub(crate) modules: &'static str,
 }
 
 impl fmt::Display for Runtime {
@@ -159,7 +162,7 @@ fn probe(language: Language, binary: &Path) -> Option<Runtime> {
     needs.extend(lines.map(PathBuf::from));
     let parts: Vec<&str> = version.split('.').take(toolchain.version_parts).collect();
     let name = format!("{}{}", toolchain.name, parts.join("."));
-    Some(Runtime { language, name, version, path, file, needs, installed: Installed::default() })
+    Some(Runtime { language, name, version, path, file, needs, installed: Installed::default(), modules: "" })
 }
 
 fn output(binary: &Path, arguments: &[&str]) -> Option<String> {
@@ -213,6 +216,12 @@ impl Runtime {
         let interpreter = Interpreter { file: &self.file, name: &self.name, packages };
         let installed = Installed::find(&interpreter, names, own_tree)?;
         Ok(Runtime { installed, ..self })
+    }
+
+    /// The same interpreter, which loads what the job is likely to import before the job is read.
+    pub(crate) fn loading_for(self, job: &Job) -> Runtime {
+        let modules = modules::likely(self.toolchain().modules, job);
+        Runtime { modules, ..self }
     }
 
     /// Whether it is as new as its language needs.

@@ -58,6 +58,8 @@ pub(crate) struct Toolchain {
     pub(crate) forks: bool,
     /// What it takes where the interpreter does not promise to survive a fork.
     pub(crate) trial: Option<Trial>,
+    /// What its harness loads before it reads a submission, from little to much (`modules.rs`).
+    pub(crate) modules: &'static [&'static str],
     /// The arguments before the file of a whole program.
     pub(crate) whole: &'static [&'static str],
     /// What the name of that file must end with, as in `.ts`.

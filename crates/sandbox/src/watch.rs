@@ -36,6 +36,8 @@ pub(crate) struct Output {
     bytes: Vec<u8>,
     /// How many bytes were read and dropped.
     dropped: u64,
+    /// Whether there was something to read when last asked.
+    is_ready: bool,
 }
 
 /// What happens once a leaf has written more than an output's `cap`.
@@ -50,7 +52,7 @@ enum Past {
 impl Output {
     pub(crate) fn fatal_past(cap: usize, fd: OwnedFd) -> io::Result<Output> {
         sys::set_nonblocking(&fd)?;
-        Ok(Output { fd: Some(fd), cap, past: Past::Fatal, bytes: Vec::new(), dropped: 0 })
+        Ok(Output { fd: Some(fd), cap, past: Past::Fatal, bytes: Vec::new(), dropped: 0, is_ready: false })
     }
 
     /// Keeps the last `cap` bytes.
@@ -110,11 +112,10 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// Writes nothing yet: [`watch`] does, or [`Input::feed`].
     pub(crate) fn new(fd: OwnedFd, bytes: Vec<u8>) -> io::Result<Input> {
         sys::set_nonblocking(&fd)?;
-        let mut input = Input { fd: Some(fd), bytes, written: 0 };
-        input.feed();
-        Ok(input)
+        Ok(Input { fd: Some(fd), bytes, written: 0 })
     }
 
     /// Nothing to write.
@@ -123,7 +124,7 @@ impl Input {
     }
 
     /// Writes what fits; closes the pipe at the end, or when its other end is closed.
-    fn feed(&mut self) {
+    pub(crate) fn feed(&mut self) {
         while let Some(fd) = self.fd.take() {
             let rest = self.bytes.get(self.written..).unwrap_or_default();
             if rest.is_empty() {
@@ -186,25 +187,23 @@ pub(crate) fn watch(
 ) -> io::Result<Why> {
     let mut why = None;
     let mut give_up = None;
-    let counted_here = sys::pid_of(pidfd).filter(|_| bounds.group.is_none());
-    let mut meter =
-        counted_here.map(|root| Meter::new(Family { root, root_is_init: bounds.watches_init, apart: bounds.apart }));
+    let mut meter = None;
     let mut next_tick = Instant::now() + MEMORY_TICK;
     loop {
         let now = Instant::now();
         let until = give_up.unwrap_or(bounds.deadline.min(next_tick));
-        let mut fds = vec![sys::readable(pidfd)];
-        fds.extend(input.fd.as_ref().map(sys::writable));
-        fds.extend(outputs.iter().filter_map(|output| output.fd.as_ref()).map(sys::readable));
-        sys::poll(&mut fds, until.saturating_duration_since(now))?;
-        let gone = fds.first().is_some_and(|pidfd| !pidfd.revents().is_empty());
+        let gone = wait(pidfd, input, outputs, until.saturating_duration_since(now))?;
         input.feed();
-        let flooded = outputs.iter_mut().fold(false, |any, output| output.drain() | any);
+        let flooded = outputs.iter_mut().fold(false, |any, output| ((output.is_ready || gone) && output.drain()) | any);
         let now = Instant::now();
         let over = (flooded.then_some(Why::Output)).or((now >= bounds.deadline && !gone).then_some(Why::Deadline));
         let cancelled = bounds.cancelled.load(Ordering::Relaxed) && !gone;
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
+            if meter.is_none() && bounds.group.is_none() {
+                let family = |root| Family { root, root_is_init: bounds.watches_init, apart: bounds.apart };
+                meter = sys::pid_of(pidfd).map(|root| Meter::new(family(root)));
+            }
             meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)
         });
         if gone {
@@ -220,6 +219,20 @@ pub(crate) fn watch(
             return Ok(Why::Stuck);
         }
     }
+}
+
+/// Waits until something can be written or read, and marks the outputs that can be read; whether the leaf is gone.
+fn wait(pidfd: &OwnedFd, input: &Input, outputs: &mut [Output], patience: Duration) -> io::Result<bool> {
+    let mut fds = vec![sys::readable(pidfd)];
+    fds.extend(outputs.iter().filter_map(|output| output.fd.as_ref()).map(sys::readable));
+    fds.extend(input.fd.as_ref().map(sys::writable));
+    sys::poll(&mut fds, patience)?;
+    let mut found = fds.iter().map(|fd| !fd.revents().is_empty()).collect::<Vec<_>>().into_iter();
+    let gone = found.next().unwrap_or(false);
+    for output in outputs {
+        output.is_ready = output.fd.is_some() && found.next().unwrap_or(false);
+    }
+    Ok(gone)
 }
 
 /// What was read of an output, once the leaf is gone.

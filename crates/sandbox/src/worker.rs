@@ -78,8 +78,8 @@ impl Worker {
     /// Runs every case of the job, each in a process of its own (but for
     /// [`Program::Pristine`], one for all), and answers what each returned.
     ///
-    /// Nothing it starts survives the call, save warm interpreters that have
-    /// never seen a submission.
+    /// Nothing it starts survives the call, save warm processes that hold nothing
+    /// of a submission.
     pub fn run(&mut self, job: &Job) -> Outcome {
         self.run_watched(job, &Watch { cancelled: &Arc::default(), ran: &|_| {} })
     }
@@ -132,7 +132,7 @@ impl Backend {
         };
         let name = found.name.clone();
         let runtime = &match found.with_packages(&job.packages, self.level.has_namespaces()) {
-            Ok(runtime) => runtime,
+            Ok(runtime) => runtime.loading_for(job),
             Err(error) => return unavailable(job, name, &format!("failed to {error}")),
         };
         if job.limits.disk_mb > 0 && !self.level.has_namespaces() {
@@ -337,15 +337,18 @@ impl Backend {
             data_bytes: program::data_bytes(runtime.toolchain(), limits),
             processes: u64::from(limits.processes) + runtime.toolchain().threads + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
-            waits: self.group.is_some() && runtime.toolchain().trial.is_some(),
+            waits: false,
         };
+        // Where the kernel counts, a leaf gets its job only once it is counted.
+        if self.group.is_none() {
+            pipes.input.feed();
+        }
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
         let apart = leaf.apart.as_ref().and_then(sys::pid_of);
-        if let (Some(group), Some(pid)) = (&self.group, apart.or_else(|| sys::pid_of(&leaf.pidfd))) {
-            group.admit(pid)?;
-        }
-        if leaf_limits.waits {
-            zygote.release()?;
+        if let Some(group) = &self.group {
+            // It waits for its job, so it is there. One that is not counted must not get it.
+            let pid = apart.or_else(|| sys::pid_of(&leaf.pidfd));
+            group.admit(pid.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?)?;
         }
         drop(theirs);
         let bounds = Bounds { watches_init: apart.is_some(), apart, ..self.bounds(limits, deadline) };

@@ -13,15 +13,22 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
+use seccompiler::sock_filter;
 
 use crate::cell::{Blueprint, Body, Cell, CellError, Ground};
-use crate::filter::{Audience, leaf_list};
+use crate::filter::{self, Audience};
 use crate::level::Level;
 use crate::program::{self, Launch};
 use crate::runtime::Runtime;
 use crate::stage::Step;
 use crate::sys::{self, Exit};
 use crate::tree::Tree;
+
+/// What the interpreter does between cases, as a module of its own (`zygote/main.rs`).
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/zygote"));
+
+/// Where the interpreter finds that module.
+const ADDED: &str = "/zygote.so";
 
 /// How long an interpreter may take to warm up.
 const WARM_UP: Duration = Duration::from_secs(20);
@@ -75,17 +82,20 @@ impl Zygote {
     pub(crate) fn start(runtime: &Runtime, level: Level, slot: u32, ground: &Ground) -> Result<Zygote, ZygoteError> {
         let launch = program::harness_zygote(runtime)?;
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
-        let mut tree = runtime.tree()?;
-        if let Some(trial) = &runtime.toolchain().trial {
-            tree.file(Path::new(trial.addon_path), trial.addon.to_vec())?;
-            for path in trial.shown {
-                if let Ok(content) = std::fs::read(path) {
-                    tree.file(Path::new(path), content)?;
+        let mut tree: Tree = runtime.tree()?;
+        let trial = runtime.toolchain().trial.as_ref();
+        match trial {
+            None => tree.file(Path::new(ADDED), MODULE.to_vec())?,
+            Some(trial) => {
+                tree.file(Path::new(trial.addon_path), trial.addon.to_vec())?;
+                for path in trial.shown {
+                    if let Ok(content) = std::fs::read(path) {
+                        tree.file(Path::new(path), content)?;
+                    }
                 }
             }
         }
-        let reserved = runtime.toolchain().trial.is_some();
-        Zygote::start_body(&body, &tree, reserved, &Site { level, slot, ground })
+        Zygote::start_body(&body, &tree, trial.is_some(), &Site { level, slot, ground })
     }
 
     /// Starts the launcher of a program, in a tree that may have the file of whole programs.
@@ -120,7 +130,7 @@ impl Zygote {
         let cell = Cell::start(&blueprint, body, &fds)?;
         drop(fds);
         let zygote = Zygote { control, cell, cases: 0, file: None };
-        sys::send_with_fds(&zygote.control, &filter_bytes()?, &[])?;
+        sys::send_with_fds(&zygote.control, &filter_bytes(), &[])?;
         let mut ready = [0; 16];
         match zygote.receive(&mut ready, WARM_UP) {
             Ok((5, [file, None])) if file.is_some() == tree.rewritten.is_some() => {
@@ -144,31 +154,31 @@ impl Zygote {
     /// writes to: its answer, standard output and standard error. A launcher gives them to the program as 0, 1, 2, ….
     pub(crate) fn fork(&mut self, limits: &LeafLimits, pipes: &[OwnedFd]) -> Result<Leaf, ZygoteError> {
         self.cases += 1;
-        let mut text = format!("{} {} {}", limits.data_bytes, limits.processes, limits.cpu_seconds);
-        if limits.waits {
-            text.push_str(" 1");
-        }
         let fds: Vec<_> = pipes.iter().map(OwnedFd::as_fd).collect();
-        sys::send_with_fds(&self.control, text.as_bytes(), &fds)?;
+        let waits = limits.waits.then_some(1);
+        let limits = [limits.data_bytes, limits.processes, limits.cpu_seconds].into_iter().chain(waits);
+        let limits: Vec<u8> = limits.flat_map(u64::to_ne_bytes).collect();
+        sys::send_with_fds(&self.control, &limits, &fds)?;
         match self.receive(&mut [0; 1], PATIENCE)? {
             (1, [Some(pidfd), apart]) => Ok(Leaf { pidfd, apart }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 
-    /// Lets a leaf that waits go on.
+    /// Lets a launcher's leaf that waits start its program.
     pub(crate) fn release(&self) -> io::Result<()> {
         sys::send_with_fds(&self.control, b"G", &[])
     }
 
     /// How the last leaf ended, once it has.
     pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
-        let mut bytes = [0; 16];
-        let (length, _) = self.receive(&mut bytes, PATIENCE)?;
-        let status = std::str::from_utf8(bytes.get(1..length).unwrap_or_default()).unwrap_or_default();
-        let status: i32 = status.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        let mut bytes = [0; 5];
+        let status = match (self.receive(&mut bytes, PATIENCE)?, bytes) {
+            ((5, [None, None]), [b'S', status @ ..]) => i32::from_ne_bytes(status),
+            _ => return Err(ZygoteError::Io(io::ErrorKind::InvalidData.into())),
+        };
         if status < 0 {
-            return Err(CellError::Step { step: Step::Exec, errno: -status }.into());
+            return Err(CellError::Step { step: Step::Exec, errno: status.wrapping_neg() }.into());
         }
         Ok(Exit::from_wait_status(status))
     }
@@ -202,7 +212,7 @@ pub(crate) struct LeafLimits {
     pub(crate) data_bytes: u64,
     pub(crate) processes: u64,
     pub(crate) cpu_seconds: u64,
-    /// Whether it waits to be released. Those of Python cannot.
+    /// Whether it waits to be released. Only leaves of a launcher can.
     pub(crate) waits: bool,
 }
 
@@ -214,16 +224,13 @@ pub(crate) struct Site<'a> {
 }
 
 /// The leaf's filter as the kernel reads it.
-fn filter_bytes() -> Result<Vec<u8>, CellError> {
-    let filter = leaf_list()?;
-    Ok(filter
-        .iter()
-        .flat_map(|step| {
-            let [a, b] = step.code.to_ne_bytes();
-            let [k0, k1, k2, k3] = step.k.to_ne_bytes();
-            [a, b, step.jt, step.jf, k0, k1, k2, k3]
-        })
-        .collect())
+fn filter_bytes() -> Vec<u8> {
+    let bytes = |step: &sock_filter| {
+        let [a, b] = step.code.to_ne_bytes();
+        let [k0, k1, k2, k3] = step.k.to_ne_bytes();
+        [a, b, step.jt, step.jf, k0, k1, k2, k3]
+    };
+    filter::LEAF.iter().flat_map(bytes).collect()
 }
 
 /// What a failing interpreter wrote to its standard error, for the message.

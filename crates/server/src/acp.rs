@@ -16,8 +16,8 @@ use crate::verifications::{accepted, submission, with_receipt};
 
 /// `POST /v1/acp/evaluations`: `{job_id?, requirements, deliverable}`.
 pub(crate) async fn evaluate(state: Arc<AppState>, head: Head, body: Body) -> Result<Reply, Problem> {
+    let tenant = head.caller.tenant.clone();
     let submission = submission(&state, head, body, |text| Source::Foreign(text, request_of_job)).await?;
-    let tenant = submission.tenant.clone();
     match submit::verify(&state.services, submission).await? {
         Answer::Job(view) => accepted(&view),
         Answer::Receipt(receipt) => {

@@ -53,19 +53,28 @@ const MAX_CHAIN: usize = 80;
 pub(crate) struct Pending {
     pub(crate) id: ReceiptId,
     tenant: Tenant,
+    as_job: bool,
     views: Views,
     cancel: CancelOnDrop,
 }
 
-/// Submits a verification. When the result is dropped before the end, and no idempotency key lets the client ask for the
-/// receipt again, the verification is cancelled.
-pub(crate) async fn begin(services: &Arc<Services>, submission: Submission) -> Result<Pending, Problem> {
+/// Submits a verification, which `submission` makes: it may read long texts, and runs on the same thread. When the result is
+/// dropped before the end, and no idempotency key lets the client ask for the receipt again, the verification is cancelled.
+pub(crate) async fn begin(
+    services: &Arc<Services>,
+    submission: impl FnOnce(&Services) -> Result<Submission, Problem> + Send + 'static,
+) -> Result<Pending, Problem> {
     let shared = Arc::clone(services);
     // The guard is made where the work is submitted: a client may be gone before this future learns of it.
-    let cancel = blocking(services, move |_| submit(&shared, submission)).await??;
-    let (id, tenant) = (cancel.id, cancel.tenant.clone());
-    let views = follow(services, &tenant, id).await?.ok_or_else(gone)?;
-    Ok(Pending { id, tenant, views, cancel })
+    let begun = move |services: &Services| {
+        let submission = submission(services)?;
+        let as_job = submission.as_job;
+        let cancel = submit(&shared, submission)?;
+        let (id, tenant) = (cancel.id, cancel.tenant.clone());
+        let views = views(services, &tenant, id)?.ok_or_else(gone)?;
+        Ok(Pending { id, tenant, as_job, views, cancel })
+    };
+    blocking(services, begun).await?
 }
 
 impl Pending {
@@ -89,9 +98,12 @@ impl Pending {
 }
 
 /// Submits a verification and waits for it, at most [`MAX_WAIT`]; then it goes on as a job.
-pub(crate) async fn verify(services: &Arc<Services>, submission: Submission) -> Result<Answer, Problem> {
-    let as_job = submission.as_job;
+pub(crate) async fn verify(
+    services: &Arc<Services>,
+    submission: impl FnOnce(&Services) -> Result<Submission, Problem> + Send + 'static,
+) -> Result<Answer, Problem> {
     let mut pending = begin(services, submission).await?;
+    let as_job = pending.as_job;
     // A client that asked for a job gets one, however soon it is over.
     let wait = if as_job { Duration::ZERO } else { MAX_WAIT };
     if let Ok(receipt) = tokio::time::timeout(wait, pending.receipt()).await
@@ -120,14 +132,17 @@ pub(crate) struct Views {
 
 /// Each state a job comes to; none when there is no such job.
 pub(crate) async fn follow(services: &Arc<Services>, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
+    let tenant = tenant.clone();
+    blocking(services, move |services| views(services, &tenant, id)).await?
+}
+
+fn views(services: &Services, tenant: &Tenant, id: ReceiptId) -> Result<Option<Views>, Problem> {
     // Nobody sees this: `follow` of the verifier calls the listener with the state before it returns.
     let unknown = JobView { id, state: JobState::Waiting, done: 0, total: 0, created_at: 0, receipt: None };
     let (send, states) = watch::channel(unknown);
-    let tenant = tenant.clone();
     // The listener is called under a lock (`jobs.rs`). `send_replace` does not wait, nor needs a receiver.
     let listener = move |view: &JobView| drop(send.send_replace(view.clone()));
-    let following =
-        blocking(services, move |services| services.verifications.follow(&tenant, &id, Box::new(listener))).await??;
+    let following = services.verifications.follow(tenant, &id, Box::new(listener))?;
     Ok(following.map(|following| Views { states, _following: following }))
 }
 

@@ -20,7 +20,9 @@ use crate::body;
 use crate::context::{Content, Head, RequestContext};
 use crate::opaque::{JobStateName, Receipt as ReceiptSchema, Time, Uuid};
 use crate::problem::Problem;
-use crate::reply::{Document, Reply};
+use crate::reply::{Document, JSON, Reply};
+use crate::services::Services;
+use crate::share::Share;
 use crate::state::AppState;
 use crate::submit::{self, Answer, Source, Submission, Views};
 
@@ -88,24 +90,29 @@ pub(crate) async fn answer(
     }
 }
 
+/// What makes the submission of a request, whose body was read. It takes a while: reading 16 MiB of YAML does.
 pub(crate) async fn submission(
     state: &AppState,
     head: Head,
     body: Body,
     source: fn(String) -> Source,
-) -> Result<Submission, Problem> {
-    // Given back when this function returns: then the queue counts the request against its own limits.
+) -> Result<impl FnOnce(&Services) -> Result<Submission, Problem> + Send + use<>, Problem> {
     let mut share = state.limits.bytes.take(&head.caller.tenant, 0)?;
     let bytes = body::read(&head.parts.headers, body, MAX_REQUEST_BYTES, &mut share).await?;
+    // The share is given back with the submission: then the queue counts the request against its own limits.
+    Ok(move |services: &Services| read(services, head, (bytes, share), source))
+}
+
+fn read(
+    services: &Services,
+    head: Head,
+    (bytes, mut share): (Vec<u8>, Share),
+    source: fn(String) -> Source,
+) -> Result<Submission, Problem> {
     let as_job = prefers_job(&head.parts.headers);
-    let read = move || {
-        let content = Content::read(&head, bytes, &mut share);
-        content.map(|content| (head, content, share))
-    };
-    // Reading 16 MiB of YAML takes a while.
-    let (head, content, _share) = tokio::task::spawn_blocking(read).await.map_err(|_| Problem::internal())??;
+    let content = Content::read(&head, bytes, &mut share)?;
     // The flag is never set: a verification is cancelled as a job.
-    let context = RequestContext::new(&state.services, head, content, Arc::default())?;
+    let context = RequestContext::new(services, head, content, Arc::default())?;
     context.only(&["chain"])?;
     let text = String::from_utf8(context.body().to_vec())
         .map_err(|_| Problem::bad("not_utf8", "the body is not UTF-8").help("send JSON"))?;
@@ -170,8 +177,9 @@ async fn next_event(following: Option<(Views, bool)>) -> Option<(Result<Event, I
 
 /// A receipt as the answer to the client that waited for it, in the body and, for paid work, in the header of x402.
 fn receipt_reply(receipt: &Receipt) -> Reply {
-    let reply = Reply::from(receipt.document().clone()).header(LOCATION, x402::path(&receipt.receipt_id()));
-    with_receipt(reply, &receipt.to_text())
+    let text = receipt.to_text();
+    let reply = Reply::text(JSON, text.clone()).header(LOCATION, x402::path(&receipt.receipt_id()));
+    with_receipt(reply, &text)
 }
 
 /// The headers that carry a receipt, or lead to it, on any answer.

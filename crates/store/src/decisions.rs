@@ -2,17 +2,19 @@
 
 use proofmark_receipt::{ChainTip, Link, Object, ReceiptId, Sha256Digest, SignError};
 use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::awaited;
 use crate::column;
 use crate::error::StoreError;
+use crate::listing::{self, Condition, Listing, Part, Table};
 use crate::page::{self, Cursor, MAX_PAGE};
 use crate::read::MAX_FOUND;
 use crate::reviews;
 use crate::scope::Scope;
 use crate::signing;
 use crate::tenant::Tenant;
+use crate::times::{self, Period};
 
 /// The chain of decisions, where messages name it.
 const CHAIN: &str = "decisions";
@@ -75,6 +77,8 @@ pub struct DecisionIndex {
     pub candidate: Option<String>,
     /// The action, as JSON.
     pub action: Option<String>,
+    /// The tool that the action calls, by which decisions are listed; decisions that are read do not have it.
+    pub tool: Option<String>,
     /// Whether it waits for a review.
     pub review: bool,
     /// How many approvals it waits for.
@@ -191,10 +195,10 @@ impl DecisionWrite {
         let id = self.decision_id.to_string();
         let about = &self.about;
         let sql = format!(
-            "INSERT INTO decisions ({DECISION}, nth)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+            "INSERT INTO decisions ({DECISION}, nth, tool)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
         );
-        scope.connection.prepare_cached(&sql)?.execute(params![
+        let sequence = scope.connection.prepare_cached(&sql)?.insert(params![
             id,
             self.decided_at,
             self.outcome,
@@ -214,8 +218,11 @@ impl DecisionWrite {
             about.subject,
             about.wanted.cast_signed(),
             self.nth.cast_signed(),
+            about.tool,
         ])?;
-        put_facts(scope, &id, about)?;
+        times::note(scope.connection, DECISIONS.times, sequence, self.decided_at)?;
+        put_facts(scope, &id, about, sequence)?;
+        reviews::put_waiting(scope, &about.subject, about.review.then_some(sequence))?;
         // The runtime will report what became of the action.
         match about.candidate.is_some() && self.allowed {
             true => awaited::put(scope, &id, about.expires_at),
@@ -231,11 +238,13 @@ fn link(id: ReceiptId, tip: Option<&ChainTip>, sign: SignDecision) -> Result<Rec
     Ok(Receipt::Signed { document: object.to_text(), hash: own.hash, position: own.position })
 }
 
-fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex) -> rusqlite::Result<()> {
-    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts.
-    let sql = "DELETE FROM asked WHERE decision_id IN
-                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2)";
-    scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &about.subject])?;
+fn put_facts(scope: &Scope<'_>, decision_id: &str, about: &DecisionIndex, sequence: i64) -> rusqlite::Result<()> {
+    // Only the newest decision on a subject waits for a review (`reviews::WAITS`); approvals are judged on its facts. So
+    // only the one before this may have some: it took the place of those before it.
+    let sql = "DELETE FROM asked WHERE decision_id =
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 AND sequence < ?3
+                    ORDER BY sequence DESC LIMIT 1)";
+    scope.connection.prepare_cached(sql)?.execute(params![scope.tenant.as_str(), about.subject, sequence])?;
     if let Some(facts) = &about.facts {
         let sql = "INSERT INTO asked (decision_id, facts) VALUES (?1, ?2)";
         scope.connection.prepare_cached(sql)?.execute([decision_id, facts])?;
@@ -284,49 +293,67 @@ pub(crate) fn last_decision(connection: &Connection) -> rusqlite::Result<Option<
     connection.prepare_cached(sql)?.query_row([], tip).optional()
 }
 
+/// The decisions, as lists have them.
+const DECISIONS: Table = Table { name: "decisions", groups: &["outcome"], time: "decided_at", times: "decision_times" };
+
+/// Those that wait for a review, as lists have them. They are few, so every row of a tenant is looked through.
+const WAITING: Table = Table { name: "waiting CROSS JOIN decisions USING (sequence)", groups: &[], ..DECISIONS };
+
 pub(crate) fn decisions(
     connection: &Connection,
     tenant: Option<&Tenant>,
     wanted: &DecisionsWanted,
 ) -> rusqlite::Result<Decisions> {
+    // Several statements, which must see the same rows: one that came between two of them would shift the pages.
+    let moment = connection.unchecked_transaction()?;
     let limit = wanted.limit.clamp(1, MAX_PAGE);
-    let mut conditions = vec!["1"];
-    let mut values: Vec<Value> = Vec::new();
-    // `'static`: only constants become part of the statement, and what clients send is bound.
-    let mut narrow = |condition: &'static str, value: Option<Value>| {
-        if let Some(value) = value {
-            conditions.push(condition);
-            values.push(value);
-        }
+    let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::Text);
+    let listing = Listing {
+        table: if wanted.to_review { &WAITING } else { &DECISIONS },
+        parts: parts(&moment, tenant, wanted)?,
+        groups: vec![text(&wanted.outcome)],
+        period: Period { since: wanted.since, until: wanted.until, after: wanted.after },
+        // One more than asked for is looked up: it tells whether there is a next page.
+        limit: limit + 1,
     };
-    let text = |text: &Option<String>| text.clone().map(Value::Text);
-    narrow("tenant = ?", tenant.map(|tenant| Value::Text(tenant.as_str().to_owned())));
-    narrow("outcome = ?", text(&wanted.outcome));
-    narrow("class = ?", text(&wanted.class));
-    narrow("agent = ?", text(&wanted.agent));
-    // The writer stores JSON, but a row that another program changed must not end the listing.
-    narrow("CASE WHEN json_valid(action) THEN json_extract(action, '$.tool') END = ?", text(&wanted.tool));
-    narrow("decided_at >= ?", wanted.since.map(Value::Integer));
-    narrow("decided_at < ?", wanted.until.map(Value::Integer));
-    narrow("sequence < ?", wanted.after.map(|after| Value::Integer(after.0)));
-    if wanted.to_review {
-        conditions.push(reviews::WAITS);
-    }
-    values.push(Value::Integer(page::one_more(limit)?));
-    let conditions = conditions.join(" AND ");
-    let sql = format!("SELECT {DECISION}, sequence FROM decisions WHERE {conditions} ORDER BY sequence DESC LIMIT ?");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows =
-        statement.query_map(params_from_iter(values), |row| Ok((row.get(DECISION_COLUMNS)?, read_decision(row)?)))?;
+    let sql = format!("SELECT {DECISION} FROM decisions WHERE sequence = ?1");
+    let mut statement = moment.prepare_cached(&sql)?;
+    let rows = listing::newest(&moment, &listing)?;
+    let rows = rows.into_iter().map(|sequence| Ok((sequence, statement.query_row([sequence], read_decision)?)));
     let (decisions, next) = page::cut(rows.collect::<rusqlite::Result<_>>()?, limit);
     Ok(Decisions { decisions, next })
 }
 
-// Rows are read by position: a new column goes to the end, and is counted below.
+/// The parts of the table that have all decisions that are wanted: one for each tenant, by the index that is likely to find
+/// the fewest.
+fn parts(connection: &Connection, tenant: Option<&Tenant>, wanted: &DecisionsWanted) -> rusqlite::Result<Vec<Part>> {
+    let DecisionsWanted { outcome, class, agent, tool, to_review, .. } = wanted;
+    let filters = [("tool", tool), ("agent", agent), ("class", class)];
+    let filters: Vec<Condition> =
+        filters.into_iter().filter_map(|(column, value)| Some((column, Value::from(value.clone()?)))).collect();
+    let tenants = match tenant {
+        Some(tenant) => vec![tenant.as_str().to_owned()],
+        None if outcome.is_none() && filters.is_empty() && !to_review => return Ok(vec![Part::default()]),
+        None => listing::distinct(connection, DECISIONS.name, "tenant")?,
+    };
+    let part = |tenant: String| match to_review {
+        true => {
+            let outcome = outcome.iter().map(|outcome| ("outcome", Value::from(outcome.clone())));
+            let checks = outcome.chain(filters.clone()).collect();
+            Part { index: vec![("waiting.tenant", tenant.into())], checks, only: Some(reviews::WAITS) }
+        }
+        false => {
+            let mut checks = filters.clone().into_iter();
+            let index = [Some(("tenant", tenant.into())), checks.next()].into_iter().flatten().collect();
+            Part { index, checks: checks.collect(), only: None }
+        }
+    };
+    Ok(tenants.into_iter().map(part).collect())
+}
+
+// Rows are read by position: a new column goes to the end.
 pub(crate) const DECISION: &str = "decision_id, decided_at, outcome, fingerprint, position, document, tenant, agent, \
                                    class, mode, expires_at, candidate, action, review, allowed, hash, subject, wanted";
-/// How many columns [`DECISION`] has.
-const DECISION_COLUMNS: usize = 18;
 
 /// A row that begins with [`DECISION`], and its tenant.
 pub(crate) fn read_any_decision(row: &Row<'_>) -> rusqlite::Result<(Tenant, Decision)> {
@@ -350,6 +377,7 @@ fn read_decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
             expires_at: row.get(10)?,
             candidate: row.get(11)?,
             action: row.get(12)?,
+            tool: None,
             review: row.get(13)?,
             wanted: column::count(row, 17)?,
             subject: row.get(16)?,

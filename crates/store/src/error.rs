@@ -47,6 +47,9 @@ pub enum StoreError {
     /// A receipt of the same issuer with this id is stored; ids are unique (VRF 1.0, security considerations 1).
     #[error("store the receipt `{0}`: a receipt of this issuer with this id is already stored")]
     Duplicate(ReceiptId),
+    /// This very receipt, which was issued elsewhere, is stored.
+    #[error("store the receipt `{0}`: it is already stored")]
+    Stored(ReceiptId),
     /// The receipt or decision cannot be signed.
     #[error("sign the document: {0}")]
     Sign(#[from] SignError),
@@ -129,7 +132,7 @@ impl StoreError {
             Self::Answered(_) => "send it again to get that answer",
             Self::Reviewed(_) => "let another person review it",
             Self::Prefix(_) => "write 4 to 32 hex digits of the receipt's id",
-            Self::AllowedSince(..) | Self::Sign(_) | Self::NotLinked(_) => return None,
+            Self::AllowedSince(..) | Self::Sign(_) | Self::NotLinked(_) | Self::Stored(_) => return None,
         };
         Some(text.to_owned())
     }
@@ -149,6 +152,7 @@ impl StoreError {
             | Self::Io { .. }
             | Self::Stopped { .. } => false,
             Self::Duplicate(_)
+            | Self::Stored(_)
             | Self::Sign(_)
             | Self::NotLinked(_)
             | Self::TooLarge { .. }

@@ -1,13 +1,18 @@
 //! Lists of receipts, and chains.
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, Verdict};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::column::{self, RECEIPT};
+use crate::listing::{self, Listing, Part, Table};
 use crate::page::{Cursor, MAX_PAGE};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::tenant::Tenant;
+use crate::times::Period;
 
 /// The fewest hex digits of an id that [`crate::Store::all_tenants_find`] looks for.
 pub const MIN_PREFIX: usize = 4;
@@ -67,41 +72,100 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// The chain of the tenant `?1` with the name `?2`.
-const CHAIN: &str = "(SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)";
+/// The receipts, as lists have them.
+pub(crate) const RECEIPTS: Table =
+    Table { name: "receipts", groups: &["verdict", "tier"], time: "verified_at", times: "receipt_times" };
+
+/// The tenants that have receipts.
+pub(crate) fn tenants(connection: &Connection) -> rusqlite::Result<Vec<Tenant>> {
+    Ok(listing::distinct(connection, RECEIPTS.name, "tenant")?.iter().map(|name| Tenant::stored(name)).collect())
+}
 
 /// The ids from the first one to the last one that a prefix can stand for.
 pub(crate) fn between(connection: &Connection, first: &[u8; 16], last: &[u8; 16]) -> rusqlite::Result<Vec<ReceiptId>> {
-    let sql =
-        "SELECT DISTINCT receipt_id FROM receipts WHERE receipt_id BETWEEN ?1 AND ?2 ORDER BY receipt_id LIMIT ?3";
+    let sql = "SELECT DISTINCT receipt_id FROM receipts WHERE tenant = ?1 AND receipt_id BETWEEN ?2 AND ?3
+               ORDER BY receipt_id LIMIT ?4";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((first, last, MAX_FOUND as i64), |row| column::receipt_id(row, 0))?;
-    rows.collect()
+    let mut found = BTreeSet::new();
+    for tenant in tenants(connection)? {
+        let values = (tenant.as_str(), first, last, MAX_FOUND as i64);
+        let rows = statement.query_map(values, |row| column::receipt_id(row, 0))?;
+        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    Ok(found.into_iter().take(MAX_FOUND).collect())
 }
 
 /// The receipts a filter lets through, of one tenant or of all.
 pub(crate) fn list(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> rusqlite::Result<Page> {
+    // Several statements, which must see the same rows: one that came between two of them would shift the pages.
+    let moment = connection.unchecked_transaction()?;
     let limit = filter.limit.clamp(1, MAX_PAGE);
-    let (sql, values) = list_statement(tenant, filter, limit);
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
+    let listing = Listing {
+        table: &RECEIPTS,
+        parts: parts(&moment, tenant, filter)?,
+        groups: vec![
+            filter.verdict.map_or(Value::Null, |verdict| verdict.as_str().to_owned().into()),
+            filter.tier.map_or(Value::Null, |tier| i64::from(tier).into()),
+        ],
+        period: Period { since: filter.since, until: filter.until, after: filter.after },
+        // One more than asked for is looked up: it tells whether there is a next page.
+        limit: limit + 1,
+    };
+    let mut statement = moment.prepare_cached(receipt_meta::SELECT_ONE)?;
     let (mut found, mut unreadable, mut bytes, mut more) = (Vec::<StoredReceipt>::new(), 0, 0, false);
     let mut last = None;
-    while let Some(row) = rows.next()? {
+    for sequence in listing::newest(&moment, &listing)? {
+        let mut rows = statement.query([sequence])?;
+        let Some(row) = rows.next()? else { continue };
         bytes += row.get_ref(1)?.as_bytes()?.len();
-        // One more than asked for is looked up: it tells whether there is a next page.
         more = found.len() + unreadable == limit || (bytes > MAX_PAGE_BYTES && last.is_some());
         if more {
             break;
         }
         // Before the receipt is read, so that the next page begins behind one that is unreadable.
-        last = Some(Cursor(row.get(2)?));
+        last = Some(Cursor(sequence));
         match readable(receipt_meta::with_place(row))? {
             Some(receipt) => found.push(receipt),
             None => unreadable += 1,
         }
     }
     Ok(Page { next: last.filter(|_| more), receipts: found, unreadable })
+}
+
+/// The parts of the table that have all receipts a filter lets through: one for each tenant, by the index that is likely to
+/// find the fewest.
+fn parts(connection: &Connection, tenant: Option<&Tenant>, filter: &Filter) -> rusqlite::Result<Vec<Part>> {
+    let groups = filter.verdict.is_some() || filter.tier.is_some();
+    let narrowed = groups || filter.task_id.is_some() || filter.chain.is_some() || filter.signer.is_some();
+    let tenants = match tenant {
+        Some(tenant) => vec![tenant.clone()],
+        None if narrowed => tenants(connection)?,
+        None => return Ok(vec![Part::default()]),
+    };
+    let mut parts = Vec::new();
+    for tenant in tenants {
+        let text = |text: &String| Value::from(text.clone());
+        let own = ("tenant", Value::from(tenant.as_str().to_owned()));
+        let task = filter.task_id.as_ref().map(|id| ("task_id", text(id)));
+        let issuer = filter.signer.as_ref().map(|signer| ("issuer", text(signer)));
+        let chain = match &filter.chain {
+            None => None,
+            Some(name) => match chain_id(connection, &tenant, name)? {
+                None => continue,
+                Some(id) => Some(("chain_id", Value::from(id))),
+            },
+        };
+        parts.push(match (task, chain, issuer) {
+            (Some(task), chain, issuer) => {
+                Part { index: vec![own, task], checks: chain.into_iter().chain(issuer).collect(), only: None }
+            }
+            (None, Some(chain), issuer) => {
+                Part { index: vec![chain], checks: issuer.into_iter().chain([own]).collect(), only: None }
+            }
+            (None, None, issuer) => Part { index: iter::once(own).chain(issuer).collect(), ..Part::default() },
+        });
+    }
+    Ok(parts)
 }
 
 /// None for a row that was changed since it was stored: it is left out, and the others are listed.
@@ -116,14 +180,24 @@ fn readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
 /// The receipts over one output, of the tenant and of the command line, newest first; at most [`MAX_PAGE`]. Those that
 /// another has superseded are left out, and those that cannot be read.
 pub(crate) fn over(connection: &Connection, tenant: &Tenant, output: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!(
-        "SELECT {RECEIPT} FROM receipts WHERE output = ?1 AND tenant IN ('local', ?2) AND superseded_by IS NULL
-         ORDER BY sequence DESC LIMIT ?3"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query((output, tenant.as_str(), MAX_PAGE as i64))?;
+    let moment = connection.unchecked_transaction()?;
+    let sql = "SELECT sequence FROM receipts WHERE output = ?1 AND tenant = ?2 AND superseded_by IS NULL
+               ORDER BY sequence DESC LIMIT ?3";
+    let mut statement = moment.prepare_cached(sql)?;
+    let mut sequences: Vec<i64> = Vec::new();
+    for tenant in [Tenant::LOCAL, tenant.clone()] {
+        let rows = statement.query_map((output, tenant.as_str(), MAX_PAGE as i64), |row| row.get(0))?;
+        sequences.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
+    }
+    sequences.sort_unstable_by(|one, other| other.cmp(one));
+    // The command line's own are found twice.
+    sequences.dedup();
+    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE sequence = ?1");
+    let mut statement = moment.prepare_cached(&sql)?;
     let (mut found, mut bytes) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
+    for sequence in sequences.into_iter().take(MAX_PAGE) {
+        let mut rows = statement.query([sequence])?;
+        let Some(row) = rows.next()? else { continue };
         bytes += row.get_ref(1)?.as_bytes()?.len();
         if bytes > MAX_PAGE_BYTES && !found.is_empty() {
             break;
@@ -147,10 +221,17 @@ fn limited(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Receipt>> {
     Ok(found)
 }
 
+/// The number of the tenant's chain of this name.
+pub(crate) fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2")?;
+    statement.query_row([tenant.as_str(), name], |row| row.get(0)).optional()
+}
+
 pub(crate) fn chain(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = {CHAIN} ORDER BY position");
+    let Some(chain_id) = chain_id(connection, tenant, name)? else { return Ok(Vec::new()) };
+    let sql = format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = ?1 ORDER BY position");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([tenant.as_str(), name], column::receipt)?;
+    let rows = statement.query_map([chain_id], column::receipt)?;
     rows.collect()
 }
 
@@ -162,14 +243,14 @@ pub(crate) fn chain_from(
     position: u64,
     limit: usize,
 ) -> rusqlite::Result<Vec<Receipt>> {
-    let sql = format!(
-        "SELECT {RECEIPT} FROM receipts WHERE chain_id = {CHAIN} AND position >= ?3 ORDER BY position LIMIT ?4"
-    );
+    let Some(chain_id) = chain_id(connection, tenant, name)? else { return Ok(Vec::new()) };
+    let sql =
+        format!("SELECT {RECEIPT} FROM receipts WHERE chain_id = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
     let mut statement = connection.prepare_cached(&sql)?;
     let limit = limit.clamp(1, MAX_PAGE) as i64;
     // A position that no row can have finds none; cast, it would be negative and find all.
     let position = i64::try_from(position).unwrap_or(i64::MAX);
-    limited(statement.query((tenant.as_str(), name, position, limit))?)
+    limited(statement.query((chain_id, position, limit))?)
 }
 
 /// The chains by name, with their lengths.
@@ -183,10 +264,10 @@ pub(crate) fn chains(connection: &Connection, tenant: &Tenant) -> rusqlite::Resu
 
 pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusqlite::Result<Option<ChainTip>> {
     // From columns alone: a document that was damaged does not keep its chain from growing.
-    let sql = format!(
-        "SELECT receipt_id, hash, position FROM receipts WHERE chain_id = {CHAIN} ORDER BY position DESC LIMIT 1"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let sql = "SELECT receipt_id, hash, position FROM receipts
+               WHERE chain_id = (SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2)
+               ORDER BY position DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
     let tip = |row: &Row<'_>| {
         Ok(ChainTip {
             receipt_id: column::receipt_id(row, 0)?,
@@ -195,34 +276,4 @@ pub(crate) fn tip(connection: &Connection, tenant: &Tenant, chain: &str) -> rusq
         })
     };
     statement.query_row([tenant.as_str(), chain], tip).optional()
-}
-
-fn list_statement(tenant: Option<&Tenant>, filter: &Filter, limit: usize) -> (String, Vec<Value>) {
-    let conditions = [
-        (filter.verdict.map(|verdict| verdict.as_str().to_owned().into()), "verdict = ?"),
-        (filter.tier.map(|tier| i64::from(tier).into()), "tier = ?"),
-        (filter.task_id.clone().map(Value::from), "task_id = ?"),
-        (
-            filter.chain.clone().map(Value::from),
-            "(chain_id, tenant) IN (SELECT chain_id, chains.tenant FROM chains WHERE name = ?)",
-        ),
-        (tenant.map(|tenant| tenant.as_str().to_owned().into()), "tenant = ?"),
-        (filter.signer.clone().map(Value::from), "issuer = ?"),
-        (filter.since.map(Value::from), "verified_at >= ?"),
-        (filter.until.map(Value::from), "verified_at < ?"),
-        (filter.after.map(|Cursor(sequence)| sequence.into()), "sequence < ?"),
-    ];
-    let mut wanted = "SELECT sequence FROM receipts WHERE TRUE".to_owned();
-    let mut values: Vec<Value> = Vec::new();
-    for (value, condition) in conditions {
-        if let Some(value) = value {
-            wanted = wanted + " AND " + condition;
-            values.push(value);
-        }
-    }
-    values.push((limit as i64 + 1).into());
-    // Whatever index is used, only sequence numbers are sorted, not documents.
-    let wanted = wanted + " ORDER BY sequence DESC LIMIT ?";
-    let sql = format!("{} WHERE receipts.sequence IN ({wanted}) ORDER BY receipts.sequence DESC", receipt_meta::SELECT);
-    (sql, values)
 }

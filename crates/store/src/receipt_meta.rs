@@ -1,8 +1,8 @@
 //! What the store knows of a receipt beside its document: its tenant, its chain, and whether it still counts.
 
 use proofmark_receipt::{Receipt, ReceiptId, Trust};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::column;
 use crate::page::MAX_LISTED;
@@ -25,43 +25,26 @@ pub struct StoredReceipt {
     pub others: usize,
 }
 
-/// Which receipts to count. What is `None` does not narrow the count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CountFilter<'a> {
-    pub chain: Option<&'a str>,
-    /// Only those this signer signed, in the spelling of [`proofmark_receipt::SignerId`].
-    pub signer: Option<&'a str>,
-    pub task_type: Option<&'a str>,
-}
-
-/// How many receipts there are of each verdict, and of those that do not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VerdictCounts {
-    pub pass: u64,
-    pub fail: u64,
-    pub partial: u64,
-    pub error: u64,
-    /// How many of these were issued elsewhere, by signers who were trusted when they came.
-    pub issued_elsewhere: u64,
-    /// How many more another has superseded.
-    pub superseded: u64,
-    /// How many more were issued elsewhere by signers who were not trusted when they came.
-    pub untrusted: u64,
-}
-
-/// Reads the columns of [`with_place`], of all receipts.
+/// Reads the columns of [`with_place`], of receipts.
 // A chain of an old store whose receipts are of several tenants is the command line's (`migrate`); the tenant in the
 // join hides its name from the others.
-pub(crate) const SELECT: &str = concat!(
-    "SELECT receipts.hash, receipts.document, receipts.sequence, receipts.tenant, receipts.trust,
-            (SELECT newer.receipt_id FROM receipts AS newer WHERE newer.sequence = receipts.superseded_by),
-            chains.name, ",
-    sql_is_spent!("receipts.tenant", "receipts.content", "receipts.receipt_id"),
-    " FROM receipts LEFT JOIN chains ON chains.chain_id = receipts.chain_id AND chains.tenant = receipts.tenant"
-);
+macro_rules! select {
+    ($condition:literal) => {
+        concat!(
+            "SELECT receipts.hash, receipts.document, receipts.sequence, receipts.tenant, receipts.trust,
+                    (SELECT newer.receipt_id FROM receipts AS newer WHERE newer.sequence = receipts.superseded_by),
+                    chains.name, ",
+            sql_is_spent!("receipts.tenant", "receipts.content", "receipts.receipt_id"),
+            " FROM receipts
+              LEFT JOIN chains ON chains.chain_id = receipts.chain_id AND chains.tenant = receipts.tenant
+              WHERE ",
+            $condition
+        )
+    };
+}
 
-/// Which of several receipts with one id comes first: one issued here, then one whose signer was trusted when it came.
-const BEST_FIRST: &str = "ORDER BY tenant = 'local' DESC, trust IS NOT NULL, trust = 'trusted' DESC, sequence";
+/// The receipt with a sequence number.
+pub(crate) const SELECT_ONE: &str = select!("receipts.sequence = ?1");
 
 pub(crate) fn with_place(row: &Row<'_>) -> rusqlite::Result<StoredReceipt> {
     let trust: Option<String> = row.get(4)?;
@@ -77,25 +60,26 @@ pub(crate) fn with_place(row: &Row<'_>) -> rusqlite::Result<StoredReceipt> {
     })
 }
 
-/// The receipt with this id, of one tenant or of any; of several the best. `issuer` narrows it to one signer.
+/// The receipt with this id, of any of these tenants; of several the best. `issuer` narrows it to one signer.
 pub(crate) fn receipt(
     connection: &Connection,
-    tenant: Option<&Tenant>,
+    tenants: &[Tenant],
     id: &ReceiptId,
     issuer: Option<&str>,
 ) -> rusqlite::Result<Option<StoredReceipt>> {
-    // Only sequence numbers are sorted, not documents.
-    let sequences = format!(
-        "SELECT sequence FROM receipts WHERE receipt_id = ?1 AND (?2 IS NULL OR tenant = ?2)
-         AND (?3 IS NULL OR issuer = ?3) {BEST_FIRST} LIMIT ?4"
-    );
-    let values = params![id.as_bytes(), tenant.map(Tenant::as_str), issuer, MAX_LISTED as i64];
-    let mut statement = connection.prepare_cached(&sequences)?;
-    let sequences: Vec<i64> = statement.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let Some((best, others)) = sequences.split_first() else { return Ok(None) };
-    let sql = format!("{SELECT} WHERE receipts.sequence = ?1");
-    let best = connection.prepare_cached(&sql)?.query_row([best], with_place)?;
-    Ok(Some(StoredReceipt { others: others.len(), ..best }))
+    // One issued here comes first, then one whose signer was trusted when it came, then the one that came first.
+    let sql = "SELECT tenant <> 'local', trust IS NOT NULL, trust IS NOT 'trusted', sequence FROM receipts
+               WHERE tenant = ?1 AND receipt_id = ?2 AND (?3 IS NULL OR issuer = ?3) LIMIT ?4";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found: Vec<(bool, bool, bool, i64)> = Vec::new();
+    for tenant in tenants {
+        let values = params![tenant.as_str(), id.as_bytes(), issuer, MAX_LISTED as i64];
+        let rows = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    let Some((_, _, _, best)) = found.iter().min() else { return Ok(None) };
+    let others = found.len().saturating_sub(1);
+    Ok(Some(StoredReceipt { others, ..connection.prepare_cached(SELECT_ONE)?.query_row([best], with_place)? }))
 }
 
 /// The receipt of the tenant's job with this id: issued here, for its request.
@@ -105,11 +89,11 @@ pub(crate) fn job_receipt(
     id: &ReceiptId,
 ) -> rusqlite::Result<Option<StoredReceipt>> {
     // `trust` is NULL exactly where a receipt was issued here.
-    let sql = format!(
-        "{SELECT} WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL
+    let sql = select!(
+        "receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL
          AND EXISTS (SELECT 1 FROM requests WHERE requests.sequence = receipts.sequence)"
     );
-    connection.prepare_cached(&sql)?.query_row(params![tenant.as_str(), id.as_bytes()], with_place).optional()
+    connection.prepare_cached(sql)?.query_row(params![tenant.as_str(), id.as_bytes()], with_place).optional()
 }
 
 pub(crate) fn request(connection: &Connection, tenant: &Tenant, id: &ReceiptId) -> rusqlite::Result<Option<String>> {
@@ -117,56 +101,6 @@ pub(crate) fn request(connection: &Connection, tenant: &Tenant, id: &ReceiptId) 
                WHERE receipts.tenant = ?1 AND receipts.receipt_id = ?2 AND receipts.trust IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_row(params![tenant.as_str(), id.as_bytes()], |row| row.get(0)).optional()
-}
-
-pub(crate) fn verdict_counts(
-    connection: &Connection,
-    tenant: &Tenant,
-    filter: &CountFilter<'_>,
-) -> rusqlite::Result<VerdictCounts> {
-    let mut sql = "SELECT verdict, count(*), superseded_by IS NOT NULL, trust IS NOT NULL,
-                          trust IS NOT NULL AND trust <> 'trusted'
-                   FROM receipts WHERE tenant = ?"
-        .to_owned();
-    let mut values = vec![Value::from(tenant.as_str().to_owned())];
-    let conditions = [
-        (filter.chain, " AND (chain_id, tenant) IN (SELECT chain_id, chains.tenant FROM chains WHERE name = ?)"),
-        (filter.signer, " AND issuer = ?"),
-        (filter.task_type, " AND task_type = ?"),
-    ];
-    for (value, condition) in conditions {
-        if let Some(value) = value {
-            sql += condition;
-            values.push(value.to_owned().into());
-        }
-    }
-    let mut statement = connection.prepare_cached(&(sql + " GROUP BY 1, 3, 4, 5"))?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut counts = VerdictCounts::default();
-    while let Some(row) = rows.next()? {
-        let count = column::count(row, 1)?;
-        let (superseded, elsewhere, untrusted) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        // First, and never by verdict: anyone can issue receipts and bring them here.
-        if untrusted {
-            counts.untrusted += count;
-            continue;
-        }
-        if superseded {
-            counts.superseded += count;
-            continue;
-        }
-        if elsewhere {
-            counts.issued_elsewhere += count;
-        }
-        match row.get_ref(0)?.as_str()? {
-            "pass" => counts.pass += count,
-            "fail" => counts.fail += count,
-            "partial" => counts.partial += count,
-            "error" => counts.error += count,
-            other => return Err(column::changed(0, Type::Text, format!("unknown verdict `{other}`"))),
-        }
-    }
-    Ok(counts)
 }
 
 fn read_trust(word: &str) -> rusqlite::Result<Trust> {

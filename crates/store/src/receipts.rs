@@ -2,13 +2,15 @@
 
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId, Sha256Digest, SignError, SignerId, Trust};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::counts::{Counted, Standing};
 use crate::error::{MAX_CHAIN_NAME, StoreError};
-use crate::read;
+use crate::read::{self, RECEIPTS};
 use crate::scope::Scope;
 use crate::signing;
 use crate::tenant::Tenant;
+use crate::times;
 
 /// The issuer of a receipt without a signature.
 const UNSIGNED: &str = "unsigned";
@@ -125,17 +127,16 @@ impl ReceiptWrite {
 
     pub(crate) fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
         if let State::Ready(row) = &self.state
-            && row.is_stored(scope)?
+            && let Some(refused) = row.refusal(scope)?
         {
-            return Ok(Some(StoreError::Duplicate(row.receipt.receipt_id())));
+            return Ok(Some(refused));
         }
         let Some(older) = &self.supersedes else { return Ok(None) };
         let sql =
             "SELECT superseded_by IS NOT NULL FROM receipts WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
         let mut statement = scope.connection.prepare_cached(sql)?;
         let key = params![scope.tenant.as_str(), older.as_bytes()];
-        // At most one row, since the index `receipts_own` is unique. A receipt has one successor: chains of them do not
-        // fork.
+        // At most one row (`ReceiptRow::refusal`). A receipt has one successor: chains of them do not fork.
         let superseded = statement.query_row(key, |row| row.get(0)).optional()?;
         Ok(match superseded {
             None => Some(StoreError::NoReceipt(*older)),
@@ -197,20 +198,38 @@ impl ReceiptRow {
 
     /// An id is unique for a tenant and an issuer, and among the receipts issued here for a tenant: no client can take an
     /// id from another.
-    fn is_stored(&self, scope: &Scope<'_>) -> rusqlite::Result<bool> {
-        let sql = "SELECT 1 FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
+    fn refusal(&self, scope: &Scope<'_>) -> rusqlite::Result<Option<StoreError>> {
+        let sql = "SELECT hash = ?5 FROM receipts WHERE tenant = ?1 AND receipt_id = ?2
                    AND (issuer = ?3 OR (?4 AND trust IS NULL))";
-        let id = self.receipt.receipt_id();
-        let key = params![scope.tenant.as_str(), id.as_bytes(), self.issuer, self.trust.is_none()];
-        scope.connection.prepare_cached(sql)?.exists(key)
+        let (id, own) = (self.receipt.receipt_id(), self.trust.is_none());
+        let key = params![scope.tenant.as_str(), id.as_bytes(), self.issuer, own, self.hash.as_bytes()];
+        let same = scope.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+        Ok(same.map(|same: bool| match same && !own {
+            true => StoreError::Stored(id),
+            false => StoreError::Duplicate(id),
+        }))
     }
 
-    /// Writes the row and answers its sequence number.
+    /// Writes the row, with what lists and counts know of it, and answers its sequence number.
     fn insert(&self, scope: &Scope<'_>) -> rusqlite::Result<i64> {
         let place = match &self.place {
             Some((chain, position)) => Some((chain_id(scope.connection, scope.tenant, chain)?, position.cast_signed())),
             None => None,
         };
+        let sequence = self.insert_row(scope, place)?;
+        times::note(scope.connection, RECEIPTS.times, sequence, self.receipt.verified_at().unix_millis())?;
+        let counted = Counted {
+            chain_id: place.map(|(chain_id, _)| chain_id),
+            issuer: &self.issuer,
+            task_type: self.receipt.task().and_then(|task| task.task_type.as_deref()),
+            verdict: self.receipt.verdict().as_str(),
+            standing: Standing::of(self.trust),
+        };
+        counted.add(scope, 1)?;
+        Ok(sequence)
+    }
+
+    fn insert_row(&self, scope: &Scope<'_>, place: Option<(i64, i64)>) -> rusqlite::Result<i64> {
         let sql = "INSERT INTO receipts
                        (receipt_id, hash, verified_at, verdict, tier, task_id, chain_id, position, document, tenant,
                         issuer, task_type, trust, output, content)
@@ -251,9 +270,8 @@ fn is_chain_name(name: &str) -> bool {
 
 /// The tenant's chain of this name; it is made if there is none.
 fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::Result<i64> {
-    let mut statement = connection.prepare_cached("SELECT chain_id FROM chains WHERE tenant = ?1 AND name = ?2")?;
     // A chain is made only in `put`, after all refusals, so there is none without receipts.
-    if let Some(id) = statement.query_row([tenant.as_str(), name], |row| row.get(0)).optional()? {
+    if let Some(id) = read::chain_id(connection, tenant, name)? {
         return Ok(id);
     }
     connection.prepare_cached("INSERT INTO chains (tenant, name) VALUES (?1, ?2)")?.insert([tenant.as_str(), name])
@@ -263,8 +281,15 @@ fn chain_id(connection: &Connection, tenant: &Tenant, name: &str) -> rusqlite::R
 fn supersede(scope: &Scope<'_>, older: &ReceiptId, sequence: i64) -> rusqlite::Result<()> {
     // `refusal` has found the older receipt in this transaction, so the update changes exactly one row.
     let key = params![scope.tenant.as_str(), older.as_bytes(), sequence];
-    let sql = "UPDATE receipts SET superseded_by = ?3 WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL";
-    scope.connection.prepare_cached(sql)?.execute(key)?;
+    let sql = "UPDATE receipts SET superseded_by = ?3 WHERE tenant = ?1 AND receipt_id = ?2 AND trust IS NULL
+               RETURNING chain_id, issuer, task_type, verdict";
+    let counted_by = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let (chain_id, issuer, task_type, verdict): (Option<i64>, String, Option<String>, String) =
+        scope.connection.prepare_cached(sql)?.query_row(key, counted_by)?;
+    let counted =
+        |standing| Counted { chain_id, issuer: &issuer, task_type: task_type.as_deref(), verdict: &verdict, standing };
+    counted(Standing::Own).add(scope, -1)?;
+    counted(Standing::Superseded).add(scope, 1)?;
     // A receipt that takes the place of a spent one is spent: running work again does not pay for it twice.
     let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at)
                SELECT spent.tenant, newer.content, spent.spent_by, spent.spent_at

@@ -50,7 +50,8 @@ impl ReviewVerdict {
 }
 
 /// SQL for whether a row of `decisions` waits for a review: there is no newer decision on the subject and no denial, and it
-/// has fewer approvals than it waits for.
+/// has fewer approvals than it waits for. Once it does not wait, it never waits again: so the table `waiting`, which holds
+/// every decision that waits, need not hold those that do not.
 // By subject and time, not by decision: a review of an earlier decision on the subject counts if it came no earlier
 // than this decision.
 pub(crate) const WAITS: &str = "review
@@ -94,8 +95,26 @@ impl Review {
             self.reviewed_at,
             self.until,
         ];
-        scope.connection.prepare_cached(&sql)?.execute(values).map(drop)
+        scope.connection.prepare_cached(&sql)?.execute(values)?;
+        let sql = format!(
+            "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2
+             AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.sequence = waiting.sequence AND {WAITS})"
+        );
+        scope.connection.prepare_cached(&sql)?.execute([scope.tenant.as_str(), &self.subject]).map(drop)
     }
+}
+
+/// Notes the sequence number of the newest decision on a subject if it waits for a review. Those before it do not wait any
+/// more.
+pub(crate) fn put_waiting(scope: &Scope<'_>, subject: &str, waits: Option<i64>) -> rusqlite::Result<()> {
+    let tenant = scope.tenant.as_str();
+    let sql = "DELETE FROM waiting WHERE tenant = ?1 AND subject = ?2";
+    scope.connection.prepare_cached(sql)?.execute([tenant, subject])?;
+    if let Some(sequence) = waits {
+        let sql = "INSERT INTO waiting (tenant, sequence, subject) VALUES (?1, ?2, ?3)";
+        scope.connection.prepare_cached(sql)?.execute(params![tenant, sequence, subject])?;
+    }
+    Ok(())
 }
 
 /// The reviews of a decision, the oldest first.
@@ -145,7 +164,8 @@ pub(crate) fn newest_facts(
     tenant: &Tenant,
     subject: &str,
 ) -> rusqlite::Result<Option<String>> {
-    let sql = "SELECT facts FROM decisions JOIN asked USING (decision_id) WHERE tenant = ?1 AND subject = ?2 LIMIT 1";
+    let sql = "SELECT facts FROM asked WHERE decision_id =
+                   (SELECT decision_id FROM decisions WHERE tenant = ?1 AND subject = ?2 ORDER BY sequence DESC LIMIT 1)";
     connection.prepare_cached(sql)?.query_row([tenant.as_str(), subject], |row| row.get(0)).optional()
 }
 

@@ -60,11 +60,8 @@ pub(crate) fn step_run(
     connection.prepare_cached(&sql)?.query_row([tenant.as_str(), begun_by, run, step], read_run).optional()
 }
 
-pub(crate) fn runs(connection: &Connection, tenant: &Tenant, run: Option<&str>) -> rusqlite::Result<Vec<StepRun>> {
-    let sql = format!(
-        "SELECT {RUN} FROM runs WHERE tenant = ?1 AND (?2 IS NULL OR run = ?2)
-         ORDER BY updated_at DESC, run, step, begun_by LIMIT ?3"
-    );
+pub(crate) fn runs(connection: &Connection, tenant: &Tenant, run: &str) -> rusqlite::Result<Vec<StepRun>> {
+    let sql = format!("SELECT {RUN} FROM runs WHERE tenant = ?1 AND run = ?2 ORDER BY step, begun_by LIMIT ?3");
     let mut statement = connection.prepare_cached(&sql)?;
     statement.query_map((tenant.as_str(), run, MAX_LISTED as i64), read_run)?.collect()
 }

@@ -27,6 +27,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 // The writer alone has more than the 16 statements that rusqlite caches by default.
 const CACHED_STATEMENTS: usize = 64;
 
+/// How the connection that writes differs from those that read. A group of 500 receipts changes more pages than the 2 MiB that
+/// SQLite holds in memory by default: those beyond were written to the log before the commit, and read back from it.
+const WRITER: [(&str, i64); 1] = [("cache_size", -16 * 1024)];
+
 /// One step of the schema's history.
 enum Migration {
     Sql(&'static str),
@@ -36,7 +40,7 @@ enum Migration {
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. These have run on files we cannot see any more: only ever add to the end.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -247,9 +251,86 @@ CREATE UNIQUE INDEX decisions_by_action ON decisions (tenant, fingerprint, nth);
 CREATE INDEX decisions_allowed ON decisions (tenant, fingerprint, nth) WHERE allowed;
 ",
     ),
+    // Lists that take as long in a large store as in a small one (`listing`, `times`, `counts`).
+    Migration::Sql(LISTS),
 ];
 
-const KNOWN: i32 = 8;
+const LISTS: &str = "
+DROP INDEX receipts_own;
+DROP INDEX receipts_by_id;
+DROP INDEX receipts_by_content;
+DROP INDEX receipts_by_verdict;
+DROP INDEX receipts_by_tier;
+DROP INDEX receipts_by_task;
+DROP INDEX receipts_by_tenant;
+DROP INDEX receipts_by_issuer;
+DROP INDEX receipts_by_output;
+DROP INDEX receipts_by_time;
+CREATE INDEX receipts_listed ON receipts (tenant, verdict, tier);
+CREATE INDEX receipts_by_issuer ON receipts (tenant, issuer, verdict, tier);
+CREATE INDEX receipts_by_task ON receipts (tenant, task_id, verdict, tier) WHERE task_id IS NOT NULL;
+CREATE INDEX receipts_by_chain ON receipts (chain_id, verdict, tier) WHERE chain_id IS NOT NULL;
+CREATE INDEX receipts_by_output ON receipts (output, tenant) WHERE superseded_by IS NULL;
+CREATE TABLE receipt_times (
+    block INTEGER PRIMARY KEY,
+    earliest INTEGER NOT NULL,
+    latest INTEGER NOT NULL
+) STRICT;
+INSERT INTO receipt_times
+    SELECT sequence >> 8, min(verified_at), max(verified_at) FROM receipts GROUP BY sequence >> 8;
+CREATE TABLE receipt_counts (
+    tenant TEXT NOT NULL,
+    chain_id INTEGER NOT NULL,
+    issuer TEXT NOT NULL,
+    task_type TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    standing TEXT NOT NULL,
+    receipts INTEGER NOT NULL,
+    PRIMARY KEY (tenant, chain_id, issuer, task_type, verdict, standing)
+) STRICT, WITHOUT ROWID;
+CREATE TEMPORARY TABLE counted AS
+    SELECT tenant, coalesce(chain_id, 0) AS chain_id, issuer, coalesce('=' || task_type, '') AS task_type, verdict,
+           CASE WHEN trust <> 'trusted' THEN 'untrusted' WHEN superseded_by IS NOT NULL THEN 'superseded'
+                WHEN trust IS NOT NULL THEN 'trusted' ELSE 'own' END AS standing, count(*) AS receipts
+    FROM receipts GROUP BY 1, 2, 3, 4, 5, 6;
+INSERT INTO receipt_counts SELECT * FROM counted WHERE chain_id <> 0;
+INSERT INTO receipt_counts
+    SELECT tenant, 0, issuer, task_type, verdict, standing, sum(receipts) FROM counted GROUP BY 1, 3, 4, 5, 6;
+DROP TABLE counted;
+ALTER TABLE decisions ADD COLUMN tool TEXT;
+UPDATE decisions SET tool = json_extract(action, '$.tool') WHERE json_valid(action);
+DROP INDEX decisions_by_tenant;
+DROP INDEX decisions_to_review;
+CREATE INDEX decisions_listed ON decisions (tenant, outcome);
+CREATE INDEX decisions_by_agent ON decisions (tenant, agent, outcome) WHERE agent IS NOT NULL;
+CREATE INDEX decisions_by_class ON decisions (tenant, class, outcome) WHERE class IS NOT NULL;
+CREATE INDEX decisions_by_tool ON decisions (tenant, tool, outcome) WHERE tool IS NOT NULL;
+CREATE TABLE decision_times (
+    block INTEGER PRIMARY KEY,
+    earliest INTEGER NOT NULL,
+    latest INTEGER NOT NULL
+) STRICT;
+INSERT INTO decision_times
+    SELECT sequence >> 8, min(decided_at), max(decided_at) FROM decisions GROUP BY sequence >> 8;
+CREATE TABLE waiting (
+    tenant TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    PRIMARY KEY (tenant, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX waiting_on ON waiting (tenant, subject);
+INSERT INTO waiting SELECT tenant, sequence, subject FROM decisions
+    WHERE review
+        AND NOT EXISTS (SELECT 1 FROM decisions AS newer WHERE newer.tenant = decisions.tenant
+                        AND newer.subject = decisions.subject AND newer.sequence > decisions.sequence)
+        AND NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.tenant = decisions.tenant
+                        AND reviews.subject = decisions.subject AND reviews.verdict = 'denied'
+                        AND reviews.reviewed_at >= decisions.decided_at);
+DROP INDEX findings_by_decision;
+CREATE INDEX runs_by_change ON runs (updated_at DESC, tenant, run, step, begun_by);
+";
+
+const KNOWN: i32 = 9;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.
@@ -270,6 +351,9 @@ pub(crate) fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
         migrate(&mut connection, path)?;
     }
     log_ahead(&connection).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    for (pragma, value) in WRITER {
+        connection.pragma_update(None, pragma, value).map_err(|error| StoreError::of_sqlite(path, &error))?;
+    }
     set(&connection, false)?;
     Ok(connection)
 }

@@ -56,9 +56,11 @@ macro_rules! sql_is_spent {
             $content,
             "
                          AND EXISTS (SELECT 1 FROM receipts AS ours
-                                     WHERE ours.content = ",
+                                     WHERE ours.tenant = 'local' AND ours.receipt_id = ",
+            $id,
+            " AND ours.content = ",
             $content,
-            " AND ours.tenant = 'local'))
+            "))
               OR EXISTS (SELECT 1 FROM spent_ids WHERE spent_ids.receipt_id = ",
             $id,
             "))"
@@ -87,10 +89,12 @@ impl Spends {
         // UNION drops duplicates: for the command line itself both rows are the same.
         let sql = "INSERT INTO spent (tenant, content, spent_by, spent_at)
                    SELECT ?1, ?2, ?3, ?4
-                   UNION SELECT 'local', ?2, ?3, ?4 FROM receipts WHERE content = ?2 AND tenant = 'local'";
+                   UNION SELECT 'local', ?2, ?3, ?4 FROM receipts
+                         WHERE tenant = 'local' AND receipt_id = ?5 AND content = ?2";
         let mut statement = scope.connection.prepare_cached(sql)?;
         for spend in &self.documents {
-            statement.execute(params![scope.tenant.as_str(), spend.content.as_bytes(), self.by, scope.now])?;
+            let (content, id) = (spend.content.as_bytes(), spend.receipt_id.as_bytes());
+            statement.execute(params![scope.tenant.as_str(), content, self.by, scope.now, id])?;
         }
         Ok(())
     }
@@ -111,6 +115,9 @@ pub(crate) fn spent_by(connection: &Connection, tenant: &Tenant, spend: &Spend) 
 
 /// Whether another receipt has taken the place of this one: then only that one can be spent.
 pub(crate) fn is_superseded(connection: &Connection, tenant: &Tenant, spend: &Spend) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM receipts WHERE content = ?1 AND tenant IN (?2, 'local') AND superseded_by IS NOT NULL";
-    connection.prepare_cached(sql)?.exists(params![spend.content.as_bytes(), tenant.as_str()])
+    // By its id, which the content has, too: there is an index of ids, and none of contents.
+    let sql = "SELECT 1 FROM receipts WHERE tenant IN (?1, 'local') AND receipt_id = ?2 AND content = ?3
+               AND superseded_by IS NOT NULL";
+    let values = params![tenant.as_str(), spend.receipt_id.as_bytes(), spend.content.as_bytes()];
+    connection.prepare_cached(sql)?.exists(values)
 }

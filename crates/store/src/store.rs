@@ -180,7 +180,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn all_tenants_receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection| receipt_meta::receipt(connection, None, id, None))
+        self.read(|connection| receipt_meta::receipt(connection, &read::tenants(connection)?, id, None))
     }
 
     /// The ids of all tenants' receipts that begin with `prefix`, at most [`crate::MAX_FOUND`], in order. `prefix` has at

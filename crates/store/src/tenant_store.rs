@@ -1,18 +1,20 @@
 //! The rows of one tenant.
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
+use std::{iter, slice};
 
 use proofmark_receipt::{ChainTip, Receipt, ReceiptId};
 use rusqlite::Connection;
 
 use crate::answers::{self, Answer};
+use crate::counts::{self, CountFilter, VerdictCounts};
 use crate::decisions::{self, ActionHistory, Decision, Decisions, DecisionsWanted};
 use crate::error::StoreError;
 use crate::executions::{self, Findings};
 use crate::jobs::{self, Change, StoredJob};
 use crate::page::Cursor;
 use crate::read::{self, Filter, Page};
-use crate::receipt_meta::{self, CountFilter, StoredReceipt, VerdictCounts};
+use crate::receipt_meta::{self, StoredReceipt};
 use crate::reviews::{self, Review};
 use crate::runs::{self, StepRun};
 use crate::spends::{self, Spend, Spends, Spent};
@@ -30,6 +32,28 @@ use crate::writer::{Pending, Task};
 pub struct TenantStore<'a> {
     store: &'a Store,
     tenant: Tenant,
+}
+
+/// How many things the writer takes at a time when each is stored by itself. What others submit has its turn between.
+const MAX_EACH: usize = 100;
+
+/// Some of what [`TenantStore::submit_each`] was given, which may not be on disk yet.
+#[must_use = "what was submitted is on disk only after `wait` returns"]
+pub struct PendingEach {
+    pending: Pending,
+    of_writer: Receiver<Vec<Option<StoreError>>>,
+}
+
+impl PendingEach {
+    /// Waits until they are on disk; for each in its order why it was refused, none for one that is stored.
+    ///
+    /// # Errors
+    /// As [`Pending::wait`], for all of them.
+    pub fn wait(self) -> Result<Vec<Option<StoreError>>, StoreError> {
+        self.pending.wait()?;
+        // It was sent before the commit that was just waited for, so it is here.
+        Ok(self.of_writer.try_recv().unwrap_or_default())
+    }
 }
 
 impl Store {
@@ -57,6 +81,21 @@ impl TenantStore<'_> {
         self.store.writer.submit(Task::Write { tenant: self.tenant.clone(), writes })
     }
 
+    /// Hands over things each of which is stored or refused by itself, in fewer steps than one by one.
+    pub fn submit_each(&self, writes: Vec<Write>) -> Vec<PendingEach> {
+        let mut left = writes.into_iter();
+        let parts = iter::from_fn(|| {
+            let writes: Vec<Write> = left.by_ref().take(MAX_EACH).collect();
+            (!writes.is_empty()).then_some(writes)
+        });
+        let submit = |writes| {
+            let (refused, of_writer) = mpsc::channel();
+            let tenant = self.tenant.clone();
+            PendingEach { pending: self.store.writer.submit(Task::Each { tenant, writes, refused }), of_writer }
+        };
+        parts.map(submit).collect()
+    }
+
     /// The state of a step in the run that `begun_by` began; none before its first judgment.
     ///
     /// # Errors
@@ -65,11 +104,11 @@ impl TenantStore<'_> {
         self.read(|connection, tenant| runs::step_run(connection, tenant, begun_by, run, step))
     }
 
-    /// The states of all steps, or of those of runs of one name, last changed first; at most [`crate::MAX_LISTED`].
+    /// The states of the steps of the runs of one name, by step and by who began the run; at most [`crate::MAX_LISTED`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn step_runs(&self, run: Option<&str>) -> Result<Vec<StepRun>, StoreError> {
+    pub fn step_runs(&self, run: &str) -> Result<Vec<StepRun>, StoreError> {
         self.read(|connection, tenant| runs::runs(connection, tenant, run))
     }
 
@@ -216,7 +255,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// [`StoreError::Damaged`] when it was changed since it was stored, and when the store cannot be read.
     pub fn receipt(&self, id: &ReceiptId) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, None))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, None))
     }
 
     /// The receipt with this id that this issuer signed, in the spelling of [`proofmark_receipt::SignerId`].
@@ -224,7 +263,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// As [`TenantStore::receipt`].
     pub fn receipt_by(&self, id: &ReceiptId, issuer: &str) -> Result<Option<StoredReceipt>, StoreError> {
-        self.read(|connection, tenant| receipt_meta::receipt(connection, Some(tenant), id, Some(issuer)))
+        self.read(|connection, tenant| receipt_meta::receipt(connection, slice::from_ref(tenant), id, Some(issuer)))
     }
 
     /// The receipt of the job with this id: issued here, for the job's request. A receipt that a client brought under the id
@@ -267,7 +306,7 @@ impl TenantStore<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub fn verdict_counts(&self, filter: &CountFilter<'_>) -> Result<VerdictCounts, StoreError> {
-        self.read(|connection, tenant| receipt_meta::verdict_counts(connection, tenant, filter))
+        self.read(|connection, tenant| counts::verdict_counts(connection, tenant, filter))
     }
 
     /// The receipts of a chain, first to last; none when there is no such chain.

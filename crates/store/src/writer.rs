@@ -22,7 +22,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use proofmark_receipt::Receipt;
@@ -75,7 +75,16 @@ impl Pending {
 
 /// What the writer can be asked to do.
 pub(crate) enum Task {
-    Write { tenant: Tenant, writes: Vec<Write> },
+    Write {
+        tenant: Tenant,
+        writes: Vec<Write>,
+    },
+    /// Each by itself. Which of them were refused is sent before the commit, and counts only after it.
+    Each {
+        tenant: Tenant,
+        writes: Vec<Write>,
+        refused: Sender<Vec<Option<StoreError>>>,
+    },
     Jobs(Change),
     Probe,
 }
@@ -135,6 +144,8 @@ struct Group {
     outcomes: Vec<Result<Written, StoreError>>,
     /// The latest time that any of them bears.
     latest: i64,
+    /// How much there is to store: one, or as many as there are in [`Task::Each`].
+    size: usize,
 }
 
 fn run(mut connection: Connection, path: &Path, clock: &Clock, submissions: &Receiver<Submission>) {
@@ -175,7 +186,7 @@ impl Group {
             self.latest = self.latest.max(now);
             let outcome = self.apply(task, &transaction, now)?;
             self.outcomes.push(outcome);
-            next = match self.callers.len() < MAX_GROUP {
+            next = match self.size < MAX_GROUP {
                 true => submissions.try_recv().ok(),
                 false => None,
             };
@@ -191,10 +202,20 @@ impl Group {
         now: i64,
     ) -> rusqlite::Result<Result<Written, StoreError>> {
         let done = Ok(Written { receipt: None, at: now });
+        self.size += 1;
         match task {
             Task::Write { tenant, writes } => {
                 self.latest = self.latest.max(write::latest_time(&writes));
                 write::apply(writes, &Scope { connection, tenant: &tenant, now })
+            }
+            Task::Each { tenant, writes, refused } => {
+                self.size += writes.len();
+                self.latest = self.latest.max(write::latest_time(&writes));
+                let scope = Scope { connection, tenant: &tenant, now };
+                let apply = |write| Ok(write::apply(vec![write], &scope)?.err());
+                let outcomes = writes.into_iter().map(apply).collect::<rusqlite::Result<_>>();
+                // A caller that does not wait does not get them.
+                outcomes.map(|outcomes| drop(refused.send(outcomes))).map(|()| done)
             }
             Task::Jobs(change) => change.apply(connection, now).map(|()| done),
             Task::Probe => probe(connection).map(|()| done),

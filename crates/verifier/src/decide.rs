@@ -166,6 +166,11 @@ impl Made {
             expires_at: decision.expires_at().unix_millis(),
             candidate: candidate.map(str::to_owned),
             action: request.facts().get("action").map(Json::to_text),
+            tool: request
+                .facts()
+                .get("action")
+                .and_then(|action| action.as_object()?.get("tool")?.as_str())
+                .map(str::to_owned),
             review,
             // A review that no approval rule asks for waits for one approval.
             wanted: missing.max(1),

@@ -1,11 +1,15 @@
 //! Receipts issued elsewhere: verified strictly, then stored with whether their signer is trusted.
 
-use proofmark_receipt::{
-    Json, Profile, Receipt, ReceiptId, SignatureStatus, SignerId, Trust, UndecidableCause, verify_receipt,
-};
-use proofmark_store::{NewReceipt, Pending, StoreError, Tenant, TenantStore};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{iter, thread};
+
+use proofmark_receipt::{Json, Profile, Receipt, ReceiptId, SignatureStatus, Trust, UndecidableCause, verify_receipt};
+use proofmark_store::{NewReceipt, StoreError, Tenant, Write};
 
 use crate::decider::Decider;
+use crate::sync::lock;
 
 /// What became of a receipt that a client brought.
 #[derive(Clone, Debug)]
@@ -29,6 +33,28 @@ pub struct NotStored {
     pub help: Option<String>,
 }
 
+/// How many receipts a thread takes at a time: fewer are not worth a thread of their own.
+const PART: usize = 16;
+
+/// How many threads of this process check receipts.
+static CHECKING: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread that is counted in [`CHECKING`] until this is dropped.
+struct Counted;
+
+impl Counted {
+    fn begin() -> Self {
+        CHECKING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        CHECKING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Decider {
     /// Checks receipts under the default profile, and stores those that are valid, for a tenant. Receipts that are stored
     /// already stay as they are.
@@ -36,21 +62,58 @@ impl Decider {
     /// # Errors
     /// When the store cannot be written.
     pub fn receive(&self, tenant: &Tenant, documents: Vec<Json>) -> Result<Vec<Received>, StoreError> {
-        let store = self.store.of(tenant);
-        // All are submitted before the first is waited for, so that they share commits.
-        let submitted: Vec<_> = documents.into_iter().map(|document| self.submit(&store, document)).collect();
-        let received = submitted.into_iter().map(|(received, submitted)| {
-            let Some((receipt, pending)) = submitted else { return Ok(received) };
-            match pending.wait() {
-                Ok(_) => Ok(received),
-                Err(StoreError::Duplicate(_)) => received_again(&store, received, &receipt),
-                Err(error) => Err(error),
+        let (mut received, writes): (Vec<Received>, Vec<Option<Write>>) = self.check_all(documents).into_iter().unzip();
+        let pending = self.store.of(tenant).submit_each(writes.into_iter().flatten().collect());
+        let mut outcomes = Vec::new();
+        for part in pending {
+            outcomes.extend(part.wait()?);
+        }
+        let submitted = received.iter_mut().filter(|received| received.refused.is_none());
+        for (received, outcome) in submitted.zip(outcomes) {
+            match outcome {
+                // The same receipt may come again; another one of its issuer under its id may not.
+                None | Some(StoreError::Stored(_)) => {}
+                Some(StoreError::Duplicate(_)) => received.refused = Some(known()),
+                Some(error) => return Err(error),
             }
-        });
-        received.collect()
+        }
+        Ok(received)
     }
 
-    fn submit(&self, store: &TenantStore<'_>, document: Json) -> (Received, Option<(Receipt, Pending)>) {
+    /// Checks each receipt, on as many threads as there are processors that check none.
+    fn check_all(&self, documents: Vec<Json>) -> Vec<(Received, Option<Write>)> {
+        let mut left = documents.into_iter();
+        let parts = iter::from_fn(|| {
+            let part: Vec<Json> = left.by_ref().take(PART).collect();
+            (!part.is_empty()).then_some(part)
+        });
+        let parts: VecDeque<(usize, Vec<Json>)> = parts.enumerate().collect();
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let free = processors.saturating_sub(CHECKING.load(Ordering::Relaxed)).saturating_sub(1);
+        let helpers = free.min(parts.len().saturating_sub(1));
+        let (parts, checked) = (Mutex::new(parts), Mutex::new(Vec::new()));
+        let work = || {
+            let _counted = Counted::begin();
+            // Taken in a statement of its own, so that the lock is not held while the part is checked.
+            while let Some((place, part)) = { lock(&parts).pop_front() } {
+                let part: Vec<_> = part.into_iter().map(|document| self.received(document)).collect();
+                lock(&checked).push((place, part));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..helpers {
+                // Where the system has no thread, this one does the work alone.
+                drop(thread::Builder::new().name("check".to_owned()).spawn_scoped(scope, work));
+            }
+            work();
+        });
+        let mut checked = checked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        checked.sort_unstable_by_key(|(place, _)| *place);
+        checked.into_iter().flat_map(|(_, part)| part).collect()
+    }
+
+    /// What is stored of a receipt, or why nothing is.
+    fn received(&self, document: Json) -> (Received, Option<Write>) {
         let receipt = match Receipt::from_document(document) {
             Ok(receipt) => receipt,
             Err(error) => {
@@ -66,29 +129,16 @@ impl Decider {
             (Some(code), Some(message)) => Some(NotStored { code, message, help: answer.help() }),
             (_, _) => None,
         };
-        let submitted = match refused.is_none() {
-            true => {
-                let pending = store.submit(NewReceipt::received(receipt.clone(), trust));
-                Some((receipt.clone(), pending))
-            }
-            false => None,
-        };
-        (Received { receipt_id: Some(receipt.receipt_id()), answer, trust, refused }, submitted)
+        let receipt_id = Some(receipt.receipt_id());
+        let write = refused.is_none().then(|| NewReceipt::received(receipt, trust).into());
+        (Received { receipt_id, answer, trust, refused }, write)
     }
 }
 
-/// The same receipt may come again; another one of its issuer under its id may not.
-fn received_again(store: &TenantStore<'_>, received: Received, receipt: &Receipt) -> Result<Received, StoreError> {
-    let issuer = receipt.signature().map(|signature| {
-        let written = &signature.signer_id;
-        written.parse().map_or_else(|_| written.clone(), |signer: SignerId| signer.to_string())
-    });
-    let stored = issuer.map(|issuer| store.receipt_by(&receipt.receipt_id(), &issuer)).transpose()?.flatten();
-    let same = stored.is_some_and(|stored| stored.receipt.hash() == receipt.hash());
-    let refused = (!same).then(|| NotStored {
+fn known() -> NotStored {
+    NotStored {
         code: "receipt_known",
         message: "another receipt of its issuer with this id is already stored".to_owned(),
         help: Some("ids are unique: ask the issuer for a receipt with an id of its own".to_owned()),
-    });
-    Ok(Received { refused, ..received })
+    }
 }

@@ -11,6 +11,7 @@ use proofmark_checks::{End, Job};
 use proofmark_receipt::json::Json;
 use proofmark_receipt::object;
 use proofmark_verifier::{Caps, Format, Host, Language, Request};
+use rustix::process::WaitOptions;
 
 use xtask::machine;
 
@@ -60,6 +61,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let host = Host::probe(None);
     let level = host.level().map_err(|lacking| anyhow::anyhow!("{lacking}"))?;
     println!("Whole programs on one core, isolation level {level}, {CASES} cases a suite");
+    // bubblewrap does not wait for the first process of its namespace, whose time would be missing.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let has_bubblewrap = machine::provide_program("bwrap", "bubblewrap");
     if !has_bubblewrap {
         println!("bubblewrap is not measured: it cannot be installed here");
@@ -82,7 +85,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ];
         if has_bubblewrap {
             contenders.push(Contender::new("bubblewrap", || {
-                Turn::of_processes(LEAST, of_this_process, || once(bubblewrap(&runtime.path, program, &file)))
+                Turn::of_processes(LEAST, of_this_process, || {
+                    let done = once(bubblewrap(&runtime.path, program, &file))?;
+                    reap_orphans();
+                    Ok(done)
+                })
             }));
         }
         println!(
@@ -114,16 +121,18 @@ impl Program {
     }
 }
 
-/// Suites on one worker, with the start of its cell.
+/// Suites on one worker, whose cell is warm. What descends from it is not waited for while the worker lives.
 fn sandboxed(host: &Host, job: &Job) -> anyhow::Result<Turn> {
     let mut worker = host.worker();
-    Turn::of_processes(LEAST, of_this_process_and_descendants, || {
+    let mut suite = || {
         let outcome = worker.run(job);
         match outcome.cases.iter().find(|case| case.end != End::Text(ANSWER.as_bytes().to_vec())) {
             Some(case) => bail!("a case ended with {:?}", case.end),
             None => Ok(outcome.cases.len() as u64),
         }
-    })
+    };
+    suite()?;
+    Turn::of_processes(LEAST, of_this_process_and_descendants, suite)
 }
 
 /// One start, with pipes for its input and both its outputs.
@@ -138,6 +147,10 @@ fn once(mut command: Command) -> anyhow::Result<u64> {
         bail!("the interpreter ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
     }
     Ok(1)
+}
+
+fn reap_orphans() {
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::empty()) {}
 }
 
 fn command(interpreter: &Path, program: &Program, file: &Path) -> Command {

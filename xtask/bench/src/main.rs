@@ -32,7 +32,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Python cases a second on one core: the sandbox, a cold python3, bubblewrap with a cold python3
+    /// Python cases a second on one core: the sandbox, a bare fork of a warm python3, a cold one, bubblewrap with a cold one
     Tier0,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,
@@ -50,8 +50,12 @@ enum Bench {
     Decide,
     /// Requests decided by 20 rules on one core, from JSON text: the predicate language, cel, cedar-policy
     Predicate,
-    /// Verifications a second over HTTP beside the command line, and receipts kept beside SQLite alone
+    /// Verifications a second over HTTP beside the command line
     Serve,
+    /// Receipts brought to a server, one by one and in batches, beside SQLite alone and their signatures alone
+    ServeReceipts,
+    /// How long a page of a list takes in stores of a thousand rows to a million
+    Lists,
     /// Decisions a second over HTTP, signed and on disk, beside the same in memory and SQLite alone
     ServeDecisions,
 }
@@ -75,6 +79,8 @@ fn main() -> anyhow::Result<()> {
         Bench::Decide => rivals::run("decide"),
         Bench::Predicate => rivals::run("predicate"),
         Bench::Serve => rivals::run_server("work"),
+        Bench::ServeReceipts => rivals::run_server("receipts"),
+        Bench::Lists => rivals::run_server("lists"),
         Bench::ServeDecisions => rivals::run_server("decisions"),
     }
 }

@@ -95,13 +95,7 @@ fn plain(kind: &'static str, words: String, predicate: String) -> Change {
 
 fn fact(input: &Input<'_>, source: RuleRef, truth: bool, assumed: bool) -> Option<Change> {
     let condition = condition_of(input.policy, source)?;
-    let text = condition.source();
-    let predicate = match truth {
-        true => text.to_owned(),
-        // A comment at the end would swallow the bracket.
-        false if text.contains("//") => format!("!({text}\n)"),
-        false => format!("!({text})"),
-    };
+    let predicate = condition.statement(truth).text().to_owned();
     let boundary = input.policy.boundaries.get(source.boundary)?;
     let next = match source.kind {
         RuleKind::Require => boundary.require.get(source.index)?.next.as_ref(),

@@ -4,11 +4,14 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, TextExpression,
+    Accepts, ApprovalDemand, CallStatus, Condition, Evidence, Person, ReceiptFact, SignerDemand, Statement,
+    TextExpression,
 };
-use proofmark_predicate::{Predicate, Truth};
+use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Timestamp};
 
+use super::memo::{Memo, Task};
+use super::size::{STEPS_PER_VALUE, values};
 use super::solve::solve;
 use crate::assumption::Assumption;
 use crate::evidence::CallMatch;
@@ -23,17 +26,16 @@ const MAX_PASSES: usize = 3;
 const APPROVED_FOR_MILLIS: i64 = 3_600_000;
 /// The most people who are made up for one rule.
 const MAX_MADE_UP: usize = 255;
-/// Steps that copying and reading one value of the facts counts as.
-pub(super) const STEPS_PER_VALUE: u64 = 4;
 
-/// How a search chooses.
+/// How a search chooses, and what it remembers.
 #[derive(Clone, Copy)]
-pub(super) struct Strategy {
+pub(super) struct Strategy<'m> {
     pub(super) applies: bool,
     /// Which of the guesses for a predicate is tried first.
     pub(super) variant: usize,
     /// Whether a predicate is assumed to hold where no facts are found for it.
     pub(super) assumes: bool,
+    pub(super) memo: &'m Memo,
 }
 
 /// One operation on a hypothesis.
@@ -71,6 +73,14 @@ impl Op {
         }
     }
 
+    /// That the rule's predicate has its truth.
+    pub(super) fn statement<'p>(&self, policy: &'p ActionPolicy) -> Option<&'p Statement> {
+        match self {
+            Self::Fact { source, truth, .. } => Some(condition_of(policy, *source)?.statement(*truth)),
+            Self::Receipt { .. } | Self::Approval { .. } | Self::Call { .. } => None,
+        }
+    }
+
     /// Stops looking for facts; `None` when it is about something else, or assumes already.
     pub(super) fn assume(&mut self) -> Option<()> {
         match self {
@@ -103,7 +113,7 @@ impl Hypothesis<'_> {
 }
 
 /// Carries out the operations; `None` when one cannot be carried out, or the budget is used up.
-pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -> Option<Hypothesis<'p>> {
+pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy<'_>) -> Option<Hypothesis<'p>> {
     let request = with_facts(input, ops, strategy)?;
     let mut assumed = Vec::new();
     for op in ops.iter() {
@@ -130,16 +140,21 @@ pub(super) fn apply<'p>(input: &Input<'p>, ops: &mut [Op], strategy: Strategy) -
 
 /// The request with the facts and calls of the operations. One predicate may undo what another one needed, so all are
 /// satisfied again, each time with another guess.
-fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> Option<Request> {
+fn with_facts(input: &Input<'_>, ops: &mut [Op], strategy: Strategy<'_>) -> Option<Request> {
     let mut request = input.request.clone();
     for pass in 0..MAX_PASSES {
         for op in ops.iter_mut() {
             match op {
                 Op::Fact { source, truth, assumed: assumed @ false } => {
-                    let predicate = condition_of(input.policy, *source)?.predicate()?;
-                    if !satisfy(input, &mut request, predicate, *truth, strategy.variant + pass)? {
-                        strategy.assumes.then_some(())?;
-                        *assumed = true;
+                    let task = Task { source: *source, truth: *truth, variant: strategy.variant + pass };
+                    let made =
+                        strategy.memo.solution((&request, task), input.budget, || satisfy(input, &request, task));
+                    match made? {
+                        Some(made) => request = made,
+                        None => {
+                            strategy.assumes.then_some(())?;
+                            *assumed = true;
+                        }
                     }
                 }
                 Op::Call { source } => call(&mut request, demand(input.policy, *source, tool_call)?)?,
@@ -177,50 +192,31 @@ pub(super) fn evaluates_to(input: &Input<'_>, request: &Request, condition: &Con
 }
 
 fn holds(input: &Input<'_>, request: &Request, predicate: &Predicate, truth: bool) -> bool {
-    let wanted = if truth { Truth::True } else { Truth::False };
-    predicate.truth_within(&request.value_at(input.moment.now.as_str()), input.budget) == wanted
+    predicate.has_truth(truth, &request.value_at(input.moment.now.as_str()), input.budget)
 }
 
-/// Changes facts until the predicate has this truth, and says whether it does; `None` once the budget is used up.
-fn satisfy(
-    input: &Input<'_>,
-    request: &mut Request,
-    predicate: &Predicate,
-    truth: bool,
-    variant: usize,
-) -> Option<bool> {
-    if holds(input, request, predicate, truth) {
-        return Some(true);
+/// The request with facts changed until the predicate has the truth. The outer option is `None` once the budget is used up,
+/// the inner one when no facts are found.
+fn satisfy(input: &Input<'_>, request: &Request, task: Task) -> Option<Option<Request>> {
+    let predicate = condition_of(input.policy, task.source)?.predicate()?;
+    if holds(input, request, predicate, task.truth) {
+        return Some(Some(request.clone()));
     }
     let mut changed = request.facts().clone();
     // One part of a predicate may undo what another part needed.
     for _ in 0..MAX_PASSES {
         input.budget.charge(values(&changed) * STEPS_PER_VALUE).ok()?;
-        if solve(predicate.tree(), truth, &mut changed, variant).is_none() {
-            return Some(false);
+        if solve(predicate.tree(), task.truth, &mut changed, task.variant).is_none() {
+            return Some(None);
         }
         // Refused are numbers that predicates cannot hold exactly.
-        let Ok(tried) = Request::from_facts(changed.clone()) else { return Some(false) };
-        if holds(input, &tried, predicate, truth) {
-            *request = tried;
-            return Some(true);
+        let Some(tried) = request.changed(changed) else { return Some(None) };
+        if holds(input, &tried, predicate, task.truth) {
+            return Some(Some(tried));
         }
+        changed = tried.into_facts()?;
     }
-    Some(false)
-}
-
-/// How many values an object holds, for the budget.
-pub(super) fn values(object: &Object) -> u64 {
-    object.iter().map(|(_, value)| size(value)).sum()
-}
-
-fn size(json: &Json) -> u64 {
-    match json {
-        Json::Object(object) => 1 + values(object),
-        Json::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
-        Json::String(text) => 1 + text.len() as u64 / 16,
-        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
-    }
+    Some(None)
 }
 
 /// Appends the call that the rule asks for, unless the run has one. A successful call at the end meets `after`; it can

@@ -6,14 +6,14 @@
 //! which is safe: a rule that is implied and still named only makes the set of changes longer.
 
 use proofmark_predicate::tree::{Expression, Operator, View};
-use proofmark_predicate::{Predicate, Truth, Value};
+use proofmark_predicate::{Predicate, Value};
+use proofmark_receipt::Json;
 use proofmark_receipt::json::Number;
-use proofmark_receipt::{Json, Object};
 
-use super::hypothesis::{STEPS_PER_VALUE, values};
-use super::solve::{Segment, literal, place_of, remove, set};
+use super::edit::{with, without};
+use super::size::{STEPS_PER_VALUE, size};
+use super::solve::{Segment, literal, place_of};
 use crate::input::Input;
-use crate::request::Request;
 
 /// The most combinations of values that are tried.
 const MAX_COMBINATIONS: usize = 512;
@@ -23,41 +23,54 @@ const OTHER_TEXT: &str = "\u{fffd} another text";
 /// A predicate and its truth.
 pub(super) type Claim<'p> = (&'p Predicate, bool);
 
-/// The facts a predicate compares, each with the literals it is compared with.
-type Compared = Vec<(Vec<Segment>, Vec<Json>)>;
+/// A fact that predicates compare.
+#[derive(Clone)]
+struct Compared {
+    place: Vec<Segment>,
+    /// What it is compared with.
+    literals: Vec<Json>,
+    /// What it is tried with; empty until it is needed.
+    tried: Vec<Tried>,
+}
+
+/// A value that a fact is tried with.
+#[derive(Clone, PartialEq)]
+enum Tried {
+    Absent,
+    Value(Json),
+}
 
 /// Whether the conclusion follows from the premises: no where this cannot be decided, `None` once the budget is used up.
 pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Claim<'_>) -> Option<bool> {
-    let mut compared = Compared::new();
+    let mut compared = Vec::new();
     if !collect(conclusion.0.tree(), &mut compared) {
         return Some(false);
     }
+    try_values(&mut compared);
     let mut used = Vec::new();
     for premise in premises {
         let mut more = compared.clone();
         // A premise may be left out: fewer premises imply less, never more.
-        if collect(premise.0.tree(), &mut more) && combinations(&more) <= MAX_COMBINATIONS {
-            compared = more;
-            used.push(*premise);
+        if collect(premise.0.tree(), &mut more) {
+            try_values(&mut more);
+            if combinations(&more) <= MAX_COMBINATIONS {
+                compared = more;
+                used.push(*premise);
+            }
         }
     }
     let count = combinations(&compared);
     if count > MAX_COMBINATIONS {
         return Some(false);
     }
-    // Only the compared facts are copied for each combination; the predicates read no others.
-    let facts = facts_of(input.request, &compared);
+    let mut facts = Facts::of(input, &compared);
     for number in 0..count {
-        input.budget.charge(values(&facts) * STEPS_PER_VALUE).ok()?;
+        input.budget.charge(facts.steps).ok()?;
         // A combination that cannot be tried might be the counterexample.
-        let Some(request) = combination(&facts, &compared, number) else { return Some(false) };
-        let value = request.value_at(input.moment.now.as_str());
-        let evaluates_to = |(predicate, truth): Claim<'_>| {
-            let wanted = if truth { Truth::True } else { Truth::False };
-            predicate.truth_within(&value, input.budget) == wanted
-        };
+        let Some(value) = facts.combination(number) else { return Some(false) };
+        let has_truth = |(predicate, truth): Claim<'_>| predicate.has_truth(truth, &value, input.budget);
         // An unknown conclusion is a counterexample too: an unknown rule blocks.
-        if used.iter().all(|premise| evaluates_to(*premise)) && !evaluates_to(conclusion) {
+        if used.iter().all(|premise| has_truth(*premise)) && !has_truth(conclusion) {
             return Some(false);
         }
     }
@@ -65,21 +78,130 @@ pub(super) fn implied(input: &Input<'_>, premises: &[Claim<'_>], conclusion: Cla
     input.budget.failure().is_none().then_some(true)
 }
 
-/// The compared facts with their present values.
-fn facts_of(request: &Request, compared: &Compared) -> Object {
-    let mut facts = Object::new();
-    for (place, _) in compared {
-        if let Some(Segment::Name(name)) = place.first()
-            && let Some(value) = request.facts().get(name)
-        {
-            facts.insert(name.as_str(), value.clone());
-        }
-    }
-    facts
+/// The compared facts, and the values that each is tried with. The predicates read no others.
+struct Facts<'c> {
+    now: Value,
+    /// The compared facts with their present values, and the time.
+    present: Value,
+    places: Vec<(&'c [Segment], Vec<Choice>)>,
+    /// Whether two places disagree on what is a list.
+    conflicting: bool,
+    /// The facts with the values that the last combination has from each place on; at the end, the present ones.
+    from: Vec<Value>,
+    /// What one combination costs.
+    steps: u64,
 }
 
-/// The values a fact is tried with; `None` is an absent fact.
-fn tried(literals: &[Json]) -> Vec<Option<Json>> {
+/// What is done to a fact; `None` where a number cannot be held exactly.
+type Choice = Option<Edit>;
+
+enum Edit {
+    Set(Value),
+    Remove,
+}
+
+impl<'c> Facts<'c> {
+    fn of(input: &Input<'_>, compared: &'c [Compared]) -> Self {
+        let now = Value::from(input.moment.now.as_str());
+        let names = || {
+            compared.iter().filter_map(|fact| match fact.place.first() {
+                Some(Segment::Name(name)) => Some(name.as_str()),
+                _ => None,
+            })
+        };
+        let own = |name: &str| Some((name.to_owned(), input.request.value().get(name)?.clone()));
+        let present: Value = names().filter_map(own).chain([("now".to_owned(), now.clone())]).collect();
+        let mut counted: Vec<&str> = Vec::new();
+        names().for_each(|name| {
+            if !counted.contains(&name) {
+                counted.push(name)
+            }
+        });
+        let counted = counted.into_iter().filter_map(|name| input.request.facts().get(name));
+        let steps = counted.map(size).sum::<u64>() * STEPS_PER_VALUE;
+        let places =
+            compared.iter().map(|fact| (&*fact.place, fact.tried.iter().map(|tried| fact.choice(tried)).collect()));
+        let pairs =
+            compared.iter().enumerate().flat_map(|(at, one)| compared.iter().skip(at + 1).map(move |two| (one, two)));
+        let conflicting = pairs.into_iter().any(|(one, two)| conflict(&one.place, &two.place));
+        let from = vec![Value::clone(&present); compared.len() + 1];
+        Self { now, present, places: places.collect(), conflicting, from, steps }
+    }
+
+    /// The facts with the values of one combination; `None` where a place cannot be set. Combinations are asked for in
+    /// order, from 0.
+    fn combination(&mut self, number: usize) -> Option<Value> {
+        let facts = if self.conflicting { self.each(number) } else { self.next(number) }?;
+        // No request sets its own time.
+        let timed = self.places.iter().any(|(place, _)| matches!(place, [Segment::Name(name), ..] if name == "now"));
+        if timed { with(Some(&facts), &[Segment::Name("now".to_owned())], self.now.clone()) } else { Some(facts) }
+    }
+
+    /// From the present facts.
+    fn each(&self, mut number: usize) -> Option<Value> {
+        self.places.iter().try_fold(self.present.clone(), |facts, (place, choices)| {
+            let chosen = number % choices.len();
+            number /= choices.len();
+            edited(&facts, place, choices.get(chosen)?.as_ref()?)
+        })
+    }
+
+    /// From the combination before: most of the time only the first place changes, which is therefore set last. The order
+    /// does not matter, because no place is inside another one, and all agree on what is a list.
+    fn next(&mut self, number: usize) -> Option<Value> {
+        let (mut rest, mut changed) = (number, 0);
+        for (_, choices) in &self.places {
+            changed += 1;
+            if number > 0 && rest % choices.len() != 0 {
+                break;
+            }
+            rest /= choices.len();
+        }
+        for at in (0..changed).rev() {
+            let earlier: usize = self.places.iter().take(at).map(|(_, choices)| choices.len()).product();
+            let (place, choices) = self.places.get(at)?;
+            let chosen = choices.get(number / earlier % choices.len())?.as_ref()?;
+            let facts = edited(self.from.get(at + 1)?, place, chosen)?;
+            *self.from.get_mut(at)? = facts;
+        }
+        self.from.first().cloned()
+    }
+}
+
+/// Whether one place leads into a list where the other one leads into a map.
+fn conflict(one: &[Segment], two: &[Segment]) -> bool {
+    let differ = one.iter().zip(two).find(|(one, two)| one != two);
+    differ.is_some_and(|(one, two)| matches!(one, Segment::Index(_)) != matches!(two, Segment::Index(_)))
+}
+
+fn edited(facts: &Value, place: &[Segment], edit: &Edit) -> Option<Value> {
+    match edit {
+        Edit::Set(value) => with(Some(facts), place, value.clone()),
+        Edit::Remove => Some(without(facts, place).unwrap_or_else(|| facts.clone())),
+    }
+}
+
+impl Compared {
+    fn choice(&self, tried: &Tried) -> Choice {
+        let in_list = || self.place.iter().any(|segment| matches!(segment, Segment::Index(_)));
+        match tried {
+            Tried::Value(json) => proofmark_evidence::facts::value(json).ok().map(Edit::Set),
+            // An element of a list cannot be absent without moving the others, so it is null, which is tried anyway.
+            Tried::Absent if in_list() => Some(Edit::Set(Value::Null)),
+            Tried::Absent => Some(Edit::Remove),
+        }
+    }
+}
+
+/// Chooses the values for facts that have none yet.
+fn try_values(compared: &mut [Compared]) {
+    for fact in compared.iter_mut().filter(|fact| fact.tried.is_empty()) {
+        fact.tried = tried(&fact.literals);
+    }
+}
+
+/// The values a fact is tried with.
+fn tried(literals: &[Json]) -> Vec<Tried> {
     let mut numbers: Vec<f64> = literals.iter().filter_map(|json| json.as_number()?.as_f64()).collect();
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
@@ -89,8 +211,8 @@ fn tried(literals: &[Json]) -> Vec<Option<Json>> {
     let more = more.into_iter().filter_map(|number| number.to_string().parse().ok().map(Json::Number));
     let others = [Json::from(OTHER_TEXT), Json::Bool(true), Json::Bool(false), Json::Null];
     let all = literals.iter().cloned().chain(more).chain(others);
-    let mut tried: Vec<Option<Json>> = vec![None];
-    for value in all.map(Some) {
+    let mut tried = vec![Tried::Absent];
+    for value in all.map(Tried::Value) {
         if !tried.contains(&value) {
             tried.push(value);
         }
@@ -98,31 +220,12 @@ fn tried(literals: &[Json]) -> Vec<Option<Json>> {
     tried
 }
 
-fn combinations(compared: &Compared) -> usize {
-    compared.iter().fold(1, |count, (_, literals)| count.saturating_mul(tried(literals).len()))
-}
-
-/// The facts with the values of one combination; `None` where a place cannot be set.
-fn combination(facts: &Object, compared: &Compared, mut number: usize) -> Option<Request> {
-    let mut facts = facts.clone();
-    for (place, literals) in compared {
-        let mut values = tried(literals);
-        let chosen = number % values.len();
-        number /= values.len();
-        match values.swap_remove(chosen) {
-            Some(value) => set(&mut facts, place, value)?,
-            // An element of a list cannot be absent without moving the others, so it is null, which is tried anyway.
-            None if place.iter().any(|segment| matches!(segment, Segment::Index(_))) => {
-                set(&mut facts, place, Json::Null)?
-            }
-            None => remove(&mut facts, place),
-        }
-    }
-    Request::from_facts(facts).ok()
+fn combinations(compared: &[Compared]) -> usize {
+    compared.iter().fold(1, |count, fact| count.saturating_mul(fact.tried.len()))
 }
 
 /// Adds what an expression compares, and says whether it does nothing but compare facts with literals.
-fn collect(expression: Expression<'_>, compared: &mut Compared) -> bool {
+fn collect(expression: Expression<'_>, compared: &mut Vec<Compared>) -> bool {
     match expression.view() {
         View::Constant(Value::Bool(_)) => true,
         View::Fact(_) | View::Select { .. } | View::Index { .. } => add(expression, Vec::new(), compared),
@@ -180,15 +283,18 @@ fn has_neighbours(number: &Number) -> bool {
 }
 
 /// Adds a place, unless it lies inside another one or around it: the two could not be set independently.
-fn add(expression: Expression<'_>, literals: Vec<Json>, compared: &mut Compared) -> bool {
+fn add(expression: Expression<'_>, literals: Vec<Json>, compared: &mut Vec<Compared>) -> bool {
     let Some(place) = place_of(expression) else { return false };
-    if let Some((_, known)) = compared.iter_mut().find(|(known, _)| *known == place) {
-        known.extend(literals);
+    if let Some(known) = compared.iter_mut().find(|known| known.place == place) {
+        if !literals.is_empty() {
+            known.literals.extend(literals);
+            known.tried.clear();
+        }
         return true;
     }
-    if compared.iter().any(|(known, _)| known.starts_with(&place) || place.starts_with(known)) {
+    if compared.iter().any(|known| known.place.starts_with(&place) || place.starts_with(&known.place)) {
         return false;
     }
-    compared.push((place, literals));
+    compared.push(Compared { place, literals, tried: Vec::new() });
     true
 }

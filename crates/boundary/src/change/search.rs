@@ -3,11 +3,12 @@
 use super::condition;
 use super::guards;
 use super::hypothesis::{self, Hypothesis, Op, Strategy};
+use super::memo::Memo;
 use super::{Change, MAX_CHANGES, MAX_SEARCH_STEPS, Witness};
 use crate::assumption::Assumption;
 use crate::conditions;
 use crate::input::Input;
-use crate::judge::{JudgedPolicy, RuleFinding, judge};
+use crate::judge::{JudgedPolicy, RuleFinding, judge_blocking};
 use crate::policy::{ActionPolicy, Demand};
 use crate::rule_ref::RuleKind;
 
@@ -23,12 +24,13 @@ pub(super) struct Found {
 }
 
 /// Changes with a witness: facts and documents with which they hold and the action is allowed.
-pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
+pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy, memo: &Memo) -> Option<Found> {
     let conditional = input.policy.boundaries.iter().any(|boundary| boundary.when.is_some());
     let applies: &[bool] = if conditional { &[true, false] } else { &[true] };
     // Lazily, so that later strategies take steps of the shared budget only if the earlier ones failed.
-    let strategies = (0..VARIANTS)
-        .flat_map(|variant| applies.iter().map(move |applies| Strategy { applies: *applies, variant, assumes: false }));
+    let strategies = (0..VARIANTS).flat_map(|variant| {
+        applies.iter().map(move |applies| Strategy { applies: *applies, variant, assumes: false, memo })
+    });
     let (ops, strategy) =
         strategies.into_iter().find_map(|strategy| Some((search(input, judged, strategy)?, strategy)))?;
     let mut ops = minimal(input, ops, strategy);
@@ -44,8 +46,8 @@ pub(super) fn proven(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> 
 }
 
 /// Changes of which some are assumed to be possible, because no facts were found that satisfy their predicates.
-pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found> {
-    let strategies = [true, false].map(|applies| Strategy { applies, variant: 0, assumes: true });
+pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy, memo: &Memo) -> Option<Found> {
+    let strategies = [true, false].map(|applies| Strategy { applies, variant: 0, assumes: true, memo });
     let (ops, strategy) =
         strategies.into_iter().find_map(|strategy| Some((search(input, judged, strategy)?, strategy)))?;
     let mut ops = minimal(input, ops, strategy);
@@ -59,27 +61,29 @@ pub(super) fn assumed(input: &Input<'_>, judged: &JudgedPolicy) -> Option<Found>
 
 /// The changes of these operations and the hypothesis that proves them: all hold there, the action is allowed there, and
 /// they do not all hold yet.
-fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy) -> Option<(Vec<Change>, Hypothesis<'static>)> {
+fn proof(input: &Input<'_>, ops: &[Op], strategy: Strategy<'_>) -> Option<(Vec<Change>, Hypothesis<'static>)> {
     let hypothesis = hypothesis::apply(input, &mut ops.to_vec(), strategy)?;
     // An assumption is not a fact, so a hypothesis with one proves nothing.
     let hypothesis = hypothesis.by_facts()?;
-    if !judge(&hypothesis.input(input)).disposition.allows() {
+    if !judge_blocking(&hypothesis.input(input)).disposition.allows() {
         return None;
     }
     let changes = condition::changes(input, ops, &hypothesis)?;
-    let hold = all_hold(&changes, &hypothesis.input(input));
+    let facts = conditions::facts(input.policy, &hypothesis.request, &hypothesis.evidence, input.moment);
+    let statements: Vec<_> = ops.iter().filter_map(|op| op.statement(input.policy)).collect();
+    let hold = strategy.memo.all_hold(&changes, &statements, input, &facts);
     // Conditions that hold already would admit a retry at once, for the same decision.
-    let already = all_hold(&changes, input);
+    let already = strategy.memo.all_hold(&changes, &statements, input, strategy.memo.facts(input));
     (hold && !already).then_some((changes, hypothesis))
 }
 
 /// Adds operations round by round until the hypothesis is allowed.
-fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Option<Vec<Op>> {
+fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy<'_>) -> Option<Vec<Op>> {
     let mut ops = Vec::new();
     extend(input.policy, &mut ops, &judged.findings, strategy)?;
     for _ in 0..MAX_ROUNDS {
         let hypothesis = hypothesis::apply(input, &mut ops, strategy)?;
-        let judged = judge(&hypothesis.input(input));
+        let judged = judge_blocking(&hypothesis.input(input));
         // Past the budget a condition is unknown for want of steps, so what was judged then proves nothing.
         if judged.disposition.allows() && input.budget.failure().is_none() {
             return Some(ops);
@@ -90,7 +94,7 @@ fn search(input: &Input<'_>, judged: &JudgedPolicy, strategy: Strategy) -> Optio
 }
 
 /// Adds an operation for each finding that blocks; `None` when one cannot be lifted.
-fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], strategy: Strategy) -> Option<()> {
+fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], strategy: Strategy<'_>) -> Option<()> {
     let mut blocking = findings.iter().filter(|finding| finding.blocks.is_some()).peekable();
     // Nothing blocks and still it is not proven: the budget is used up.
     blocking.peek()?;
@@ -111,7 +115,7 @@ fn extend(policy: &ActionPolicy, ops: &mut Vec<Op>, findings: &[RuleFinding], st
     (ops.len() <= MAX_CHANGES).then_some(())
 }
 
-fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Option<Op> {
+fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy<'_>) -> Option<Op> {
     let source = finding.source;
     // An error needs another policy or another request; no facts are guessed for it.
     if finding.hard {
@@ -140,7 +144,7 @@ fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Optio
 }
 
 /// Leaves out operations that are not needed beside the others. In one pass, so the set need not be the smallest.
-fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy) -> Vec<Op> {
+fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy<'_>) -> Vec<Op> {
     let mut at = 0;
     // The other half of the budget is for the proof: a set with too much in it is better than none.
     while at < ops.len() && input.budget.taken() < MAX_SEARCH_STEPS / 2 {
@@ -156,9 +160,9 @@ fn minimal(input: &Input<'_>, mut ops: Vec<Op>, strategy: Strategy) -> Vec<Op> {
     ops
 }
 
-fn allows(input: &Input<'_>, ops: &mut [Op], strategy: Strategy) -> bool {
+fn allows(input: &Input<'_>, ops: &mut [Op], strategy: Strategy<'_>) -> bool {
     let allows = |hypothesis: Hypothesis<'_>| {
-        judge(&hypothesis.input(input)).disposition.allows() && input.budget.failure().is_none()
+        judge_blocking(&hypothesis.input(input)).disposition.allows() && input.budget.failure().is_none()
     };
     !contradictory(input, ops) && hypothesis::apply(input, ops, strategy).is_some_and(allows)
 }
@@ -178,11 +182,4 @@ fn contradictory(input: &Input<'_>, ops: &[Op]) -> bool {
     let mut pairs =
         claims.iter().enumerate().flat_map(|(at, one)| claims.iter().skip(at + 1).map(move |two| (one, two)));
     pairs.any(|(one, two)| one.contradicts(two))
-}
-
-/// Whether all changes hold for the request and evidence of `input`.
-fn all_hold(changes: &[Change], input: &Input<'_>) -> bool {
-    // The texts are tested, not the operations: `admits` has nothing but the texts.
-    let facts = conditions::facts(input.policy, input.request, input.evidence, input.moment);
-    changes.iter().all(|change| conditions::holds(&change.predicate, &facts, input.budget))
 }

@@ -26,7 +26,7 @@ const MAX_FILLED: i64 = 1_000;
 /// Changes `facts` so that the expression probably has this truth; `None` when no guess is possible. `variant` chooses
 /// among several guesses.
 pub(super) fn solve(expression: Expression<'_>, truth: bool, facts: &mut Object, variant: usize) -> Option<()> {
-    Solver { facts, variables: Vec::new(), variant }.make(expression, truth)
+    Solver { facts, variables: Vec::new(), variant, undo: Vec::new(), trials: 0 }.make(expression, truth)
 }
 
 struct Solver<'a> {
@@ -34,6 +34,17 @@ struct Solver<'a> {
     /// The places that the variables of the enclosing macros stand for, the outermost first; `None` for an index.
     variables: Vec<Option<Vec<Segment>>>,
     variant: usize,
+    /// How to take back what was changed since the first trial began, the last change last.
+    undo: Vec<Undo>,
+    /// How many trials inside each other may still be taken back.
+    trials: usize,
+}
+
+/// What takes a change back, so that the members are in their order again.
+enum Undo {
+    Set(Vec<Segment>, Json),
+    Remove(Vec<Segment>),
+    All(Object),
 }
 
 impl Solver<'_> {
@@ -51,12 +62,9 @@ impl Solver<'_> {
             View::And(items) | View::Or(items) => self.first(&items, truth),
             View::Conditional { condition, then, otherwise } => {
                 let branches = [(true, then), (false, otherwise)];
-                let before = self.facts.clone();
-                branches.into_iter().cycle().skip(self.variant % 2).take(2).find_map(|(holds, branch)| {
-                    // A branch that failed may have changed facts for its condition.
-                    *self.facts = before.clone();
-                    self.make(condition, holds).and_then(|()| self.make(branch, truth))
-                })
+                let branches = branches.into_iter().cycle().skip(self.variant % 2).take(2);
+                let mut branches = branches.map(|(holds, branch)| [(condition, holds), (branch, truth)]);
+                branches.find_map(|parts| self.trial(&parts))
             }
             View::Binary { operator, left, right } => self.compare(operator, left, right, truth),
             View::Call { function, arguments } => self.call(function, &arguments, truth),
@@ -81,15 +89,47 @@ impl Solver<'_> {
 
     /// The first of the items that can have this truth, starting with another one in each variant.
     fn first(&mut self, items: &[Expression<'_>], truth: bool) -> Option<()> {
-        let before = self.facts.clone();
         let (late, early) = items.split_at_checked(self.variant % items.len().max(1))?;
-        for item in early.iter().chain(late) {
-            if self.make(*item, truth).is_some() {
-                return Some(());
-            }
-            *self.facts = before.clone();
+        early.iter().chain(late).find_map(|item| self.trial(&[(*item, truth)]))
+    }
+
+    /// Gives all parts their truth, or changes nothing.
+    fn trial(&mut self, parts: &[(Expression<'_>, bool)]) -> Option<()> {
+        let before = self.undo.len();
+        self.trials += 1;
+        let made = parts.iter().try_for_each(|(part, truth)| self.make(*part, *truth));
+        self.trials -= 1;
+        if made.is_none() {
+            self.undo.drain(before..).rev().for_each(|undo| match undo {
+                Undo::Set(place, value) => drop(set(self.facts, &place, value)),
+                Undo::Remove(place) => remove(self.facts, &place),
+                Undo::All(facts) => *self.facts = facts,
+            });
+        } else if self.trials == 0 {
+            self.undo.clear();
         }
-        None
+        made
+    }
+
+    /// Remembers how to take back that a place is set.
+    fn remember(&mut self, place: &[Segment]) {
+        if self.trials == 0 {
+            return;
+        }
+        let parent = place.split_last().map(|(_, parent)| parent).unwrap_or_default();
+        let named = place.iter().all(|segment| matches!(segment, Segment::Name(_)));
+        let undo = match get(self.facts, place) {
+            Some(old) => Undo::Set(place.to_vec(), old.clone()),
+            // It becomes the last member of its object.
+            None if named
+                && (parent.is_empty()
+                    || get(self.facts, parent).is_some_and(|parent| parent.as_object().is_some())) =>
+            {
+                Undo::Remove(place.to_vec())
+            }
+            None => Undo::All(self.facts.clone()),
+        };
+        self.undo.push(undo);
     }
 
     fn has(&mut self, base: Option<Expression<'_>>, field: &str, truth: bool) -> Option<()> {
@@ -274,11 +314,15 @@ impl Solver<'_> {
 
     fn assign(&mut self, place: &[Segment], value: Json) -> Option<()> {
         is_changeable(place).then_some(())?;
+        self.remember(place);
         set(self.facts, place, value)
     }
 
     fn take_out(&mut self, place: &[Segment]) -> Option<()> {
         is_changeable(place).then_some(())?;
+        if self.trials > 0 {
+            self.undo.push(Undo::All(self.facts.clone()));
+        }
         remove(self.facts, place);
         Some(())
     }

@@ -53,10 +53,12 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
     match (matching, truth) {
         (Matching::No, _) => RuleStatus::NotApplicable,
         (_, Some((condition, truth @ Truth::False))) => {
-            let mut finding = RuleFinding::holds(source, &boundary.at, &boundary.id);
-            finding.status = RuleStatus::NotApplicable;
-            finding.evidence = vec![fact_item(&boundary.at, condition, &truth)];
-            judge.findings.push(finding);
+            if judge.complete {
+                let mut finding = RuleFinding::holds(source, &boundary.at, &boundary.id);
+                finding.status = RuleStatus::NotApplicable;
+                finding.evidence = vec![fact_item(&boundary.at, condition, &truth)];
+                judge.findings.push(finding);
+            }
             RuleStatus::NotApplicable
         }
         (_, Some((condition, truth @ Truth::Unknown(_)))) => {
@@ -76,7 +78,7 @@ pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary)
         }
         (Matching::Yes, None | Some((_, Truth::True))) => {
             let source = RuleRef { kind: RuleKind::Match, boundary: index, index: 0 };
-            judge.findings.push(RuleFinding::holds(source, &boundary.at, &boundary.id));
+            judge.holds(source, &boundary.at, &boundary.id);
             RuleStatus::Holds
         }
     }

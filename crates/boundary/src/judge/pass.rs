@@ -20,6 +20,8 @@ pub(super) struct Judge<'w> {
     /// The receipt that each rule uses up, by its position in the evidence.
     pub(super) assigned: BTreeMap<RuleRef, usize>,
     pub(super) upstream: bool,
+    /// Whether rules that hold get a finding.
+    pub(super) complete: bool,
     pub(super) steps: u64,
     pub(super) findings: Vec<RuleFinding>,
 }
@@ -32,9 +34,16 @@ impl Judge<'_> {
         if let Some(truth) = assumed {
             return if truth { Truth::True } else { Truth::False };
         }
-        let evaluation = condition.evaluate(&self.facts, self.input.budget);
-        self.steps = self.steps.saturating_add(evaluation.steps);
-        evaluation.truth
+        let (truth, steps) = condition.counted_truth(&self.facts, self.input.budget);
+        self.steps = self.steps.saturating_add(steps);
+        truth
+    }
+
+    /// Adds the finding of a rule that holds, where such findings are wanted.
+    pub(super) fn holds(&mut self, source: RuleRef, rule: &SharedText, boundary: &SharedText) {
+        if self.complete {
+            self.findings.push(RuleFinding::holds(source, rule, boundary));
+        }
     }
 }
 

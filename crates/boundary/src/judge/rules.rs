@@ -28,12 +28,11 @@ enum Met {
 }
 
 pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Deny) {
-    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let truth = judge.truth(&rule.when);
     if truth == Truth::False {
-        judge.findings.push(finding);
-        return;
+        return judge.holds(source, &rule.at, &boundary.id);
     }
+    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
     // An unknown denial is lifted as well: the approval is of this very action, whatever the condition turns out to be.
     let lifted = rule.unless.as_ref().is_some_and(|demand| approved(judge, &mut finding, demand));
@@ -62,13 +61,14 @@ pub(super) fn deny(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 }
 
 pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Warn) {
-    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let truth = judge.truth(&rule.when);
-    if truth != Truth::False {
-        finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
-        finding.reason = Some(reason(&rule.at, &rule.reason));
-        finding.status = RuleStatus::Fails;
+    if truth == Truth::False {
+        return judge.holds(source, &rule.at, &boundary.id);
     }
+    let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
+    finding.evidence.push(fact_item(&rule.at, &rule.when, &truth));
+    finding.reason = Some(reason(&rule.at, &rule.reason));
+    finding.status = RuleStatus::Fails;
     // A warning that cannot be ruled out is given: it blocks nothing.
     if let Truth::Unknown(missing) = truth {
         finding.status = RuleStatus::Unknown;
@@ -82,7 +82,13 @@ pub(super) fn warn(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, 
 pub(super) fn require(judge: &mut Judge<'_>, source: RuleRef, boundary: &Boundary, rule: &Require) {
     let mut finding = RuleFinding::holds(source, &rule.at, &boundary.id);
     let met = match &rule.demand {
-        Demand::Fact(condition) => fact(judge, &mut finding, condition),
+        Demand::Fact(condition) => {
+            let truth = judge.truth(condition);
+            if truth == Truth::True && !judge.complete {
+                return;
+            }
+            fact(&mut finding, condition, truth)
+        }
         Demand::Receipt(demand) => receipt(judge, &mut finding, demand),
         Demand::Approval(demand) => match approved(judge, &mut finding, demand) {
             true => Met::Yes,
@@ -172,8 +178,7 @@ fn broken(mut finding: RuleFinding, what: &str) -> RuleFinding {
     finding
 }
 
-fn fact(judge: &mut Judge<'_>, finding: &mut RuleFinding, condition: &Condition) -> Met {
-    let truth = judge.truth(condition);
+fn fact(finding: &mut RuleFinding, condition: &Condition, truth: Truth) -> Met {
     finding.evidence.push(fact_item(&finding.rule, condition, &truth));
     match truth {
         Truth::True => Met::Yes,

@@ -21,6 +21,14 @@ enum Next {
 
 impl<'a> Machine<'a> {
     pub(super) fn expand(&mut self, node: &'a Node, expanded: &'a Macro) -> Flow<Operand<'a>> {
+        // The number of different reasons can end a macro, and so decide how many steps it takes.
+        let names = std::mem::replace(&mut self.names, true);
+        let result = self.visit_all(node, expanded);
+        self.names = names;
+        result
+    }
+
+    fn visit_all(&mut self, node: &'a Node, expanded: &'a Macro) -> Flow<Operand<'a>> {
         let range = self.eval(&expanded.range)?;
         let count = match &*range {
             Value::List(items) => items.len(),

@@ -13,7 +13,9 @@ impl<'a> Machine<'a> {
     /// The element of `base` that is not there.
     pub(super) fn absent_at(&self, base: &'a Node, index: &Operand<'_>) -> Vec<Missing> {
         let mut path = self.path_of(base);
-        push_index(&mut path, index);
+        if self.names {
+            push_index(&mut path, index);
+        }
         missing(shorten(path), Why::Absent)
     }
 
@@ -38,6 +40,9 @@ impl<'a> Machine<'a> {
 
     /// The place of a fact, `order.items[2].price`; for anything that is not a fact, its text.
     pub(super) fn path_of(&self, node: &'a Node) -> String {
+        if !self.names {
+            return String::new();
+        }
         let path = match &node.kind {
             Kind::Fact(name) => name.to_string(),
             Kind::Select { base, field } => {

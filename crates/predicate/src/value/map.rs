@@ -121,12 +121,41 @@ impl Map {
             let found = self.0.iter().find(|(key, _)| matches!(key, Key::String(key) if **key == *name));
             return found.map(|(_, value)| value);
         }
-        let at = self.0.binary_search_by(|(key, _)| match key {
+        self.place(name).ok().and_then(|at| self.0.get(at)).map(|(_, value)| value)
+    }
+
+    /// The map with another value under a text key.
+    #[must_use]
+    pub fn with(&self, name: &str, value: Value) -> Self {
+        match self.place(name) {
+            Ok(at) => {
+                let key = self.0.get(at).map_or_else(|| Key::String(name.into()), |(key, _)| key.clone());
+                self.replaced((at, at + 1), Some((key, value)))
+            }
+            Err(at) => self.replaced((at, at), Some((Key::String(name.into()), value))),
+        }
+    }
+
+    /// The map without a text key.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        self.place(name).map_or_else(|_| self.clone(), |at| self.replaced((at, at + 1), None))
+    }
+
+    /// Where a text key is, or would be.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(key, _)| match key {
             Key::String(key) => (**key).cmp(name),
             // Keys that are not texts have a lower rank in `Ord`, so they all stand before the texts.
             _ => Ordering::Less,
-        });
-        at.ok().and_then(|at| self.0.get(at)).map(|(_, value)| value)
+        })
+    }
+
+    /// The map with an entry in place of those from `start` to before `end`.
+    fn replaced(&self, (start, end): (usize, usize), entry: Option<(Key, Value)>) -> Self {
+        let before = self.0.get(..start).unwrap_or_default().iter().cloned();
+        let after = self.0.get(end..).unwrap_or_default().iter().cloned();
+        Self(before.chain(entry).chain(after).collect())
     }
 
     /// The value under a key.

@@ -36,22 +36,27 @@ pub(crate) fn canonical_vrf_without(object: &Object, left_out: &str) -> Vec<u8> 
 
 /// What `profile` writes for `number`.
 pub(super) fn number_text(number: &Number, profile: Profile) -> Result<String, CanonicalError> {
-    let mut writer = Writer { out: String::new(), profile };
+    let mut writer = Writer { out: String::new(), profile, sorted: Vec::new() };
     writer.number(number)?;
     Ok(writer.out)
 }
 
-struct Writer {
+/// A member of an object.
+type Member = (String, Json);
+
+struct Writer<'a> {
     out: String,
     profile: Profile,
+    /// The members of the objects being written, each object's sorted, the innermost object's last.
+    sorted: Vec<&'a Member>,
 }
 
-impl Writer {
+impl<'a> Writer<'a> {
     fn new(profile: Profile) -> Self {
-        Self { out: String::with_capacity(2048), profile }
+        Self { out: String::with_capacity(2048), profile, sorted: Vec::with_capacity(32) }
     }
 
-    fn value(&mut self, value: &Json) -> Result<(), CanonicalError> {
+    fn value(&mut self, value: &'a Json) -> Result<(), CanonicalError> {
         match value {
             Json::Null => self.out.push_str("null"),
             Json::Bool(true) => self.out.push_str("true"),
@@ -64,7 +69,7 @@ impl Writer {
         Ok(())
     }
 
-    fn array(&mut self, items: &[Json]) -> Result<(), CanonicalError> {
+    fn array(&mut self, items: &'a [Json]) -> Result<(), CanonicalError> {
         self.out.push('[');
         for (index, item) in items.iter().enumerate() {
             separate(&mut self.out, index);
@@ -74,24 +79,29 @@ impl Writer {
         Ok(())
     }
 
-    fn members<'a>(&mut self, members: impl Iterator<Item = &'a (String, Json)>) -> Result<(), CanonicalError> {
-        let mut sorted: Vec<&(String, Json)> = members.collect();
+    fn members(&mut self, members: impl Iterator<Item = &'a Member>) -> Result<(), CanonicalError> {
+        let first = self.sorted.len();
+        self.sorted.extend(members);
+        let own = self.sorted.get_mut(first..).unwrap_or_default();
+        let count = own.len();
         // Names are unique, so an unstable sort has one result.
         match self.profile {
-            Profile::Jcs => sorted.sort_unstable_by(|left, right| utf16_order(&left.0, &right.0)),
+            Profile::Jcs => own.sort_unstable_by(|left, right| utf16_order(&left.0, &right.0)),
             // UTF-8 sorts as its code points do, and so do Python's strings.
             Profile::Vrf | Profile::PyUtf8 | Profile::PyAscii => {
-                sorted.sort_unstable_by(|left, right| left.0.cmp(&right.0))
+                own.sort_unstable_by(|left, right| left.0.cmp(&right.0))
             }
         }
         self.out.push('{');
-        for (index, (name, value)) in sorted.into_iter().enumerate() {
+        for index in 0..count {
+            let Some((name, value)) = self.sorted.get(first + index).copied() else { break };
             separate(&mut self.out, index);
             self.string(name);
             self.out.push(':');
             self.value(value)?;
         }
         self.out.push('}');
+        self.sorted.truncate(first);
         Ok(())
     }
 

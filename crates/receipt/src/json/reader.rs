@@ -240,10 +240,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_plain(&mut self) {
-        let rest = self.rest();
-        // Bytes suffice: in UTF-8 these three kinds never are part of a longer character.
-        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-        self.at += end.unwrap_or(rest.len());
+        self.at += plain_length(self.rest());
     }
 
     fn escape(&mut self) -> Result<char, Refusal> {
@@ -329,4 +326,28 @@ impl<'a> Reader<'a> {
     fn slice(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
     }
+}
+
+/// How many bytes come before the first `"`, `\`, or control character. Bytes suffice: in UTF-8 these never are part of a
+/// longer character.
+fn plain_length(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let found = not_plain(u64::from_le_bytes(*word));
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)).count();
+    words.len() * 8 + plain
+}
+
+/// Looks at eight bytes at once: the lowest bit that is set is the highest bit of the first byte that is not plain.
+fn not_plain(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    // A byte below the limit borrows from its highest bit; so may those after it, which come too late to count.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    equal(b'"') | equal(b'\\') | below(word, 0x20)
 }

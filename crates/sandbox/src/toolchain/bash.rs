@@ -19,6 +19,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     harness: None,
     forks: false,
     trial: None,
+    modules: &[],
     whole: &["--noprofile", "--norc"],
     extension: "",
     variables: &[],

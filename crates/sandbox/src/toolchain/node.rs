@@ -50,6 +50,7 @@ pub(super) const NODE: Toolchain = Toolchain {
     harness: Some(&[QUIET, MODULES, "-e", HARNESS]),
     forks: true,
     trial: Some(TRIAL),
+    modules: &[],
     whole: &[QUIET, PATH_AS_GIVEN],
     extension: "",
     // Denied is not absent: node gives up over a configuration it may not read.

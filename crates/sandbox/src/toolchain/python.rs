@@ -28,6 +28,14 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     harness: Some(&["-I", "-S", "-B", "-c", include_str!("python.py")]),
     forks: true,
     trial: None,
+    modules: &[
+        // What the harness loads anyway.
+        "os os.path sys",
+        "bisect cmath collections collections.abc copy functools heapq itertools math operator os os.path re string sys time",
+        "array bisect cmath collections collections.abc copy ctypes dataclasses datetime decimal enum fractions functools \
+        gc heapq io itertools json json.encoder math operator os os.path random re resource signal socket statistics string \
+        sys time types typing",
+    ],
     whole: &["-I", "-S", "-B"],
     extension: "",
     variables: &["PYTHONHASHSEED=0"],

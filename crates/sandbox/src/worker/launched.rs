@@ -35,12 +35,15 @@ pub(super) struct Kind {
     language: Language,
     interpreter: PathBuf,
     packages: Vec<String>,
+    /// What a warm interpreter has loaded.
+    modules: &'static str,
 }
 
 impl Kind {
     pub(super) fn of(runtime: &Runtime, role: Role) -> Kind {
         let packages = runtime.installed.names().to_vec();
-        Kind { role, language: runtime.language, interpreter: runtime.path.clone(), packages }
+        let (interpreter, modules) = (runtime.path.clone(), runtime.modules);
+        Kind { role, language: runtime.language, interpreter, packages, modules }
     }
 }
 

@@ -6,6 +6,7 @@ mod chains;
 mod crash;
 mod decisions;
 mod jobs;
+mod lists;
 mod reviews;
 mod samples;
 mod stored;

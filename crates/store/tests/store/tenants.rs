@@ -42,7 +42,7 @@ fn nobody_takes_an_id_from_another() {
     let other = SigningKey::from_seed([66; 32]).signer().to_string();
     assert_eq!(a.receipt_by(&id(0, 2), &other).unwrap().unwrap().receipt, forged(id(0, 2)));
     let again = a.submit(brought(forged(id(0, 2)), Trust::Trusted)).wait();
-    assert_eq!(again.map(drop), Err(StoreError::Duplicate(id(0, 2))));
+    assert_eq!(again.map(drop), Err(StoreError::Stored(id(0, 2))));
 }
 
 #[test]

@@ -23,8 +23,8 @@ fn a_judgment_and_its_state_are_kept_together() {
     store.submit_all(vec![single(id(0, 1)).into(), run(1, "retry").into()]).wait().unwrap();
     assert_eq!(store.step_run("local", "r1", "build").unwrap(), Some(run(1, "retry")));
     assert!(store.receipt(&id(0, 1)).unwrap().is_some());
-    assert_eq!(store.step_runs(None).unwrap(), [run(1, "retry")]);
-    assert_eq!(store.step_runs(Some("other")).unwrap(), []);
+    assert_eq!(store.step_runs("r1").unwrap(), [run(1, "retry")]);
+    assert_eq!(store.step_runs("other").unwrap(), []);
 }
 
 #[test]
@@ -81,5 +81,5 @@ fn what_a_refused_submission_would_have_changed_is_unchanged() {
     assert_eq!(store.receipt(&id(0, 1)).unwrap(), None);
     assert_eq!(store.decision(&decision_id(1)).unwrap(), None);
     assert_eq!(store.answer("k").unwrap(), None);
-    assert_eq!(store.step_runs(None).unwrap(), [run(1, "retry")]);
+    assert_eq!(store.step_runs("r1").unwrap(), [run(1, "retry")]);
 }

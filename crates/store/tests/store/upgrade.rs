@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use proofmark_receipt::{Receipt, Sha256Digest, SigningKey, verify_chain};
+use proofmark_receipt::{Receipt, Sha256Digest, SigningKey, Verdict, verify_chain};
 use proofmark_store::{
     ActionHistory, CountFilter, DecisionsWanted, Filter, JobState, Spend, Store, StoreError, Tenant,
 };
@@ -103,7 +103,7 @@ fn rows_of_an_older_store_get_their_tenants() {
     assert_eq!(ours.request(&id(0, 2)).unwrap(), None);
     assert!(shop.step_run("", "r1", "build").unwrap().is_some());
     assert!(ours.step_run("local", "acme", "build").unwrap().is_some());
-    assert_eq!(ours.step_runs(Some("acme/shop/r1")).unwrap(), []);
+    assert_eq!(ours.step_runs("acme/shop/r1").unwrap(), []);
     let taken = store.take_over_jobs("o", 9).unwrap();
     assert_eq!((&taken[0].tenant, taken[0].chain.as_str()), (&tenant("acme.shop"), "verifications"));
     assert_eq!(taken[0].state, JobState::Waiting);
@@ -181,4 +181,39 @@ fn a_store_of_version_7_counts_its_decisions_by_action() {
     assert_eq!(store.take_over_jobs("o", 9).unwrap().len(), 1);
     assert!(local.step_run("local", "r", "s").unwrap().is_some());
     assert!(other.answer("k").unwrap().is_some());
+}
+
+#[test]
+fn a_store_of_version_7_is_listed_and_counted() {
+    let (_folder, path) = folder();
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(VERSION_7).unwrap();
+    let rows = "UPDATE decisions SET action = '{\"tool\": \"t\"}' WHERE sequence = 4;
+                UPDATE decisions SET action = 'not JSON' WHERE sequence = 5;
+                UPDATE receipts SET superseded_by = 3, task_type = 'k' WHERE sequence = 1;
+                UPDATE receipts SET trust = 'untrusted' WHERE sequence = 3;";
+    old.execute_batch(rows).unwrap();
+    drop(old);
+    let store = Store::open(&path).unwrap();
+    let local = store.local();
+
+    let counts = |filter: CountFilter<'_>| {
+        let counts = local.verdict_counts(&filter).unwrap();
+        (counts.error, counts.superseded, counts.untrusted)
+    };
+    assert_eq!(counts(CountFilter::default()), (1, 1, 1));
+    assert_eq!(counts(CountFilter { chain: Some("main"), ..CountFilter::default() }), (1, 1, 0));
+    assert_eq!(counts(CountFilter { task_type: Some("k"), ..CountFilter::default() }), (0, 1, 0));
+    let listed = |filter: Filter| local.list(&filter).unwrap().receipts.len();
+    assert_eq!(listed(Filter { verdict: Some(Verdict::Error), tier: Some(1), ..Filter::default() }), 3);
+    assert_eq!(listed(Filter { since: Some(2_000), until: Some(20_000), ..Filter::default() }), 1);
+    assert_eq!(listed(Filter { chain: Some("main".to_owned()), since: Some(2_000), ..Filter::default() }), 1);
+
+    let wanted = || DecisionsWanted { limit: 10, ..DecisionsWanted::default() };
+    let decided = |wanted: DecisionsWanted| store.all_tenants_decisions(&wanted).unwrap().decisions.len();
+    assert_eq!(decided(DecisionsWanted { tool: Some("t".to_owned()), ..wanted() }), 1);
+    assert_eq!(decided(DecisionsWanted { outcome: Some("replan_required".to_owned()), ..wanted() }), 6);
+    assert_eq!(decided(DecisionsWanted { since: Some(102), until: Some(105), ..wanted() }), 3);
+    // The newest of each subject.
+    assert_eq!(decided(DecisionsWanted { to_review: true, ..wanted() }), 3);
 }

@@ -13,7 +13,12 @@ use crate::sync::lock;
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Notified when a job waits in the lane, and when the queue is closed. One for each lane: a job wakes one worker that can
+    /// run it.
+    to_run: Condvar,
+    to_judge: Condvar,
+    /// Notified when no worker has a job.
+    idle: Condvar,
 }
 
 #[derive(Default)]
@@ -80,15 +85,18 @@ impl Queue {
                 job.set_running();
                 return Some(job);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.waiting_for(lane).wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// A worker has returned a job.
     pub(super) fn returned(&self) {
         // Called once for each job that `next` gave out, so it does not go below 0.
-        lock(&self.state).running -= 1;
-        self.changed.notify_all();
+        let mut state = lock(&self.state);
+        state.running -= 1;
+        if state.running == 0 {
+            self.idle.notify_all();
+        }
     }
 
     /// Takes a job out, if it waits.
@@ -112,14 +120,15 @@ impl Queue {
         let mut state = lock(&self.state);
         state.closed = true;
         let waiting = std::iter::from_fn(|| state.pop(Lane::Runs).or_else(|| state.pop(Lane::Quick))).collect();
-        self.changed.notify_all();
+        self.to_run.notify_all();
+        self.to_judge.notify_all();
         waiting
     }
 
     /// Waits until no worker has a job, for at most this long.
     pub(super) fn wait_idle(&self, patience: Duration) {
         let state = lock(&self.state);
-        let waited = self.changed.wait_timeout_while(state, patience, |state| state.running > 0);
+        let waited = self.idle.wait_timeout_while(state, patience, |state| state.running > 0);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -131,9 +140,15 @@ impl Queue {
         state.waiting = state.waiting.with(job);
         let of_one = state.of_tenant.entry(job.work.tenant.clone()).or_default();
         *of_one = of_one.with(job);
-        // Workers wait on the same condition as `wait_idle`, so one of them must not be woken alone.
-        self.changed.notify_all();
+        self.waiting_for(job.lane).notify_one();
         Ok(())
+    }
+
+    fn waiting_for(&self, lane: Lane) -> &Condvar {
+        match lane {
+            Lane::Runs => &self.to_run,
+            Lane::Quick => &self.to_judge,
+        }
     }
 }
 

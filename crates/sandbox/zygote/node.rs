@@ -21,8 +21,6 @@ const RESULT: c_int = 4;
 const MAX_FILES: usize = 128;
 /// Bytes of the filter of a leaf.
 const MAX_FILTER: usize = 4096;
-/// Bytes of one message of the supervisor.
-const MAX_MESSAGE: usize = 256;
 /// The descriptors of a case: its job, its answer, standard output and standard error.
 const PASSED: usize = 4;
 
@@ -233,17 +231,17 @@ extern "C" fn serve(env: Environment, _: *mut c_void) -> Value {
     }
 }
 
-/// The numbers of a request: bytes of data, processes, seconds of processor time, and 1 to wait for a release.
-type LeafLimits = [u64; 4];
+/// Bytes of data, processes, seconds of processor time.
+type LeafLimits = [u64; 3];
 
 /// Answers every message of the supervisor; returns in each leaf.
 unsafe fn next_leaf(zygote: &Zygote) -> (LeafLimits, [c_int; PASSED]) {
-    let mut text = [0_u8; MAX_MESSAGE];
+    let mut limits = [0_u64; 3];
     loop {
         // SAFETY: as in `serve`.
         unsafe {
-            let (length, fds) = match receive(text.as_mut_ptr(), MAX_MESSAGE) {
-                Some((length, Some(fds))) => (length, fds),
+            let fds = match receive(limits.as_mut_ptr().cast(), size_of::<LeafLimits>()) {
+                Some((length, Some(fds))) if length == size_of::<LeafLimits>() => fds,
                 _ => fail(Failure::Message),
             };
             if unshare(CLONE_NEWPID) != 0 {
@@ -252,7 +250,7 @@ unsafe fn next_leaf(zygote: &Zygote) -> (LeafLimits, [c_int; PASSED]) {
             let init = start_init();
             let leaf = fork();
             if leaf == 0 {
-                return (numbers(text.get(..length).unwrap_or_default()), fds);
+                return (limits, fds);
             }
             if leaf < 0 || init < 0 {
                 fail(Failure::Fork);
@@ -269,7 +267,8 @@ unsafe fn next_leaf(zygote: &Zygote) -> (LeafLimits, [c_int; PASSED]) {
             // The kernel ends the rest of the namespace with its first process.
             kill(init, SIGKILL);
             wait_for(init);
-            send_status(status);
+            let [a, b, c, d] = status.to_ne_bytes();
+            send(&[b'S', a, b, c, d], None);
         }
     }
 }
@@ -305,16 +304,9 @@ extern "C" fn idle(_: *mut c_void) -> c_int {
 
 /// Makes this leaf a process that shares nothing with the zygote and with other leaves, and may do no more than a
 /// submission. Its job is then [`CONTROL`].
-unsafe fn isolate(
-    zygote: &Zygote,
-    [data, processes, cpu, waits]: LeafLimits,
-    [job, result, stdout, stderr]: [c_int; PASSED],
-) {
+unsafe fn isolate(zygote: &Zygote, [data, processes, cpu]: LeafLimits, [job, result, stdout, stderr]: [c_int; PASSED]) {
     // SAFETY: raw calls over local memory.
     unsafe {
-        if waits == 1 && receive([0; 1].as_mut_ptr(), 1).is_none() {
-            fail(Failure::Message);
-        }
         setsid();
         for (resource, value) in [(RLIMIT_DATA, data), (RLIMIT_NPROC, processes), (RLIMIT_CPU, cpu)] {
             if setrlimit(resource, &[value, value]) != 0 {
@@ -399,43 +391,11 @@ unsafe fn send(text: &[u8], fds: Option<[c_int; 2]>) {
     }
 }
 
-/// `S` and the status in decimal.
-unsafe fn send_status(status: c_int) {
-    let mut text = [0_u8; 11];
-    let mut rest = status;
-    let mut length = 0;
-    for digit in text.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        length += 1;
-        if rest == 0 {
-            break;
-        }
-    }
-    let start = text.len() - length;
-    if let Some(mark) = start.checked_sub(1).and_then(|before| text.get_mut(before)) {
-        *mark = b'S';
-    }
-    // SAFETY: as in `send`.
-    unsafe { send(text.get(start.saturating_sub(1)..).unwrap_or_default(), None) }
-}
-
 unsafe fn wait_for(pid: c_int) -> c_int {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
     unsafe { while waitpid(pid, &raw mut status, 0) < 0 && *__errno_location() == EINTR {} }
     status
-}
-
-/// The decimal numbers of a text, divided by spaces.
-fn numbers(text: &[u8]) -> LeafLimits {
-    let mut all = [0; 4];
-    for (number, digits) in all.iter_mut().zip(text.split(|byte| *byte == b' ')) {
-        for digit in digits {
-            *number = u64::wrapping_add(u64::wrapping_mul(*number, 10), u64::from(digit.wrapping_sub(b'0')));
-        }
-    }
-    all
 }
 
 unsafe fn fail(failure: Failure) -> ! {

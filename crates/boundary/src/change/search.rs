@@ -132,6 +132,7 @@ fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy) -> Optio
         },
         RuleKind::Review
         | RuleKind::Class
+        | RuleKind::Definition
         | RuleKind::Match
         | RuleKind::Warn
         | RuleKind::Unmatched

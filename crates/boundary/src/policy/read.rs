@@ -10,6 +10,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
+use super::tools::ToolClass;
 use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
@@ -25,7 +26,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "version",
     "boundaries",
     "repeat",
@@ -36,6 +37,7 @@ const FIELDS: [&str; 10] = [
     "presentation",
     "roles",
     "classes",
+    "tools",
 ];
 
 pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
@@ -46,7 +48,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
     let schema = facts::fact_schema(&classes);
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
-    known_classes(&fields, &boundaries, &classes)?;
+    let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
+    known_classes(&fields, (&boundaries, &tools), &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
     let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
@@ -61,6 +64,7 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         boundaries,
         exemptions,
         classes,
+        tools,
     })
 }
 
@@ -141,12 +145,18 @@ fn list<'a, T>(
 }
 
 /// A class that nobody declared is a spelling mistake.
-fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String]) -> Result<(), DocumentError> {
+fn known_classes(
+    fields: &Fields<'_>,
+    (boundaries, tools): (&[Boundary], &[ToolClass]),
+    classes: &[String],
+) -> Result<(), DocumentError> {
     let known: Vec<_> = facts::ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str)).collect();
-    for boundary in boundaries {
-        let unknown = boundary.matcher.literal_classes().find(|class| !known.contains(class));
-        if let Some(class) = unknown {
-            let at = format!("{}.match.action_class", boundary.at);
+    let of_boundaries = boundaries.iter().flat_map(|boundary| {
+        boundary.matcher.literal_classes().map(|class| (class, format!("{}.match.action_class", boundary.at)))
+    });
+    let of_tools = tools.iter().enumerate().map(|(index, tool)| (tool.class(), format!("tools[{index}].class")));
+    for (class, at) in of_boundaries.chain(of_tools) {
+        if !known.contains(&class) {
             let near = nearest(class, &known);
             let message = format!("unknown action class `{}`; {near}, or declare it in `classes`", shown(class));
             let place = proofmark_receipt::document::Place::Field(at);

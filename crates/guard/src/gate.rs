@@ -1,0 +1,644 @@
+//! The state of one guarded connection.
+//!
+//! Each message is read, and then passed, answered, dropped, or held until its actions are decided. What is forwarded is
+//! the text that was read, written anew ([`crate::message`]); an answer is forwarded only to the request that is open.
+
+mod requests;
+
+use std::collections::{HashMap, HashSet};
+
+use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request, ToolCall};
+use proofmark_evidence::CallStatus;
+use proofmark_receipt::{Json, Object, Sha256Digest, object};
+
+use crate::answer::{self, Block, INVALID_PARAMS};
+use crate::event::{self, Event, Keep};
+use crate::message::{Kind, Message, MessageError, MessageId, Sender};
+use crate::observed;
+use crate::pins::{PinState, Pins};
+use crate::session::{Agent, MAX_CALLS, Session};
+use requests::{Treatment, of_client, of_server};
+
+/// The most requests of one side that may be open at once.
+const MAX_OPEN: usize = 10_000;
+/// The most tasks and states of the server that are remembered.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// What a gate is told once.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The name of the session.
+    pub session: String,
+    /// What the server is called, in policies and in pins.
+    pub server: String,
+    pub agent: Option<String>,
+    pub environment: Option<String>,
+    pub keep: Keep,
+    /// Whether tools that the policy never allows are taken out of lists.
+    pub hide: bool,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    ToClient(String),
+    ToServer(String),
+    /// For the operator.
+    Log(String),
+    /// A definition that was pinned now.
+    Pin(crate::pins::Pin),
+    Event(Event),
+}
+
+/// What follows from a message.
+#[derive(Debug, Default)]
+pub struct Step {
+    pub outputs: Vec<Output>,
+    /// What is to be decided before the message goes on.
+    pub pending: Option<Pending>,
+}
+
+/// A message that is held until its actions are decided.
+#[derive(Debug)]
+pub struct Pending {
+    /// The actions, each to be decided in order until one is not allowed.
+    pub requests: Vec<Request>,
+    held: Held,
+}
+
+#[derive(Debug)]
+struct Held {
+    message: Message,
+    id: MessageId,
+    method: String,
+    from: Sender,
+    actions: Vec<Object>,
+    /// What is wrong with the definition of the tool.
+    detail: Option<String>,
+    /// The client's request that a server's request belongs to, in the stateless revision.
+    answers: Option<Open>,
+}
+
+/// What was ruled on an action.
+#[derive(Clone, Copy, Debug)]
+pub enum Ruling<'a> {
+    Decided(&'a DecisionReceipt),
+    /// It could not be decided, so it is not executed.
+    Failed(&'a str),
+}
+
+/// A request that has no answer yet.
+#[derive(Clone, Debug)]
+struct Open {
+    id: MessageId,
+    method: String,
+    /// The call in the session, and its tool.
+    call: Option<(usize, String)>,
+    /// What names the action for a retry in the stateless revision.
+    action: Option<Sha256Digest>,
+    decision: Option<String>,
+    cancelled: bool,
+}
+
+/// The state of one guarded connection.
+#[derive(Debug)]
+pub struct Gate {
+    settings: Settings,
+    agent: Agent,
+    session: Session,
+    pins: Pins,
+    /// The client's requests, and those that wait for a decision.
+    open: HashMap<MessageId, Open>,
+    deciding: HashSet<MessageId>,
+    /// The server's requests that the client has seen.
+    asked: HashMap<MessageId, String>,
+    tasks: HashSet<String>,
+    /// What the server handed out to continue a request, with the action it belongs to.
+    states: HashMap<Sha256Digest, Sha256Digest>,
+    noise: u64,
+}
+
+impl Gate {
+    /// A connection that has just begun.
+    #[must_use]
+    pub fn new(settings: Settings, pins: Pins) -> Self {
+        let agent = Agent { id: settings.agent.clone(), environment: settings.environment.clone() };
+        Self {
+            settings,
+            agent,
+            session: Session::default(),
+            pins,
+            open: HashMap::new(),
+            deciding: HashSet::new(),
+            asked: HashMap::new(),
+            tasks: HashSet::new(),
+            states: HashMap::new(),
+            noise: 0,
+        }
+    }
+
+    /// Takes in a line of the client.
+    pub fn from_client(&mut self, line: &[u8], policy: &ActionPolicy, now: &str) -> Step {
+        match Message::read(line, Sender::Client) {
+            Ok(message) => self.client(message, policy, now).unwrap_or_else(|refusal| self.refuse(&refusal)),
+            Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    /// Takes in a line of the server.
+    pub fn from_server(&mut self, line: &[u8], policy: &ActionPolicy, now: &str) -> Step {
+        match Message::read(line, Sender::Server) {
+            Ok(message) => self.server(message, policy, now),
+            Err(refusal) => {
+                // Servers print banners. What is no message is not forwarded as one.
+                self.noise += 1;
+                let shown: String = String::from_utf8_lossy(line).chars().take(200).collect();
+                Step::of(Output::Log(format!("the server wrote a line that is not forwarded ({refusal}): {shown}")))
+            }
+        }
+    }
+
+    /// Takes in what was decided on the actions of a held message: one ruling for each, up to the first that is not allowed.
+    pub fn ruled(&mut self, pending: Pending, rulings: &[Ruling<'_>], now: &str) -> Vec<Output> {
+        let held = pending.held;
+        let block = match rulings.last() {
+            Some(Ruling::Decided(receipt)) if receipt.disposition().allows() && rulings.len() == held.actions.len() => {
+                None
+            }
+            Some(Ruling::Decided(receipt)) => Some(Block::by(receipt, held.detail.as_deref())),
+            Some(Ruling::Failed(why)) => Some(Block::without_decision("policy_unavailable", why)),
+            None => Some(Block::without_decision("policy_unavailable", "The action could not be decided.")),
+        };
+        let decision = rulings.iter().rev().find_map(|ruling| match ruling {
+            Ruling::Decided(receipt) => Some(receipt.decision_id().to_string()),
+            Ruling::Failed(_) => None,
+        });
+        let mut outputs = vec![Output::Event(decided(&held, decision.as_deref(), block.is_none()))];
+        match (block, held.from) {
+            (Some(block), _) => self.blocked(held, &block, decision, now, &mut outputs),
+            (None, Sender::Client) => self.forwarded(held, decision, now, &mut outputs),
+            (None, Sender::Server) => self.delivered(held, &mut outputs),
+        }
+        outputs
+    }
+
+    /// What is to be recorded at the end: the requests that have no answer.
+    pub fn close(&mut self) -> Vec<Output> {
+        let mut open: Vec<_> = self.open.drain().map(|(_, open)| open).collect();
+        open.sort_by(|one, other| one.id.cmp(&other.id));
+        let unanswered = open.iter().filter(|open| open.call.is_some());
+        let unanswered: Vec<_> = unanswered.map(|open| Json::from(open.id.as_json())).collect();
+        let members = object! { "unanswered": unanswered, "lines_not_forwarded": self.noise };
+        vec![Output::Event(Event::new("closed", members))]
+    }
+
+    /// The answers to all open requests, for a server that has ended.
+    pub fn server_ended(&mut self) -> Vec<Output> {
+        const INTERNAL_ERROR: i32 = -32_603;
+        let mut open: Vec<_> = self.open.keys().cloned().collect();
+        open.sort();
+        open.iter()
+            .map(|id| Output::ToClient(answer::error(Some(id), INTERNAL_ERROR, "the server has ended", None)))
+            .collect()
+    }
+
+    fn refuse(&mut self, refusal: &MessageError) -> Step {
+        let members = object! { "reason": refusal.reason.as_str() };
+        Step {
+            outputs: vec![
+                Output::Event(Event::new("refused", members)),
+                Output::Log(format!("a message of the client is not forwarded: {}", refusal.reason)),
+                Output::ToClient(answer::refused(refusal)),
+            ],
+            pending: None,
+        }
+    }
+
+    fn client(&mut self, message: Message, policy: &ActionPolicy, now: &str) -> Result<Step, MessageError> {
+        match message.kind.clone() {
+            Kind::Request { id, method } => self.request(message, id, method, policy, now),
+            Kind::Notification { method } => Ok(self.notification(message, &method)),
+            Kind::Answer { id } => match self.asked.remove(&id) {
+                Some(_) => Ok(Step::of(Output::ToServer(message.text))),
+                None => Ok(Step::of(Output::Log("the client answered a request that is not open".to_owned()))),
+            },
+            Kind::Fault => Ok(Step::of(Output::ToServer(message.text))),
+        }
+    }
+
+    fn request(
+        &mut self,
+        message: Message,
+        id: MessageId,
+        method: String,
+        policy: &ActionPolicy,
+        now: &str,
+    ) -> Result<Step, MessageError> {
+        if self.open.contains_key(&id) || self.deciding.contains(&id) {
+            return Err(MessageError::invalid(Some(id), "the id is that of a request which is still open"));
+        }
+        if self.open.len() + self.deciding.len() >= MAX_OPEN {
+            return Err(MessageError::invalid(Some(id), format!("more than {MAX_OPEN} requests are open")));
+        }
+        match of_client(&method) {
+            Treatment::Pass => {
+                self.open.insert(id.clone(), Open::passed(id, method));
+                Ok(Step::of(Output::ToServer(message.text)))
+            }
+            Treatment::OfTask => match message.param("taskId").is_some_and(|task| self.tasks.contains(task)) {
+                true => {
+                    self.open.insert(id.clone(), Open::passed(id, method));
+                    Ok(Step::of(Output::ToServer(message.text)))
+                }
+                false => Err(MessageError {
+                    code: INVALID_PARAMS,
+                    id: Some(id),
+                    reason: "the task is not one of this session".to_owned(),
+                }),
+            },
+            Treatment::Decide => self.hold(message, id, method, policy, now),
+        }
+    }
+
+    /// Holds a request of the client until it is decided.
+    fn hold(
+        &mut self,
+        message: Message,
+        id: MessageId,
+        method: String,
+        policy: &ActionPolicy,
+        now: &str,
+    ) -> Result<Step, MessageError> {
+        let invalid =
+            |reason: &str| MessageError { code: INVALID_PARAMS, id: Some(id.clone()), reason: reason.to_owned() };
+        let (mut action, state) = match method.as_str() {
+            "tools/call" => self.tool_action(&message, policy).map_err(|reason| invalid(&reason))?,
+            _ => (self.other_action(&message, &method, policy), PinState::Pinned),
+        };
+        action.insert("surface", "mcp");
+        action.insert("method", method.as_str());
+        let digest = Sha256Digest::of(&Json::from(action.clone()).canonical_vrf());
+        if let Some(state) = message.param("requestState") {
+            // Else one request could be continued with what the server handed out for another.
+            if self.states.get(&Sha256Digest::of(state.as_bytes())) != Some(&digest) {
+                return Err(invalid("the `requestState` was not handed out for this request"));
+            }
+        }
+        if self.session.is_full() {
+            let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
+            return Ok(Step::of(Output::ToClient(
+                Block::without_decision("session_full", &why).tool_result(&id, is_stateless(&message)),
+            )));
+        }
+        let facts = self.session.facts(action.clone(), &self.agent, &self.settings.session);
+        let request = match Request::from_facts(facts) {
+            Ok(request) => request,
+            Err(error) => return Err(invalid(&format!("the arguments cannot be judged: {error}"))),
+        };
+        self.deciding.insert(id.clone());
+        let detail = state.explained();
+        let held = Held { message, id, method, from: Sender::Client, actions: vec![action], detail, answers: None };
+        let _ = now;
+        Ok(Step { outputs: Vec::new(), pending: Some(Pending { requests: vec![request], held }) })
+    }
+
+    /// The action of a tool call, and how the tool's definition compares with the pinned one.
+    fn tool_action(&self, message: &Message, policy: &ActionPolicy) -> Result<(Object, PinState), String> {
+        let tool = message.param("name").ok_or("`params.name` is not a text")?;
+        let empty = Json::Object(Object::new());
+        let args = message.params().and_then(|params| params.get("arguments")).unwrap_or(&empty);
+        let object = args.as_object().ok_or("`params.arguments` is not an object")?;
+        let listed = self.pins.listed(tool);
+        if let Some(wrong) = listed.and_then(|listed| listed.misspelled(object)) {
+            let wrong = proofmark_receipt::shown(&wrong);
+            return Err(format!("the argument `{wrong}` differs from a declared one in letter case only"));
+        }
+        let said_to_change = listed.is_some_and(|listed| listed.said_to_change);
+        let call = ToolCall { tool, server: Some(&self.settings.server), args, said_to_change };
+        let mut action = policy.action_of(&call);
+        let state = listed.map_or(PinState::NotListed, |listed| listed.state.clone());
+        if let Some(listed) = listed {
+            action.insert("definition", listed.definition.to_string());
+        }
+        action.insert("definition_state", state.as_str());
+        Ok((action, state))
+    }
+
+    /// The action of a request that calls no tool: its method is the tool, and what it names the target.
+    fn other_action(&self, message: &Message, method: &str, policy: &ActionPolicy) -> Object {
+        let params = message.params().cloned().unwrap_or_default();
+        let target = ["uri", "name", "url"].iter().find_map(|name| params.get(name)?.as_str().map(str::to_owned));
+        let args = Json::Object(requests::arguments(params));
+        let server = Some(self.settings.server.as_str());
+        let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
+        if !policy.classes_tool(method, server) && requests::only_reads(method) {
+            action.insert("class", "generic");
+        }
+        if let Some(target) = target {
+            action.insert("target", target);
+        }
+        action
+    }
+
+    fn notification(&mut self, message: Message, method: &str) -> Step {
+        if method == "notifications/cancelled" {
+            let of = message.params().and_then(|params| params.get("requestId")).map(Json::to_text);
+            if let Some(id) = of.as_ref().and_then(|of| self.deciding.iter().find(|id| id.as_json() == of)).cloned() {
+                // It waits for its decision, so the server has not seen it.
+                self.deciding.remove(&id);
+                let members = object! { "request": id.as_json(), "executed": "no" };
+                return Step::of(Output::Event(Event::new("cancelled", members)));
+            }
+            let open = self.open.values_mut().find(|open| Some(open.id.as_json()) == of.as_deref());
+            if let Some(open) = open {
+                open.cancelled = true;
+                let members =
+                    object! { "request": open.id.as_json(), "decision"?: open.decision.clone(), "executed": "unknown" };
+                let event = Output::Event(Event::new("cancelled", members));
+                return Step { outputs: vec![event, Output::ToServer(message.text)], pending: None };
+            }
+            return Step::default();
+        }
+        match method.starts_with("notifications/") {
+            true => Step::of(Output::ToServer(message.text)),
+            false => Step::of(Output::Log(format!(
+                "a notification of the client is not forwarded: `{}` is not one of the protocol",
+                proofmark_receipt::shown(method)
+            ))),
+        }
+    }
+
+    fn server(&mut self, message: Message, policy: &ActionPolicy, now: &str) -> Step {
+        match message.kind.clone() {
+            Kind::Request { id, method } => self.server_request(message, id, method, policy),
+            Kind::Notification { .. } => Step::of(Output::ToClient(message.text)),
+            Kind::Fault => Step::of(Output::ToClient(message.text)),
+            Kind::Answer { id } => match self.open.remove(&id) {
+                Some(open) => self.answered(message, open, policy, now),
+                None => {
+                    self.noise += 1;
+                    Step::of(Output::Log("the server answered a request that is not open".to_owned()))
+                }
+            },
+        }
+    }
+
+    fn server_request(&mut self, message: Message, id: MessageId, method: String, policy: &ActionPolicy) -> Step {
+        if self.asked.contains_key(&id) || self.asked.len() >= MAX_OPEN {
+            return Step::of(Output::Log("a request of the server is not forwarded: its id is in use".to_owned()));
+        }
+        match of_server(&method) {
+            Treatment::Pass | Treatment::OfTask => {
+                self.asked.insert(id, method);
+                Step::of(Output::ToClient(message.text))
+            }
+            Treatment::Decide => {
+                let mut action = self.other_action(&message, &method, policy);
+                action.insert("surface", "mcp");
+                action.insert("method", method.as_str());
+                let facts = self.session.facts(action.clone(), &self.agent, &self.settings.session);
+                match Request::from_facts(facts) {
+                    Ok(request) => {
+                        let held = Held {
+                            message,
+                            id,
+                            method,
+                            from: Sender::Server,
+                            actions: vec![action],
+                            detail: None,
+                            answers: None,
+                        };
+                        Step { outputs: Vec::new(), pending: Some(Pending { requests: vec![request], held }) }
+                    }
+                    Err(error) => {
+                        Step::of(Output::ToServer(answer::error(Some(&id), INVALID_PARAMS, &error.to_string(), None)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// An answer to an open request.
+    fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
+        let mut outputs = Vec::new();
+        let mut text = message.text.clone();
+        if let Some((call, tool)) = &open.call {
+            let status = observed::status(&message);
+            let labels = observed::labels(&message);
+            self.session.ended(*call, status);
+            self.session.tainted(&labels, tool, now);
+            self.remember(&message, &open);
+            let mut members = object! {
+                "request": open.id.as_json(),
+                "tool": tool.as_str(),
+                "decision"?: open.decision.clone(),
+                "status": status.as_str(),
+                "cancelled"?: open.cancelled.then_some(true),
+                "signs": event::strings(labels.iter().map(|label| (*label).to_owned())),
+                "result": event::digest(&text),
+            };
+            for (name, value) in self.settings.keep.of(&text).iter() {
+                members.insert(name, value.clone());
+            }
+            outputs.push(Output::Event(Event::new("result", members)));
+        }
+        if open.method == "tools/list" {
+            self.listed(&message, policy, &mut text, &mut outputs);
+        }
+        if let Some(pending) = self.inner_requests(&message, &open, policy) {
+            outputs.extend(pending.outputs);
+            return Step { outputs, pending: pending.pending };
+        }
+        outputs.push(Output::ToClient(text));
+        Step { outputs, pending: None }
+    }
+
+    /// Keeps the task and the state that a result hands out.
+    fn remember(&mut self, message: &Message, open: &Open) {
+        let Some(result) = message.result() else { return };
+        let task = result.get("task").and_then(|task| task.as_object()?.get("taskId")?.as_str());
+        if let Some(task) = task.filter(|_| self.tasks.len() < MAX_REMEMBERED) {
+            self.tasks.insert(task.to_owned());
+        }
+        let state = result.get("requestState").and_then(Json::as_str);
+        if let (Some(state), Some(action)) = (state.filter(|_| self.states.len() < MAX_REMEMBERED), open.action) {
+            self.states.insert(Sha256Digest::of(state.as_bytes()), action);
+        }
+    }
+
+    /// The requests to the client within a result of the stateless revision, held until they are decided.
+    fn inner_requests(&mut self, message: &Message, open: &Open, policy: &ActionPolicy) -> Option<Step> {
+        let result = message.result()?;
+        if result.get("resultType").and_then(Json::as_str) != Some("input_required") {
+            return None;
+        }
+        let inner = result.get("inputRequests").and_then(Json::as_object)?;
+        let mut actions = Vec::new();
+        for (_, request) in inner.iter() {
+            let request = request.as_object()?;
+            let method = request.get("method").and_then(Json::as_str).unwrap_or("unknown");
+            if of_server(method) != Treatment::Decide {
+                continue;
+            }
+            let params = request.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
+            let server = Some(self.settings.server.as_str());
+            let target = params.get("url").and_then(Json::as_str).map(str::to_owned);
+            let args = Json::Object(params);
+            let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
+            action.insert("surface", "mcp");
+            action.insert("method", method);
+            if let Some(target) = target {
+                action.insert("target", target);
+            }
+            actions.push(action);
+        }
+        if actions.is_empty() {
+            return None;
+        }
+        let facts = |action: &Object| self.session.facts(action.clone(), &self.agent, &self.settings.session);
+        let requests: Result<Vec<_>, _> = actions.iter().map(|action| Request::from_facts(facts(action))).collect();
+        let Ok(requests) = requests else {
+            let block = Block::without_decision("invalid_request", "The server asked for input that cannot be judged.");
+            return Some(Step::of(Output::ToClient(block.error(&open.id))));
+        };
+        let held = Held {
+            message: message.clone(),
+            id: open.id.clone(),
+            method: "input_required".to_owned(),
+            from: Sender::Server,
+            actions,
+            detail: None,
+            answers: Some(open.clone()),
+        };
+        Some(Step { outputs: Vec::new(), pending: Some(Pending { requests, held }) })
+    }
+
+    /// Takes in a list of tools; hides those that are never allowed, if that is asked for.
+    fn listed(&mut self, message: &Message, policy: &ActionPolicy, text: &mut String, outputs: &mut Vec<Output>) {
+        let Some(tools) = message.result().and_then(|result| result.get("tools")?.as_array()) else { return };
+        let (pinned, quarantined) = self.pins.list(&self.settings.server, tools);
+        outputs.extend(pinned.into_iter().map(Output::Pin));
+        for (tool, state) in &quarantined {
+            let (tool, why) = (proofmark_receipt::shown(tool), state.explained().unwrap_or_default());
+            outputs.push(Output::Log(format!("the tool `{tool}` is quarantined: {why}")));
+        }
+        let names = event::strings(quarantined.iter().map(|(tool, state)| format!("{tool}: {}", state.as_str())));
+        let members = object! { "listed": tools.len() as u64, "quarantined": names };
+        outputs.push(Output::Event(Event::new("tools", members)));
+        if !self.settings.hide {
+            return;
+        }
+        let server = Some(self.settings.server.as_str());
+        let shown: Vec<Json> = tools
+            .iter()
+            .filter(|tool| {
+                let name = tool.as_object().and_then(|tool| tool.get("name")?.as_str()).unwrap_or_default();
+                !policy.never_allows(name, server)
+            })
+            .cloned()
+            .collect();
+        if shown.len() == tools.len() {
+            return;
+        }
+        let mut body = message.body.clone();
+        if let Some(Json::Object(result)) = body.get_mut("result") {
+            result.insert("tools", shown);
+            // The list is this policy's: another caller must not be given it.
+            if result.contains("cacheScope") {
+                result.insert("cacheScope", "private");
+            }
+        }
+        *text = body.to_text();
+    }
+
+    /// A message that is not executed.
+    fn blocked(&mut self, held: Held, block: &Block, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
+        if let Some(open) = &held.answers {
+            outputs.push(Output::ToClient(block.tool_result(&open.id, true)));
+            return;
+        }
+        if held.from == Sender::Server {
+            outputs.push(Output::ToServer(block.to_server(&held.id, &held.method)));
+            return;
+        }
+        if let Some(action) = held.actions.first() {
+            self.session.called(action, CallStatus::Blocked, now);
+        }
+        if let Some(decision) = decision {
+            let codes = block.decision.get("reasons").and_then(Json::as_array).unwrap_or_default();
+            let codes: Vec<_> = codes.iter().filter_map(|reason| reason.as_object()?.get("code").cloned()).collect();
+            let outcome = block.decision.get("outcome").cloned().unwrap_or(Json::Null);
+            self.session
+                .denied(object! { "decision_id": decision, "outcome": outcome, "reason_codes": codes, "at": now });
+        }
+        // Cancelled while it was decided: the client takes no answer.
+        if !self.deciding.remove(&held.id) {
+            return;
+        }
+        let is_task = held.message.params().is_some_and(|params| params.contains("task"));
+        outputs.push(Output::ToClient(match held.method.as_str() {
+            "tools/call" if !is_task => block.tool_result(&held.id, is_stateless(&held.message)),
+            _ => block.error(&held.id),
+        }));
+    }
+
+    /// A request of the client that goes on to the server.
+    fn forwarded(&mut self, held: Held, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
+        if !self.deciding.remove(&held.id) {
+            // Cancelled while it was decided.
+            return;
+        }
+        let action = held.actions.first();
+        let call = action.map(|action| {
+            let tool = action.get("tool").and_then(Json::as_str).unwrap_or_default().to_owned();
+            (self.session.called(action, CallStatus::Pending, now), tool)
+        });
+        let digest = action.map(|action| Sha256Digest::of(&Json::from(action.clone()).canonical_vrf()));
+        let open = Open { id: held.id.clone(), method: held.method, call, action: digest, decision, cancelled: false };
+        self.open.insert(held.id, open);
+        outputs.push(Output::ToServer(held.message.text));
+    }
+
+    /// A message of the server that goes on to the client.
+    fn delivered(&mut self, held: Held, outputs: &mut Vec<Output>) {
+        if held.answers.is_none() {
+            self.asked.insert(held.id, held.method);
+        }
+        outputs.push(Output::ToClient(held.message.text));
+    }
+}
+
+impl Step {
+    fn of(output: Output) -> Self {
+        Self { outputs: vec![output], pending: None }
+    }
+}
+
+impl Open {
+    /// A request that nobody decides on.
+    fn passed(id: MessageId, method: String) -> Self {
+        Self { id, method, call: None, action: None, decision: None, cancelled: false }
+    }
+}
+
+/// Whether a request is of the revision without sessions, in which a result says of which type it is.
+fn is_stateless(message: &Message) -> bool {
+    message.meta("io.modelcontextprotocol/protocolVersion").is_some()
+}
+
+fn decided(held: &Held, decision: Option<&str>, allowed: bool) -> Event {
+    let tool = held.actions.last().and_then(|action| action.get("tool")).cloned();
+    let args = held.actions.last().and_then(|action| action.get("args")).cloned();
+    Event::new(
+        "decided",
+        object! {
+            "request": held.id.as_json(),
+            "method": held.method.as_str(),
+            "tool"?: tool,
+            "args"?: args.filter(|args| args.to_text().len() <= event::MAX_ARGUMENTS),
+            "decision"?: decision.map(str::to_owned),
+            "allowed": allowed,
+            "message": event::digest(&held.message.text),
+        },
+    )
+}

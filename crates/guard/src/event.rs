@@ -42,7 +42,8 @@ impl Keep {
         let cut = |limit: usize| text.chars().take(limit).collect::<String>();
         let (excerpt, full) = match self {
             Self::Digest => (None, None),
-            Self::Full if text.len() <= MAX_FULL => (None, Some(text.clone())),
+            // As the document will have it, which may be longer than the text.
+            Self::Full if Json::from(text.as_str()).to_text().len() <= MAX_FULL => (None, Some(text.clone())),
             Self::Excerpt | Self::Full => (Some(cut(MAX_EXCERPT)), None),
         };
         object! { "excerpt"?: excerpt, "text"?: full }

@@ -138,9 +138,9 @@ impl Gate {
     }
 
     /// Takes in a line of the client.
-    pub fn from_client(&mut self, line: &[u8], policy: &ActionPolicy, now: &str) -> Step {
+    pub fn from_client(&mut self, line: &[u8], policy: &ActionPolicy) -> Step {
         match Message::read(line, Sender::Client) {
-            Ok(message) => self.client(message, policy, now).unwrap_or_else(|refusal| self.refuse(&refusal)),
+            Ok(message) => self.client(message, policy).unwrap_or_else(|refusal| self.refuse(&refusal)),
             Err(refusal) => self.refuse(&refusal),
         }
     }
@@ -173,7 +173,7 @@ impl Gate {
             Ruling::Decided(receipt) => Some(receipt.decision_id().to_string()),
             Ruling::Failed(_) => None,
         });
-        let mut outputs = vec![Output::Event(decided(&held, decision.as_deref(), block.is_none()))];
+        let mut outputs = Vec::new();
         match (block, held.from) {
             (Some(block), _) => self.blocked(held, &block, decision, now, &mut outputs),
             (None, Sender::Client) => self.forwarded(held, decision, now, &mut outputs),
@@ -214,9 +214,9 @@ impl Gate {
         }
     }
 
-    fn client(&mut self, message: Message, policy: &ActionPolicy, now: &str) -> Result<Step, MessageError> {
+    fn client(&mut self, message: Message, policy: &ActionPolicy) -> Result<Step, MessageError> {
         match message.kind.clone() {
-            Kind::Request { id, method } => self.request(message, id, method, policy, now),
+            Kind::Request { id, method } => self.request(message, id, method, policy),
             Kind::Notification { method } => Ok(self.notification(message, &method)),
             Kind::Answer { id } => match self.asked.remove(&id) {
                 Some(_) => Ok(Step::of(Output::ToServer(message.text))),
@@ -232,7 +232,6 @@ impl Gate {
         id: MessageId,
         method: String,
         policy: &ActionPolicy,
-        now: &str,
     ) -> Result<Step, MessageError> {
         if self.open.contains_key(&id) || self.deciding.contains(&id) {
             return Err(MessageError::invalid(Some(id), "the id is that of a request which is still open"));
@@ -256,7 +255,7 @@ impl Gate {
                     reason: "the task is not one of this session".to_owned(),
                 }),
             },
-            Treatment::Decide => self.hold(message, id, method, policy, now),
+            Treatment::Decide => self.hold(message, id, method, policy),
         }
     }
 
@@ -267,7 +266,6 @@ impl Gate {
         id: MessageId,
         method: String,
         policy: &ActionPolicy,
-        now: &str,
     ) -> Result<Step, MessageError> {
         let invalid =
             |reason: &str| MessageError { code: INVALID_PARAMS, id: Some(id.clone()), reason: reason.to_owned() };
@@ -298,7 +296,6 @@ impl Gate {
         self.deciding.insert(id.clone());
         let detail = state.explained();
         let held = Held { message, id, method, from: Sender::Client, actions: vec![action], detail, answers: None };
-        let _ = now;
         Ok(Step { outputs: Vec::new(), pending: Some(Pending { requests: vec![request], held }) })
     }
 
@@ -626,16 +623,25 @@ fn is_stateless(message: &Message) -> bool {
     message.meta("io.modelcontextprotocol/protocolVersion").is_some()
 }
 
-fn decided(held: &Held, decision: Option<&str>, allowed: bool) -> Event {
-    let tool = held.actions.last().and_then(|action| action.get("tool")).cloned();
-    let args = held.actions.last().and_then(|action| action.get("args")).cloned();
+impl Pending {
+    /// What is recorded of the decision on the action at `index`. It belongs into the write that stores the decision.
+    #[must_use]
+    pub fn decided(&self, index: usize, decision: Option<&str>, allowed: bool) -> Event {
+        decided(&self.held, self.held.actions.get(index), decision, allowed)
+    }
+}
+
+fn decided(held: &Held, action: Option<&Object>, decision: Option<&str>, allowed: bool) -> Event {
+    let tool = action.and_then(|action| action.get("tool")).cloned();
+    let args = action.and_then(|action| action.get("args")).cloned();
     Event::new(
         "decided",
         object! {
             "request": held.id.as_json(),
             "method": held.method.as_str(),
             "tool"?: tool,
-            "args"?: args.filter(|args| args.to_text().len() <= event::MAX_ARGUMENTS),
+            // As text: a signed document has no fractions.
+            "arguments"?: args.map(|args| args.to_text()).filter(|args| args.len() <= event::MAX_ARGUMENTS),
             "decision"?: decision.map(str::to_owned),
             "allowed": allowed,
             "message": event::digest(&held.message.text),

@@ -197,8 +197,12 @@ impl MessageError {
 }
 
 /// The line without what ends it, and without white space around the document.
-fn trimmed(line: &[u8]) -> &[u8] {
-    line.trim_ascii()
+fn trimmed(mut line: &[u8]) -> &[u8] {
+    // Only what is white space in JSON: a form feed is not.
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = line {
+        line = rest;
+    }
+    line
 }
 
 /// The id of a message; `None` for `null`.
@@ -211,7 +215,7 @@ fn read_id(id: &Json) -> Result<Option<MessageId>, String> {
         Json::String(_) => Ok(Some(MessageId(text))),
         Json::Null => Ok(None),
         // Written in one way only, and small enough that no program rounds it to another id.
-        Json::Number(_) if text.strip_prefix('-').map_or(text != "-0", |digits| digits != "0") => {
+        Json::Number(_) if text != "-0" => {
             let digits = text.strip_prefix('-').unwrap_or(&text);
             match digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse().is_ok_and(|n: u64| n <= MAX_EXACT)
             {

@@ -15,6 +15,7 @@ mod error;
 mod examples;
 mod excerpt;
 mod exit;
+mod guard;
 mod init;
 mod input;
 mod interrupt;
@@ -94,6 +95,8 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
+    /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
+    Guard(guard::Guard),
     /// Add, list and revoke the API keys of `proofmark serve`
     ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
@@ -191,6 +194,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Decisions(command) => command.run(&config),
         Command::Serve(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
+        Command::Guard(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
         Command::Policy(command) => command.run(&config),

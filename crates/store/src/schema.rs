@@ -36,7 +36,7 @@ enum Migration {
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. These have run on files we cannot see any more: only ever add to the end.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -247,9 +247,36 @@ CREATE UNIQUE INDEX decisions_by_action ON decisions (tenant, fingerprint, nth);
 CREATE INDEX decisions_allowed ON decisions (tenant, fingerprint, nth) WHERE allowed;
 ",
     ),
+    Migration::Sql(
+        "
+CREATE TABLE session_entries (
+    sequence INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    entry_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    decision_id TEXT,
+    stored_at INTEGER NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    document TEXT NOT NULL,
+    UNIQUE (tenant, session, position)
+) STRICT;
+CREATE INDEX sessions_by_begin ON session_entries (tenant, sequence) WHERE position = 0;
+CREATE TABLE pins (
+    tenant TEXT NOT NULL,
+    server TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    definition BLOB NOT NULL CHECK (length(definition) = 32),
+    document TEXT NOT NULL,
+    pinned_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, server, tool)
+) STRICT, WITHOUT ROWID;
+",
+    ),
 ];
 
-const KNOWN: i32 = 8;
+const KNOWN: i32 = 9;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.

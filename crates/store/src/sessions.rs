@@ -97,7 +97,12 @@ enum Content {
 
 impl EntriesWrite {
     pub(crate) fn new(new: NewEntries) -> Self {
-        let entry = |NewEntry { id, kind, decision_id, sign }| Entry { id, kind, decision_id, content: Content::Unlinked(sign) };
+        let entry = |NewEntry { id, kind, decision_id, sign }| Entry {
+            id,
+            kind,
+            decision_id,
+            content: Content::Unlinked(sign),
+        };
         Self { session: new.session, entries: new.entries.into_iter().map(entry).collect() }
     }
 

@@ -37,6 +37,9 @@ pub struct Decider {
     record_facts: bool,
 }
 
+/// What is stored together with a decision, made of its id and of whether it allows.
+pub(crate) type With<'a> = &'a dyn Fn(String, bool) -> Result<Vec<Write>, DecideError>;
+
 /// A client's request for a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
@@ -105,6 +108,10 @@ impl Decider {
         &self.key
     }
 
+    pub(crate) fn shared_key(&self) -> Arc<SigningKey> {
+        Arc::clone(&self.key)
+    }
+
     /// Signers whose receipts count as trusted.
     #[must_use]
     pub fn trusted(&self) -> &[SignerId] {
@@ -163,13 +170,26 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
+        self.decide_among(asked, folders, &|_, _| Ok(Vec::new()))
+    }
+
+    /// As [`Decider::decide`], for a request that has not been answered, together with what `with` makes of the decision's id
+    /// and of whether it allows.
+    ///
+    /// # Errors
+    /// [`DecideError`]; nothing is allowed then, and nothing spent.
+    pub(crate) fn decide_with(&self, asked: &Asked<'_>, with: With<'_>) -> Result<DecisionReceipt, DecideError> {
+        Ok(self.decide_among(asked, &[], with)?.receipt)
+    }
+
+    fn decide_among(&self, asked: &Asked<'_>, folders: &[&Path], with: With<'_>) -> Result<Decided, DecideError> {
         // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let fingerprint = policy.fingerprint(asked.request).to_string();
         let action = format!("action\0{}\0{fingerprint}", asked.tenant);
         let _same_action = self.locks.lock_unless(action, asked.stop).ok_or(DecideError::Stopped)?;
         for _ in 0..MAX_RACES {
-            match self.decide_once(&policy, asked, folders) {
+            match self.decide_once(&policy, asked, folders, with) {
                 // Another process decided on the action, or spent what this decision spends: decide again.
                 Err(DecideError::Store(
                     StoreError::DecidedMeanwhile(_) | StoreError::Spent(_) | StoreError::Superseded(_),
@@ -180,7 +200,13 @@ impl Decider {
         Err(DecideError::Raced)
     }
 
-    fn decide_once(&self, policy: &ActionPolicy, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
+    fn decide_once(
+        &self,
+        policy: &ActionPolicy,
+        asked: &Asked<'_>,
+        folders: &[&Path],
+        also: With<'_>,
+    ) -> Result<Decided, DecideError> {
         let question = Question {
             policy,
             request: asked.request,
@@ -196,6 +222,7 @@ impl Decider {
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut with: Vec<Write> = vec![made.spends(id).into()];
         with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
+        with.extend(also(id.to_string(), made.decision.allows())?);
         let row = made.row(asked.request, asked.candidate, self.record_facts);
         let receipt = issue::issue_decision(receipt, row, with, (&self.key, &store))?;
         Ok(Decided { decision: made.decision, receipt })

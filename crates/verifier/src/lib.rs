@@ -17,6 +17,7 @@ mod compare;
 mod decide;
 mod decider;
 mod evaluation;
+mod guard;
 mod issue;
 mod jobs;
 mod keyfile;
@@ -40,11 +41,12 @@ pub use proofmark_checks::{
     Caps, Format, HostFolder, Language, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES,
     MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes, same_error,
 };
+pub use proofmark_guard::{Keep, MAX_MESSAGE_BYTES, Pinning, Settings as GuardSettings};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
-    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant,
-    TenantError, TenantStore, VerdictCounts,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredPin,
+    StoredReceipt, Tenant, TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{
@@ -57,6 +59,7 @@ pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, replay, resume};
 pub use decider::{Asked, Decider, Replayable};
 pub use evaluation::{Evaluation, evaluation};
+pub use guard::{Guard, Passage, SESSION_ENTRY};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,

@@ -35,6 +35,7 @@ mod report;
 mod runs;
 mod serve;
 mod served_files;
+mod sessions;
 mod signed;
 mod source;
 mod table;
@@ -97,6 +98,9 @@ enum Command {
     Mcp(mcp::Mcp),
     /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
     Guard(guard::Guard),
+    /// List, show and export the sessions that `proofmark guard` recorded
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
     /// Add, list and revoke the API keys of `proofmark serve`
     ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
@@ -195,6 +199,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Serve(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
         Command::Guard(command) => command.run(&config),
+        Command::Sessions(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
         Command::Policy(command) => command.run(&config),

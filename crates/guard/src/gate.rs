@@ -15,7 +15,7 @@ use crate::answer::{self, Block, INVALID_PARAMS};
 use crate::event::{self, Event, Keep};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
 use crate::observed;
-use crate::pins::{PinState, Pins};
+use crate::pins::{Pin, PinState, Pins};
 use crate::session::{Agent, MAX_CALLS, Session};
 use requests::{Treatment, of_client, of_server};
 
@@ -46,7 +46,9 @@ pub enum Output {
     /// For the operator.
     Log(String),
     /// A definition that was pinned now.
-    Pin(crate::pins::Pin),
+    Pin(Pin),
+    /// A definition that is quarantined, and why.
+    Waits(Pin, String),
     Event(Event),
 }
 
@@ -180,6 +182,17 @@ impl Gate {
             (None, Sender::Server) => self.delivered(held, &mut outputs),
         }
         outputs
+    }
+
+    /// Whether a tool is quarantined, so that it is worth looking whether it was approved.
+    #[must_use]
+    pub fn any_quarantined(&self) -> bool {
+        self.pins.any_quarantined()
+    }
+
+    /// Takes over the pins of all servers, as they are now.
+    pub fn renew_pins(&mut self, pinned: Vec<Pin>) {
+        self.pins.renew(&self.settings.server, pinned);
     }
 
     /// What is to be recorded at the end: the requests that have no answer.
@@ -515,11 +528,12 @@ impl Gate {
         let Some(tools) = message.result().and_then(|result| result.get("tools")?.as_array()) else { return };
         let (pinned, quarantined) = self.pins.list(&self.settings.server, tools);
         outputs.extend(pinned.into_iter().map(Output::Pin));
-        for (tool, state) in &quarantined {
-            let (tool, why) = (proofmark_receipt::shown(tool), state.explained().unwrap_or_default());
+        let names = event::strings(quarantined.iter().map(|(pin, state)| format!("{}: {}", pin.tool, state.as_str())));
+        for (pin, state) in quarantined {
+            let (tool, why) = (proofmark_receipt::shown(&pin.tool), state.explained().unwrap_or_default());
             outputs.push(Output::Log(format!("the tool `{tool}` is quarantined: {why}")));
+            outputs.push(Output::Waits(pin, why));
         }
-        let names = event::strings(quarantined.iter().map(|(tool, state)| format!("{tool}: {}", state.as_str())));
         let members = object! { "listed": tools.len() as u64, "quarantined": names };
         outputs.push(Output::Event(Event::new("tools", members)));
         if !self.settings.hide {

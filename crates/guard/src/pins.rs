@@ -113,9 +113,24 @@ impl Pins {
         self.listed.get(tool)
     }
 
-    /// Takes in a page of a server's list. Returns the definitions that were pinned now, and for each tool that is
-    /// quarantined its name and why.
-    pub(crate) fn list(&mut self, server: &str, tools: &[Json]) -> (Vec<Pin>, Vec<(String, PinState)>) {
+    /// Takes over what is pinned now. A quarantined tool whose definition was pinned meanwhile is so no longer.
+    pub(crate) fn renew(&mut self, server: &str, pinned: Vec<Pin>) {
+        self.pinned = pinned.into_iter().map(|pin| ((pin.server.clone(), pin.tool.clone()), pin)).collect();
+        for (tool, listed) in &mut self.listed {
+            let known = self.pinned.get(&(server.to_owned(), tool.clone()));
+            if known.is_some_and(|known| known.definition == listed.definition) && listed.state != PinState::Ambiguous {
+                listed.state = PinState::Pinned;
+            }
+        }
+    }
+
+    /// Whether a listed tool is quarantined.
+    pub(crate) fn any_quarantined(&self) -> bool {
+        self.listed.values().any(|listed| listed.state != PinState::Pinned)
+    }
+
+    /// Takes in a page of a server's list. Returns the definitions that were pinned now, and those that are quarantined.
+    pub(crate) fn list(&mut self, server: &str, tools: &[Json]) -> (Vec<Pin>, Vec<(Pin, PinState)>) {
         let (mut new, mut quarantined) = (Vec::new(), Vec::new());
         let mut names: Vec<String> = Vec::new();
         for tool in tools.iter().filter_map(Json::as_object) {
@@ -133,7 +148,7 @@ impl Pins {
                 state => state,
             };
             if state != PinState::Pinned {
-                quarantined.push((name.to_owned(), state.clone()));
+                quarantined.push((pin.clone(), state.clone()));
             }
             let listed =
                 Listed { state, definition: pin.definition, arguments: arguments(tool), said_to_change: changes(tool) };

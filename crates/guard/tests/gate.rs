@@ -109,7 +109,7 @@ impl Reached {
                 Output::ToServer(text) => self.server.push(text),
                 Output::Pin(pin) => self.pins.push(pin),
                 Output::Log(text) => self.log.push(text),
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Waits(..) => {}
             }
         }
     }

@@ -267,10 +267,12 @@ CREATE TABLE pins (
     tenant TEXT NOT NULL,
     server TEXT NOT NULL,
     tool TEXT NOT NULL,
+    is_pinned INTEGER NOT NULL,
     definition BLOB NOT NULL CHECK (length(definition) = 32),
     document TEXT NOT NULL,
-    pinned_at INTEGER NOT NULL,
-    PRIMARY KEY (tenant, server, tool)
+    waits TEXT,
+    listed_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, server, tool, is_pinned)
 ) STRICT, WITHOUT ROWID;
 ",
     ),

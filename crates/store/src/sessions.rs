@@ -70,6 +70,8 @@ pub struct StoredPin {
     pub definition: Sha256Digest,
     /// The definition, as JSON.
     pub document: String,
+    /// Why it waits for approval; none where it is pinned.
+    pub waits: Option<String>,
 }
 
 /// Entries on their way into the database.
@@ -148,20 +150,29 @@ impl EntriesWrite {
 }
 
 impl StoredPin {
+    /// Stores it in place of the one that is pinned, or of the one that waits.
     pub(crate) fn put(&self, scope: &Scope<'_>) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO pins (tenant, server, tool, definition, document, pinned_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                   ON CONFLICT (tenant, server, tool)
-                       DO UPDATE SET definition = ?4, document = ?5, pinned_at = ?6";
+        let sql = "INSERT INTO pins (tenant, server, tool, is_pinned, definition, document, waits, listed_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                   ON CONFLICT (tenant, server, tool, is_pinned)
+                       DO UPDATE SET definition = ?5, document = ?6, waits = ?7, listed_at = ?8";
         let values = params![
             scope.tenant.as_str(),
             self.server,
             self.tool,
+            self.waits.is_none(),
             self.definition.as_bytes(),
             self.document,
+            self.waits,
             scope.now,
         ];
-        scope.connection.prepare_cached(sql)?.execute(values).map(drop)
+        scope.connection.prepare_cached(sql)?.execute(values)?;
+        if self.waits.is_none() {
+            // What waited is pinned now, or is not what the server lists any more.
+            let sql = "DELETE FROM pins WHERE tenant = ?1 AND server = ?2 AND tool = ?3 AND NOT is_pinned";
+            scope.connection.prepare_cached(sql)?.execute([scope.tenant.as_str(), &self.server, &self.tool])?;
+        }
+        Ok(())
     }
 }
 
@@ -225,12 +236,13 @@ pub(crate) fn sessions(
     Ok(Sessions { sessions, next })
 }
 
-/// The pinned definitions of all servers, by server and tool.
+/// The definitions of all servers that are pinned or wait, by server and tool.
 pub(crate) fn pins(connection: &Connection, tenant: &Tenant) -> rusqlite::Result<Vec<StoredPin>> {
-    let sql = "SELECT server, tool, definition, document FROM pins WHERE tenant = ?1 ORDER BY server, tool";
+    let sql = "SELECT server, tool, definition, document, waits FROM pins WHERE tenant = ?1
+               ORDER BY server, tool, is_pinned DESC";
     let read = |row: &Row<'_>| {
         let definition = Sha256Digest::from_bytes(row.get(2)?);
-        Ok(StoredPin { server: row.get(0)?, tool: row.get(1)?, definition, document: row.get(3)? })
+        Ok(StoredPin { server: row.get(0)?, tool: row.get(1)?, definition, document: row.get(3)?, waits: row.get(4)? })
     };
     connection.prepare_cached(sql)?.query_map([tenant.as_str()], read)?.collect()
 }

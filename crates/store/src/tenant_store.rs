@@ -337,7 +337,7 @@ impl TenantStore<'_> {
         self.read(|connection, tenant| sessions::sessions(connection, tenant, limit, after))
     }
 
-    /// The pinned definitions of tools, by server and tool.
+    /// The definitions of tools that are pinned or wait for approval, by server and tool.
     ///
     /// # Errors
     /// When the store cannot be read.

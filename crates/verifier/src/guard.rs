@@ -6,16 +6,15 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use proofmark_guard::{Event, Gate, Output, Pending, Pin, Pinning, Pins, Ruling, Settings, Step};
-use proofmark_receipt::{ChainTip, Json, Object, Sha256Digest, SigningKey, object, sign_document};
+use proofmark_guard::{Event, Gate, Output, Pending, Pinning, Pins, Ruling, Settings, Step};
+use proofmark_receipt::{ChainTip, Json, Object, SigningKey, object, sign_document};
 use proofmark_store::{NewEntries, NewEntry, StoredPin, Tenant};
 
 use crate::clock;
 use crate::decide::DecideError;
 use crate::decider::{Asked, Decider};
-
-/// What `record_type` of a session's entry is.
-pub const SESSION_ENTRY: &str = "proofmark_session_entry";
+use crate::pins::{pinned, waiting_pin};
+use crate::session::SESSION_ENTRY;
 
 /// A guarded connection.
 pub struct Guard {
@@ -50,7 +49,7 @@ impl Guard {
     /// When the session cannot be recorded: then nothing may be guarded.
     pub fn open(decider: Decider, settings: Settings, pinning: Pinning) -> Result<Self, DecideError> {
         let policy = decider.policy().ok_or(DecideError::NoPolicy)?;
-        let pins = decider.store().of(&Tenant::LOCAL).pins()?.into_iter().filter_map(pin).collect();
+        let pins = pinned(decider.store())?;
         let opened = object! {
             "server": settings.server.as_str(),
             "agent"?: settings.agent.clone(),
@@ -73,6 +72,12 @@ impl Guard {
     /// Takes in a line of the client; what is to be moved, in this order.
     pub fn from_client(&self, line: &[u8]) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
+        if self.gate().any_quarantined() {
+            // Somebody may have approved it. If the store cannot be read, it stays quarantined.
+            if let Ok(pins) = pinned(self.decider.store()) {
+                self.gate().renew_pins(pins);
+            }
+        }
         let step = self.gate().from_client(line, &policy);
         self.follow(step)
     }
@@ -172,15 +177,18 @@ impl Guard {
                 Output::ToServer(text) => passages.push(Passage::ToServer(text)),
                 Output::Log(text) => passages.push(Passage::Log(text)),
                 Output::Event(event) => self.waiting().push(Entry { at: clock::now().to_string(), event }),
-                Output::Pin(pin) => {
-                    let pinned = self.decider.store().of(&Tenant::LOCAL).submit(stored_pin(&pin)).wait();
-                    if let Err(error) = pinned {
-                        passages.push(Passage::Log(format!("failed to pin the tool `{}`: {error}", pin.tool)));
-                    }
-                }
+                Output::Pin(pin) => passages.extend(self.keep(waiting_pin(&pin, None))),
+                Output::Waits(pin, why) => passages.extend(self.keep(waiting_pin(&pin, Some(why)))),
             }
         }
         passages
+    }
+
+    /// Stores a definition.
+    fn keep(&self, pin: StoredPin) -> Option<Passage> {
+        let tool = proofmark_receipt::shown(&pin.tool);
+        let stored = self.decider.store().of(&Tenant::LOCAL).submit(pin).wait();
+        stored.err().map(|error| Passage::Log(format!("failed to store the definition of `{tool}`: {error}")))
     }
 
     /// The entries to store. `decision` is what the last of them is about.
@@ -228,24 +236,4 @@ fn sign_entry(
     }
     sign_document(&mut document, key)?;
     Ok(document)
-}
-
-fn pin(stored: StoredPin) -> Option<Pin> {
-    // A pin that cannot be read pins nothing, so the tool is learned or quarantined as a new one.
-    let document = Json::parse(stored.document.as_bytes()).ok()?;
-    (Sha256Digest::of(&document.canonical_vrf()) == stored.definition).then_some(Pin {
-        server: stored.server,
-        tool: stored.tool,
-        definition: stored.definition,
-        document,
-    })
-}
-
-fn stored_pin(pin: &Pin) -> StoredPin {
-    StoredPin {
-        server: pin.server.clone(),
-        tool: pin.tool.clone(),
-        definition: pin.definition,
-        document: pin.document.to_text(),
-    }
 }

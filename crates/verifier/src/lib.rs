@@ -24,6 +24,7 @@ mod keyfile;
 mod keyring;
 mod known;
 mod owned;
+mod pins;
 mod policy_diff;
 mod presented;
 mod project;
@@ -32,6 +33,7 @@ mod reconcile;
 mod redeem;
 mod review;
 mod run;
+mod session;
 mod sync;
 mod trust;
 mod trust_store;
@@ -45,7 +47,7 @@ pub use proofmark_guard::{Keep, MAX_MESSAGE_BYTES, Pinning, Settings as GuardSet
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
-    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredPin,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, SessionEntry, Sessions, Spent, StepRun, Store, StoreError,
     StoredReceipt, Tenant, TenantError, TenantStore, VerdictCounts,
 };
 
@@ -59,7 +61,7 @@ pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, replay, resume};
 pub use decider::{Asked, Decider, Replayable};
 pub use evaluation::{Evaluation, evaluation};
-pub use guard::{Guard, Passage, SESSION_ENTRY};
+pub use guard::{Guard, Passage};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
@@ -68,6 +70,7 @@ pub use jobs::{
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
 pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use pins::{PinStatus, ToolPin, approve_pins, pins};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use presented::PresentedError;
 pub use project::{CONFIG_FILE, LeftOut, ProjectConfig, ProjectError, ProjectRequest, project_request};
@@ -76,6 +79,7 @@ pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count};
+pub use session::SessionDocument;
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use trust_store::{TrustStore, TrustedName};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -58,7 +58,7 @@ fn default_step(finding: &RuleFinding) -> Object {
         (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
         (RuleKind::Definition, _) => coded(
             "approve_definition",
-            "Ask a person to look at the tool's definition with `proofmark guard pins list`, then ask again.",
+            "Ask a person to look at the tool's definition (`proofmark guard pins list --waiting`), then repeat the call.",
         ),
         (RuleKind::Class | RuleKind::Unmatched, _) => {
             coded("go_on_without", "Pursue the same goal without this action; no rule covers it.")

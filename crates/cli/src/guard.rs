@@ -3,6 +3,7 @@
 mod lines;
 mod pins;
 mod stdio;
+mod wrap;
 
 use std::path::PathBuf;
 
@@ -77,6 +78,8 @@ enum Command {
     /// List and approve pinned definitions of tools
     #[command(subcommand)]
     Pins(pins::PinsCommand),
+    Wrap(wrap::Wrap),
+    Unwrap(wrap::Unwrap),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -97,8 +100,11 @@ const MAX_NAME: usize = 128;
 
 impl Guard {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        if let Some(Command::Pins(command)) = self.command {
-            return command.run(config);
+        match self.command {
+            Some(Command::Pins(command)) => return command.run(config),
+            Some(Command::Wrap(command)) => return command.run(),
+            Some(Command::Unwrap(command)) => return command.run(),
+            None => {}
         }
         let Some(policy) = &self.action_policy else { return Ok(Exit::NoAnswer) };
         let policy = document::action_policy(policy)?;
@@ -148,20 +154,31 @@ const WORDS: [&str; 6] = ["run", "exec", "dlx", "tool", "x", "--"];
 
 /// What a server is called, by its command: its package without the version, its module, or its program.
 fn server_name(command: &[String]) -> String {
-    let file = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or(word).to_owned();
     let program = command.first().map(|word| file(word)).unwrap_or_default();
     if !RUNNERS.contains(&program.as_str()) {
         return program;
     }
-    let words = command.iter().skip(1).map(String::as_str);
-    let named =
-        words.filter(|word| !word.starts_with('-') && !WORDS.contains(word)).map(|word| match word.strip_prefix('@') {
-            // A package of a scope: `@scope/name@version`.
-            Some(scoped) => format!("@{}", scoped.split('@').next().unwrap_or(scoped)),
-            None => file(word.split('@').next().unwrap_or(word)),
-        });
-    let mut named = named;
-    named.next().filter(|name| !name.is_empty()).unwrap_or(program)
+    let mut words = command.iter().skip(1).filter(|word| !word.starts_with('-') && !WORDS.contains(&word.as_str()));
+    words.next().map(|word| package(word)).filter(|name| !name.is_empty()).unwrap_or(program)
+}
+
+/// The package that a word names, without its version: `@scope/name@1.2`, or a file of it below `node_modules`.
+fn package(word: &str) -> String {
+    let of_folder = word.rsplit_once("node_modules/").map(|(_, inside)| {
+        let mut parts = inside.split('/');
+        let first = parts.next().unwrap_or_default();
+        if first.starts_with('@') { format!("{first}/{}", parts.next().unwrap_or_default()) } else { first.to_owned() }
+    });
+    let name = of_folder.unwrap_or_else(|| if word.starts_with('@') { word.to_owned() } else { file(word) });
+    // The first letter may be the sign of a scope.
+    match name.char_indices().skip(1).find(|(_, letter)| *letter == '@') {
+        Some((at, _)) => name.get(..at).unwrap_or_default().to_owned(),
+        None => name,
+    }
+}
+
+fn file(word: &str) -> String {
+    word.rsplit(['/', '\\']).next().unwrap_or(word).to_owned()
 }
 
 #[cfg(test)]
@@ -178,6 +195,11 @@ mod tests {
             ("uvx mcp-server-git@2026.10.19 --repository .", "mcp-server-git"),
             ("python3 -m mcp_server_time", "mcp_server_time"),
             ("node dist/index.js", "index.js"),
+            (
+                "node n/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+                "@modelcontextprotocol/server-memory",
+            ),
+            ("node n/node_modules/some-server/index.js", "some-server"),
             ("/usr/bin/my-server --port 3", "my-server"),
             ("docker", "docker"),
         ] {

@@ -16,6 +16,7 @@ mod examples;
 mod excerpt;
 mod exit;
 mod guard;
+mod host_file;
 mod init;
 mod input;
 mod interrupt;

@@ -36,8 +36,8 @@ impl Block {
         let message = |item: &Json| item.as_object().and_then(|item| item.get("message")?.as_str().map(str::to_owned));
         let id = receipt.decision_id();
         let reasons: Vec<_> = list("reasons").iter().filter_map(message).collect();
-        let human = document.get("human_review_terminal").and_then(Json::as_bool) == Some(true);
-        let next: Vec<_> = match human {
+        // Where no rule asks for an approval, none would change the decision.
+        let next: Vec<_> = match receipt.asks_approval() {
             true => vec![format!("Ask a person to run `proofmark approve {id}`, then repeat the same call unchanged.")],
             false => list("safe_next_steps").iter().filter_map(message).collect(),
         };

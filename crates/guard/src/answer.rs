@@ -38,7 +38,9 @@ impl Block {
         let reasons: Vec<_> = list("reasons").iter().filter_map(message).collect();
         // Where no rule asks for an approval, none would change the decision.
         let next: Vec<_> = match receipt.asks_approval() {
-            true => vec![format!("Ask a person to run `proofmark approve {id}`, then repeat the same call unchanged.")],
+            true => vec![format!(
+                "Ask a person to run `proofmark approve {id} --key KEY --note \"why\"`, then repeat the same call unchanged."
+            )],
             false => list("safe_next_steps").iter().filter_map(message).collect(),
         };
         let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));

@@ -8,41 +8,23 @@ fn read(line: &[u8]) -> Result<Message, String> {
     Message::read(line, Sender::Client).map_err(|error| error.reason)
 }
 
-/// Lines that at least one real server takes for a call of `delete`.
-const SMUGGLED: [&[u8]; 26] = [
-    b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"extra\":\r{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"delete\"}}\r}",
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","n\u0061me":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"result":{},"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"delete","arguments":{"x":NaN}}}"#,
-    b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"delete\",\"arguments\":{\"x\":\"\xff\"}}}",
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"delete","arguments":{"x":"\ud800"}}}"#,
-    br#"{"jsonrpc":"2.0","id":7.0,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7e0,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":-0,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":[7],"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"[{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"delete"}}]"#,
-    b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"delete\"}}",
-    br#"{"id":7,"method":"tools/call","params":{"name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"delete"}}"#,
-    b"{\"jsonrpc\":\"2.0\",\"id\":7,\x0b\"method\":\"tools/call\",\"params\":{\"name\":\"delete\"}}",
-    b"\x0c{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"delete\"}}",
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","Name":"delete"}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"METHOD":"tools/call","method":"ping","params":{"name":"delete"}}"#,
-    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"read\"},\"param\u{17f}\":{\"name\":\"delete\"}}"
-        .as_bytes(),
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"copy","arguments":{"path":"a","Path":"b"}}}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[{"name":"delete"}]}"#,
-    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","_meta":{"progresstoken":1}}}"#,
-];
+/// Calls of a tool that is not allowed, as lines that some real server takes for such a call; each byte is a character.
+const SMUGGLED: &str = include_str!("smuggled.json");
 
 #[test]
 fn what_two_programs_could_read_differently_is_refused() {
-    for line in SMUGGLED {
-        assert!(read(line).is_err(), "{}", String::from_utf8_lossy(line));
+    let lines = Json::parse(SMUGGLED.as_bytes()).unwrap();
+    for line in lines.as_array().unwrap() {
+        let text = |name: &str| line.as_object().unwrap().get(name).unwrap().as_str().unwrap();
+        let bytes: Vec<u8> = text("line").chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
+        match read(&bytes) {
+            Err(_) => {}
+            // Every reader takes these alike: what is forwarded is one line, and one message.
+            Ok(message) => {
+                assert!(!message.text.contains(['\r', '\n']), "{}", text("why"));
+                assert_eq!(read(message.text.as_bytes()).unwrap().body, message.body, "{}", text("why"));
+            }
+        }
     }
 }
 

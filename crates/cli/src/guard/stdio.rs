@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proofmark_verifier::{Guard, MAX_MESSAGE_BYTES, Passage};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::lines::{self, Line};
 use crate::error::with_help;
@@ -36,12 +37,16 @@ struct Wires {
 /// Starts the server, and moves messages until it ends.
 pub(super) fn run(guard: Guard, command: &[String]) -> anyhow::Result<Exit> {
     let mut server = start(command)?;
+    let group = Pid::from_child(&server);
     let (guard, stdout) = (Arc::new(guard), server.stdout.take());
     let wires = Arc::new(Wires { client: Mutex::new(io::stdout()), server: Mutex::new(server.stdin.take()) });
     {
         let (guard, wires) = (Arc::clone(&guard), Arc::clone(&wires));
         // Not waited for: where the server ends first, it still reads from a client that says nothing.
-        thread::Builder::new().name("client".to_owned()).spawn(move || from_client(&guard, &wires))?;
+        thread::Builder::new().name("client".to_owned()).spawn(move || {
+            from_client(&guard, &wires);
+            end_later(group);
+        })?;
     }
     {
         let guard = Arc::clone(&guard);
@@ -51,7 +56,8 @@ pub(super) fn run(guard: Guard, command: &[String]) -> anyhow::Result<Exit> {
         from_server(&guard, &wires, BufReader::with_capacity(BUFFER, stdout));
     }
     carry(&wires, guard.server_ended());
-    let status = end(&mut server)?;
+    // What it started may hold on to what is not ours.
+    let status = end(&mut server, group)?;
     if let Err(error) = guard.close() {
         out::note(format_args!("failed to record the end of the session: {error}"));
         return Ok(Exit::NoAnswer);
@@ -122,15 +128,23 @@ fn record(guard: &Guard) {
     }
 }
 
+/// Ends the server and what it started, if they go on after their standard input was closed.
+fn end_later(group: Pid) {
+    thread::sleep(GRACE);
+    let _gone = kill_process_group(group, Signal::TERM);
+    thread::sleep(GRACE);
+    let _gone = kill_process_group(group, Signal::KILL);
+}
+
 /// Waits for the server, whose output has ended; kills it if it goes on without.
-fn end(server: &mut Child) -> io::Result<ExitStatus> {
+fn end(server: &mut Child, group: Pid) -> io::Result<ExitStatus> {
     let since = Instant::now();
     loop {
         if let Some(status) = server.try_wait()? {
             return Ok(status);
         }
         if since.elapsed() > GRACE {
-            server.kill()?;
+            let _gone = kill_process_group(group, Signal::KILL);
         }
         thread::sleep(Duration::from_millis(10));
     }

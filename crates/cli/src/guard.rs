@@ -27,9 +27,9 @@ use crate::paint::printable;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  proofmark guard --policy policy.yaml -- npx -y @modelcontextprotocol/server-filesystem .
-  proofmark guard --policy policy.yaml --session nightly --pins locked -- uvx mcp-server-git
-  proofmark guard pins list
+  proofmark guard --policy examples/guard/policy.yaml -- python3 examples/guard/server.py
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml
+  proofmark guard pins list --waiting
 
 Exit codes: the server's; 2 the policy, the key or the store could not be used, and the server was not started."
 )]

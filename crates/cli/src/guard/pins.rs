@@ -41,7 +41,7 @@ pub(crate) struct List {
 
 #[derive(Args)]
 #[command(after_help = "Example:
-  proofmark guard pins approve --server files read_file")]
+  proofmark guard pins approve --server server.py --all")]
 pub(crate) struct Approve {
     /// The server
     #[arg(long, value_name = "NAME")]

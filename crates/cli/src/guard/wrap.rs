@@ -31,8 +31,8 @@ const END: &str = "--";
 /// as FILE.unguarded. Restart the host afterwards.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark guard wrap .mcp.json --policy policy.yaml --dry-run
-  proofmark guard wrap ~/.cursor/mcp.json --policy policy.yaml --only files")]
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --dry-run
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark")]
 pub(crate) struct Wrap {
     /// The host's configuration, as JSON
     file: PathBuf,

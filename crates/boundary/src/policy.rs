@@ -6,6 +6,7 @@ mod lint;
 mod matcher;
 mod read;
 mod rules;
+mod text;
 mod tools;
 
 use std::sync::Arc;

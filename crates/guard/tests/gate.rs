@@ -1,4 +1,5 @@
 //! What passes a guarded connection, and what does not.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, decide};
 use proofmark_evidence::Evidence;

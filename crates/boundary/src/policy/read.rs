@@ -10,6 +10,7 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
+use super::text::text;
 use super::tools::ToolClass;
 use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
@@ -19,8 +20,6 @@ use rule::Reader;
 const MAX_BOUNDARIES: usize = 512;
 /// The most rules of a policy, over all its boundaries.
 const MAX_RULES: usize = 2_048;
-/// The longest text for people, in bytes.
-pub(super) const MAX_TEXT_BYTES: usize = 1_024;
 /// How long a decision is valid without `valid_for`, in milliseconds.
 const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
@@ -301,18 +300,4 @@ fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     field.items()?.iter().map(|field| Ok(text(field)?.to_owned())).collect()
-}
-
-/// A name, or a text for people: not empty, not too long.
-pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
-    let text = field.text()?;
-    if text.trim().is_empty() {
-        return Err(field.error(Cause::Empty, "the text is empty").with_help("write something"));
-    }
-    if text.len() > MAX_TEXT_BYTES {
-        return Err(field
-            .error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes"))
-            .with_help("shorten it"));
-    }
-    Ok(text)
 }

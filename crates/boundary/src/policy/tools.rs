@@ -4,7 +4,7 @@ use proofmark_evidence::glob::Globs;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 use proofmark_receipt::{Json, Object, object};
 
-use super::read::text;
+use super::text::text;
 use super::{ActionPolicy, Matching, Mode, Unmatched};
 use crate::request::Request;
 

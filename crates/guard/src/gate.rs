@@ -3,18 +3,18 @@
 //! Each message is read, and then passed, answered, dropped, or held until its actions are decided. What is forwarded is
 //! the text that was read, written anew ([`crate::message`]); an answer is forwarded only to the request that is open.
 
+mod answers;
 mod requests;
+mod rulings;
 
 use std::collections::{HashMap, HashSet};
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request, ToolCall};
-use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use crate::answer::{self, Block, INVALID_PARAMS};
-use crate::event::{self, Event, Keep};
+use crate::event::{Event, Keep};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
-use crate::observed;
 use crate::pins::{Pin, PinState, Pins};
 use crate::session::{Agent, MAX_CALLS, Session};
 use requests::{Treatment, of_client, of_server};
@@ -158,30 +158,6 @@ impl Gate {
                 Step::of(Output::Log(format!("the server wrote a line that is not forwarded ({refusal}): {shown}")))
             }
         }
-    }
-
-    /// Takes in what was decided on the actions of a held message: one ruling for each, up to the first that is not allowed.
-    pub fn ruled(&mut self, pending: Pending, rulings: &[Ruling<'_>], now: &str) -> Vec<Output> {
-        let held = pending.held;
-        let block = match rulings.last() {
-            Some(Ruling::Decided(receipt)) if receipt.disposition().allows() && rulings.len() == held.actions.len() => {
-                None
-            }
-            Some(Ruling::Decided(receipt)) => Some(Block::by(receipt, held.detail.as_deref())),
-            Some(Ruling::Failed(why)) => Some(Block::without_decision("policy_unavailable", why)),
-            None => Some(Block::without_decision("policy_unavailable", "The action could not be decided.")),
-        };
-        let decision = rulings.iter().rev().find_map(|ruling| match ruling {
-            Ruling::Decided(receipt) => Some(receipt.decision_id().to_string()),
-            Ruling::Failed(_) => None,
-        });
-        let mut outputs = Vec::new();
-        match (block, held.from) {
-            (Some(block), _) => self.blocked(held, &block, decision, now, &mut outputs),
-            (None, Sender::Client) => self.forwarded(held, decision, now, &mut outputs),
-            (None, Sender::Server) => self.delivered(held, &mut outputs),
-        }
-        outputs
     }
 
     /// Whether a tool is quarantined, so that it is worth looking whether it was approved.
@@ -427,196 +403,6 @@ impl Gate {
             }
         }
     }
-
-    /// An answer to an open request.
-    fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
-        let mut outputs = Vec::new();
-        let mut text = message.text.clone();
-        if let Some((call, tool)) = &open.call {
-            let status = observed::status(&message);
-            let labels = observed::labels(&message);
-            self.session.ended(*call, status);
-            self.session.tainted(&labels, tool, now);
-            self.remember(&message, &open);
-            let mut members = object! {
-                "request": open.id.as_json(),
-                "tool": tool.as_str(),
-                "decision"?: open.decision.clone(),
-                "status": status.as_str(),
-                "cancelled"?: open.cancelled.then_some(true),
-                "signs": event::strings(labels.iter().map(|label| (*label).to_owned())),
-                "result": event::digest(&text),
-            };
-            for (name, value) in self.settings.keep.of(&text).iter() {
-                members.insert(name, value.clone());
-            }
-            outputs.push(Output::Event(Event::new("result", members)));
-        }
-        if open.method == "tools/list" {
-            self.listed(&message, policy, &mut text, &mut outputs);
-        }
-        if let Some(pending) = self.inner_requests(&message, &open, policy) {
-            outputs.extend(pending.outputs);
-            return Step { outputs, pending: pending.pending };
-        }
-        outputs.push(Output::ToClient(text));
-        Step { outputs, pending: None }
-    }
-
-    /// Keeps the task and the state that a result hands out.
-    fn remember(&mut self, message: &Message, open: &Open) {
-        let Some(result) = message.result() else { return };
-        let task = result.get("task").and_then(|task| task.as_object()?.get("taskId")?.as_str());
-        if let Some(task) = task.filter(|_| self.tasks.len() < MAX_REMEMBERED) {
-            self.tasks.insert(task.to_owned());
-        }
-        let state = result.get("requestState").and_then(Json::as_str);
-        if let (Some(state), Some(action)) = (state.filter(|_| self.states.len() < MAX_REMEMBERED), open.action) {
-            self.states.insert(Sha256Digest::of(state.as_bytes()), action);
-        }
-    }
-
-    /// The requests to the client within a result of the stateless revision, held until they are decided.
-    fn inner_requests(&mut self, message: &Message, open: &Open, policy: &ActionPolicy) -> Option<Step> {
-        let result = message.result()?;
-        if result.get("resultType").and_then(Json::as_str) != Some("input_required") {
-            return None;
-        }
-        let inner = result.get("inputRequests").and_then(Json::as_object)?;
-        let mut actions = Vec::new();
-        for (_, request) in inner.iter() {
-            let request = request.as_object()?;
-            let method = request.get("method").and_then(Json::as_str).unwrap_or("unknown");
-            if of_server(method) != Treatment::Decide {
-                continue;
-            }
-            let params = request.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
-            let server = Some(self.settings.server.as_str());
-            let target = params.get("url").and_then(Json::as_str).map(str::to_owned);
-            let args = Json::Object(params);
-            let mut action = policy.action_of(&ToolCall { tool: method, server, args: &args, said_to_change: false });
-            action.insert("surface", "mcp");
-            action.insert("method", method);
-            if let Some(target) = target {
-                action.insert("target", target);
-            }
-            actions.push(action);
-        }
-        if actions.is_empty() {
-            return None;
-        }
-        let facts = |action: &Object| self.session.facts(action.clone(), &self.agent, &self.settings.session);
-        let requests: Result<Vec<_>, _> = actions.iter().map(|action| Request::from_facts(facts(action))).collect();
-        let Ok(requests) = requests else {
-            let block = Block::without_decision("invalid_request", "The server asked for input that cannot be judged.");
-            return Some(Step::of(Output::ToClient(block.error(&open.id))));
-        };
-        let held = Held {
-            message: message.clone(),
-            id: open.id.clone(),
-            method: "input_required".to_owned(),
-            from: Sender::Server,
-            actions,
-            detail: None,
-            answers: Some(open.clone()),
-        };
-        Some(Step { outputs: Vec::new(), pending: Some(Pending { requests, held }) })
-    }
-
-    /// Takes in a list of tools; hides those that are never allowed, if that is asked for.
-    fn listed(&mut self, message: &Message, policy: &ActionPolicy, text: &mut String, outputs: &mut Vec<Output>) {
-        let Some(tools) = message.result().and_then(|result| result.get("tools")?.as_array()) else { return };
-        let (pinned, quarantined) = self.pins.list(&self.settings.server, tools);
-        outputs.extend(pinned.into_iter().map(Output::Pin));
-        let names = event::strings(quarantined.iter().map(|(pin, state)| format!("{}: {}", pin.tool, state.as_str())));
-        for (pin, state) in quarantined {
-            let (tool, why) = (proofmark_receipt::shown(&pin.tool), state.explained().unwrap_or_default());
-            outputs.push(Output::Log(format!("the tool `{tool}` is quarantined: {why}")));
-            outputs.push(Output::Waits(pin, why));
-        }
-        let members = object! { "listed": tools.len() as u64, "quarantined": names };
-        outputs.push(Output::Event(Event::new("tools", members)));
-        if !self.settings.hide {
-            return;
-        }
-        let server = Some(self.settings.server.as_str());
-        let shown: Vec<Json> = tools
-            .iter()
-            .filter(|tool| {
-                let name = tool.as_object().and_then(|tool| tool.get("name")?.as_str()).unwrap_or_default();
-                !policy.never_allows(name, server)
-            })
-            .cloned()
-            .collect();
-        if shown.len() == tools.len() {
-            return;
-        }
-        let mut body = message.body.clone();
-        if let Some(Json::Object(result)) = body.get_mut("result") {
-            result.insert("tools", shown);
-            // The list is this policy's: another caller must not be given it.
-            if result.contains("cacheScope") {
-                result.insert("cacheScope", "private");
-            }
-        }
-        *text = body.to_text();
-    }
-
-    /// A message that is not executed.
-    fn blocked(&mut self, held: Held, block: &Block, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
-        if let Some(open) = &held.answers {
-            outputs.push(Output::ToClient(block.tool_result(&open.id, true)));
-            return;
-        }
-        if held.from == Sender::Server {
-            outputs.push(Output::ToServer(block.to_server(&held.id, &held.method)));
-            return;
-        }
-        if let Some(action) = held.actions.first() {
-            self.session.called(action, CallStatus::Blocked, now);
-        }
-        if let Some(decision) = decision {
-            let codes = block.decision.get("reasons").and_then(Json::as_array).unwrap_or_default();
-            let codes: Vec<_> = codes.iter().filter_map(|reason| reason.as_object()?.get("code").cloned()).collect();
-            let outcome = block.decision.get("outcome").cloned().unwrap_or(Json::Null);
-            self.session
-                .denied(object! { "decision_id": decision, "outcome": outcome, "reason_codes": codes, "at": now });
-        }
-        // Cancelled while it was decided: the client takes no answer.
-        if !self.deciding.remove(&held.id) {
-            return;
-        }
-        let is_task = held.message.params().is_some_and(|params| params.contains("task"));
-        outputs.push(Output::ToClient(match held.method.as_str() {
-            "tools/call" if !is_task => block.tool_result(&held.id, is_stateless(&held.message)),
-            _ => block.error(&held.id),
-        }));
-    }
-
-    /// A request of the client that goes on to the server.
-    fn forwarded(&mut self, held: Held, decision: Option<String>, now: &str, outputs: &mut Vec<Output>) {
-        if !self.deciding.remove(&held.id) {
-            // Cancelled while it was decided.
-            return;
-        }
-        let action = held.actions.first();
-        let call = action.map(|action| {
-            let tool = action.get("tool").and_then(Json::as_str).unwrap_or_default().to_owned();
-            (self.session.called(action, CallStatus::Pending, now), tool)
-        });
-        let digest = action.map(|action| Sha256Digest::of(&Json::from(action.clone()).canonical_vrf()));
-        let open = Open { id: held.id.clone(), method: held.method, call, action: digest, decision, cancelled: false };
-        self.open.insert(held.id, open);
-        outputs.push(Output::ToServer(held.message.text));
-    }
-
-    /// A message of the server that goes on to the client.
-    fn delivered(&mut self, held: Held, outputs: &mut Vec<Output>) {
-        if held.answers.is_none() {
-            self.asked.insert(held.id, held.method);
-        }
-        outputs.push(Output::ToClient(held.message.text));
-    }
 }
 
 impl Step {
@@ -635,30 +421,4 @@ impl Open {
 /// Whether a request is of the revision without sessions, in which a result says of which type it is.
 fn is_stateless(message: &Message) -> bool {
     message.meta("io.modelcontextprotocol/protocolVersion").is_some()
-}
-
-impl Pending {
-    /// What is recorded of the decision on the action at `index`. It belongs into the write that stores the decision.
-    #[must_use]
-    pub fn decided(&self, index: usize, decision: Option<&str>, allowed: bool) -> Event {
-        decided(&self.held, self.held.actions.get(index), decision, allowed)
-    }
-}
-
-fn decided(held: &Held, action: Option<&Object>, decision: Option<&str>, allowed: bool) -> Event {
-    let tool = action.and_then(|action| action.get("tool")).cloned();
-    let args = action.and_then(|action| action.get("args")).cloned();
-    Event::new(
-        "decided",
-        object! {
-            "request": held.id.as_json(),
-            "method": held.method.as_str(),
-            "tool"?: tool,
-            // As text: a signed document has no fractions.
-            "arguments"?: args.map(|args| args.to_text()).filter(|args| args.len() <= event::MAX_ARGUMENTS),
-            "decision"?: decision.map(str::to_owned),
-            "allowed": allowed,
-            "message": event::digest(&held.message.text),
-        },
-    )
 }

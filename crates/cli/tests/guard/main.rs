@@ -1,5 +1,5 @@
 //! `proofmark guard` in front of a server that is lenient, as many are: what is not allowed must have no effect.
-#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

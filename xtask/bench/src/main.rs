@@ -13,7 +13,6 @@ mod tier0;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
@@ -124,14 +123,4 @@ fn conformance() -> anyhow::Result<PathBuf> {
         true => Ok(folder),
         false => bail!("there is no conformance data; name its folder in PROOFMARK_CONFORMANCE"),
     }
-}
-
-/// How often `work` is done in a second, over at least `least` of time.
-fn rate(least: Duration, mut work: impl FnMut() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
-    let started = Instant::now();
-    let mut done = 0;
-    while started.elapsed() < least {
-        done += work()?;
-    }
-    Ok(done as f64 / started.elapsed().as_secs_f64())
 }

@@ -1,5 +1,5 @@
 //! Compiles what runs in a cell beside a submission, without a standard library and a few kilobytes each; the crate carries
-//! it as bytes: the init and the launcher, static programs, and the module that a warm Python loads.
+//! it as bytes: the init and the launcher, static programs, and the modules that a warm Python and a warm Node.js load.
 
 use std::env;
 use std::path::PathBuf;
@@ -9,10 +9,11 @@ use std::process::{Command, ExitCode};
 const FOLDERS: [&str; 2] = ["init", "zygote"];
 
 /// Each part: its source, its file in the output, and what it is compiled with besides [`OPTIONS`].
-const PARTS: [(&str, &str, [&str; 4]); 3] = [
+const PARTS: [(&str, &str, [&str; 4]); 4] = [
     ("init/main.rs", "init", PROGRAM),
     ("init/launcher.rs", "launcher", PROGRAM),
     ("zygote/main.rs", "zygote", MODULE),
+    ("zygote/node.rs", "addon", MODULE),
 ];
 
 /// What every part is compiled with.

@@ -18,10 +18,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("evidence", &["receipt", "predicate"]),
     ("contract", &["receipt", "predicate", "evidence"]),
     ("boundary", &["receipt", "predicate", "evidence"]),
+    ("guard", &["receipt", "evidence", "boundary"]),
     ("interop", &["receipt"]),
     ("sandbox", &["checks"]),
     ("store", &["receipt"]),
-    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "interop", "sandbox", "store"]),
+    ("verifier", &["receipt", "checks", "evidence", "contract", "boundary", "guard", "interop", "sandbox", "store"]),
     ("server", &["verifier", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("cli", &["verifier", "server", "contract", "boundary", "evidence", "checks", "interop", "receipt"]),
     ("xtask", &[]),
@@ -38,7 +39,7 @@ const REEXPORTS: &[(&str, &str)] = &[
 
 /// Crates that decide from values alone: time, randomness and keys are their arguments.
 const PURE_CRATES: &[&str] =
-    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "interop"];
+    &["calendar", "receipt", "predicate", "checks", "evidence", "contract", "boundary", "guard", "interop"];
 
 /// What brings a clock, randomness, I/O or an async runtime with it.
 const IMPURE_CRATES: &[&str] = &["chrono", "getrandom", "rand", "reqwest", "rusqlite", "time", "tokio"];

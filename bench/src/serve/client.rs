@@ -104,5 +104,10 @@ pub(crate) fn load<S>(
     let took = started.elapsed();
     times.sort();
     let at = |share: usize| times.get(times.len() * share / 100).or(times.last()).copied().unwrap_or_default();
-    Ok(Figures { each_second: times.len() as f64 / took.as_secs_f64(), median: at(50), p99: at(99), count: times.len() })
+    Ok(Figures {
+        each_second: times.len() as f64 / took.as_secs_f64(),
+        median: at(50),
+        p99: at(99),
+        count: times.len(),
+    })
 }

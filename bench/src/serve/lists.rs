@@ -288,6 +288,10 @@ fn show(sizes: &[Vec<Asked>]) {
         let figures: String = figures.map(|asked| format!(" {:.2} | {:.2} |", at(asked, 50), at(asked, 99))).collect();
         println!("| {} |{figures} {:.2} |", small.question, at(large, 50) / at(small, 50).max(1e-6));
     }
-    println!("\nA page has 50 rows where nothing else is said. HTTP: of one tenant, over the loopback. all: the store, of all");
-    println!("tenants, as the command line asks it.");
+    println!(
+        "\nA page has 50 rows where nothing else is said. HTTP: of one tenant, over the loopback. all: the store, of all"
+    );
+    println!(
+        "tenants, as the command line asks it. Where the smallest store has fewer rows than a page, the page is shorter there."
+    );
 }

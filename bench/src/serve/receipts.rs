@@ -55,9 +55,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
     )?;
     let shown = Table::beside("SQLite alone", "receipts").show(&batches);
     println!("**batches of {BATCH}, {BATCH_CLIENTS} clients**\n\n{shown}");
-    println!("Clients make the receipts before their turn where they come in batches, and one by one as they send them.");
-    println!("SQLite alone: the same bytes in one table, in commits shared in the same way; the processor time is with that");
-    println!("of its clients, the server's without. Signatures alone: `verify_strict` and what it hashes, on all cores.");
+    println!(
+        "Clients make the receipts before their turn where they come in batches, and one by one as they send them."
+    );
+    println!(
+        "SQLite alone: the same bytes in one table, in commits shared in the same way; the processor time is with that"
+    );
+    println!(
+        "of its clients, the server's without. Signatures alone: `verify_strict` and what it hashes, on all cores."
+    );
     Ok(())
 }
 

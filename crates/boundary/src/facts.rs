@@ -17,6 +17,10 @@ pub const ACTION_CLASSES: [&str; 8] = [
     "generic",
 ];
 
+/// The values of `action.definition_state`: how the tool's definition compares with the one that was pinned.
+pub(crate) const DEFINITION_STATES: [&str; 6] =
+    ["pinned", "changed", "renamed", "shadowing", "ambiguous", "not_listed"];
+
 /// The values of `action.boundary`.
 pub(crate) const BOUNDARIES: [&str; 2] = ["action_execute", "memory_write"];
 
@@ -37,6 +41,13 @@ pub fn fact_schema(classes: &[String]) -> Schema {
                 ("target", text()),
                 ("args", FieldType::Any),
                 ("crossing", FieldType::Bool),
+                ("server", text()),
+                ("via", text()),
+                ("outer_args", FieldType::Any),
+                ("recipient", FieldType::Any),
+                ("amount", FieldType::Number),
+                ("definition", text()),
+                ("definition_state", one_of(DEFINITION_STATES)),
             ]),
         ),
         (

@@ -75,6 +75,7 @@ fn judged(input: &Input<'_>, complete: bool) -> JudgedPolicy {
     };
     applies::review(&mut judge);
     applies::class(&mut judge);
+    applies::definition(&mut judge);
     let boundaries = input.policy.boundaries.iter().enumerate();
     let applying: Vec<_> = boundaries.map(|(index, boundary)| judge.applies(index, boundary)).collect();
     // Only rules that are judged take part: one that is not would hold a receipt another rule needs.
@@ -108,6 +109,7 @@ pub(crate) fn max_age(policy: &ActionPolicy, source: RuleRef) -> Option<i64> {
         },
         RuleKind::Review
         | RuleKind::Class
+        | RuleKind::Definition
         | RuleKind::Match
         | RuleKind::When
         | RuleKind::Deny

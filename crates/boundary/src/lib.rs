@@ -60,7 +60,7 @@ pub use facts::{ACTION_CLASSES, fact_schema};
 pub use input::MAX_DECISION_STEPS;
 pub use judge::{Reason, RuleFinding, RuleStatus};
 pub use moment::{Denial, History, Moment};
-pub use policy::{ActionPolicy, ActionPolicyError, Mode, OnBlock, Warning};
+pub use policy::{ActionPolicy, ActionPolicyError, Mode, OnBlock, ToolCall, Warning};
 pub use receipt::{DecisionReceipt, ENGINE, ParseDecisionError, SignedDecision};
 pub use replay::{Difference, NOT_COMPARED, Recomputed, Replay, decide_as_recorded, other_engine, replay};
 pub use request::Request;

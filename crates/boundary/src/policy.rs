@@ -6,6 +6,8 @@ mod lint;
 mod matcher;
 mod read;
 mod rules;
+mod text;
+mod tools;
 
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ pub use error::ActionPolicyError;
 pub use lint::Warning;
 pub(crate) use matcher::{Matcher, Matching};
 pub(crate) use rules::{Demand, Deny, ReceiptRule, Require, ToolCallDemand, Warn, Wording};
+pub use tools::ToolCall;
 
 use crate::disposition::Disposition;
 
@@ -33,6 +36,7 @@ pub struct ActionPolicy {
     /// Roles that any trusted signer may claim, as the author of the policy has written.
     pub(crate) open_roles: Vec<String>,
     pub(crate) classes: Vec<String>,
+    pub(crate) tools: Vec<tools::ToolClass>,
     pub(crate) hash: Sha256Digest,
 }
 

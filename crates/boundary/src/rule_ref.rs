@@ -12,6 +12,7 @@ pub(crate) struct RuleRef {
 pub(crate) enum RuleKind {
     Review,
     Class,
+    Definition,
     Match,
     When,
     Deny,

@@ -22,6 +22,7 @@ use crate::options::{Signing, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::report::{Case, Format, Formatting, Group, Human, Places, Reporter, Status, Style, of_receipt};
+use crate::sessions;
 use crate::source::{Fault, STDIN, Source, in_presented};
 
 /// Check an agent's response to a workflow step against the step's contract
@@ -45,8 +46,9 @@ pub(crate) struct Accept {
     /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The tool calls that the orchestrator recorded, in a format that is detected; `none` if no call was made
-    #[arg(long, value_name = "FILE|-|none")]
+    /// The tool calls that the orchestrator recorded, in a format that is detected; `session:NAME` for what `proofmark guard`
+    /// recorded; `none` if no call was made
+    #[arg(long, value_name = "FILE|-|session:NAME|none")]
     trace: Option<PathBuf>,
     /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`
     #[arg(long, value_name = "FILE|-")]
@@ -88,7 +90,7 @@ impl Accept {
         let policy = self.workflow_policy.as_deref().map(document::workflow_policy).transpose()?;
         let workflow = lint::sound_workflow(&self.workflow, policy.as_ref())?;
         let response = read(&self.response, MAX_RESPONSE_BYTES)?;
-        let trace = self.trace.as_deref().map(trace).transpose()?;
+        let trace = self.trace(config)?;
         let context = self.context.as_deref().map(document::context).transpose()?;
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
         let (issuer, trusted) = self.issuer(config)?;
@@ -133,6 +135,15 @@ impl Accept {
         let mut reporter = Reporter::new(format, "accept", Human::new(Style::Verdicts));
         reporter.group(group.with_result(accepted.state.as_str(), passes))?;
         reporter.finish()
+    }
+
+    /// The bytes of the trace, which can be read.
+    fn trace(&self, config: &Config) -> anyhow::Result<Option<Vec<u8>>> {
+        let Some(path) = self.trace.as_deref() else { return Ok(None) };
+        match path.to_str().and_then(|path| path.strip_prefix("session:")) {
+            Some(session) => sessions::trace(&self.store.open_existing(config)?, session).map(Some),
+            None => trace(path).map(Some),
+        }
     }
 
     /// Refuses two inputs from standard input, of which the second would be empty.

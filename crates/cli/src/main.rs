@@ -15,6 +15,8 @@ mod error;
 mod examples;
 mod excerpt;
 mod exit;
+mod guard;
+mod host_file;
 mod in_order;
 mod init;
 mod input;
@@ -35,6 +37,7 @@ mod report;
 mod runs;
 mod serve;
 mod served_files;
+mod sessions;
 mod signed;
 mod source;
 mod table;
@@ -95,6 +98,11 @@ enum Command {
     Serve(serve::Serve),
     /// Serve an agent over the Model Context Protocol, on standard input and output
     Mcp(mcp::Mcp),
+    /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
+    Guard(guard::Guard),
+    /// List, show and export the sessions that `proofmark guard` recorded
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
     /// Add, list and revoke the API keys of `proofmark serve`
     ApiKey(api_key::ApiKey),
     /// List executions that differ from what was decided
@@ -192,6 +200,8 @@ fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Decisions(command) => command.run(&config),
         Command::Serve(command) => command.run(&config),
         Command::Mcp(command) => command.run(&config),
+        Command::Guard(command) => command.run(&config),
+        Command::Sessions(command) => command.run(&config),
         Command::ApiKey(command) => command.run(),
         Command::Findings(command) => command.run(&config),
         Command::Policy(command) => command.run(&config),

@@ -13,6 +13,7 @@ mod otel;
 mod outcome;
 mod plain;
 mod records;
+mod session;
 
 pub use detect::detect;
 pub use error::{TraceError, TraceFault, TracePlace};
@@ -47,7 +48,8 @@ pub struct Form {
 
 /// All forms. A record is of the first one that recognizes it, so a form whose records look like those of another comes
 /// before it.
-pub static FORMS: [&Form; 8] = [
+pub static FORMS: [&Form; 9] = [
+    &session::FORM,
     &mcp::FORM,
     &otel::FORM,
     &claude_code::FORM,

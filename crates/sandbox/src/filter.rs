@@ -78,6 +78,8 @@ pub(crate) fn allow_list(audience: Audience, place: Place) -> Result<BpfProgram,
         rules.retain(|call, _| !OWNERSHIP.contains(call));
     }
     if audience == Audience::Zygote {
+        // V8 asks the kernel to leave its heap out of forks, and does without where it cannot.
+        rules.insert(c::SYS_madvise, all_but(2, &[c::MADV_DONTFORK as u64])?);
         rules.extend([c::SYS_unshare, c::SYS_setns, c::SYS_capset].map(|call| (call, Vec::new())));
     }
     let errno = SeccompAction::Errno(c::ENOSYS as u32);

@@ -13,6 +13,7 @@ use crate::level::Level;
 use crate::runtime::{Finder, Reach, Runtime};
 use crate::selftest::{self, Failure};
 use crate::sys;
+use crate::trials::Trials;
 
 /// A host; cheap to clone.
 #[derive(Clone)]
@@ -24,6 +25,7 @@ pub(crate) struct Inner {
     demanded: Option<Level>,
     tested: OnceLock<Tested>,
     pub(crate) runtimes: Finder,
+    pub(crate) trials: Trials,
     slots: AtomicU32,
 }
 
@@ -46,7 +48,7 @@ impl Host {
     /// for it.
     pub fn untested(demanded: Option<Level>) -> Host {
         let (tested, runtimes, slots) = (OnceLock::new(), Finder::default(), AtomicU32::new(1));
-        Host { inner: Arc::new(Inner { demanded, tested, runtimes, slots }) }
+        Host { inner: Arc::new(Inner { demanded, tested, runtimes, trials: Trials::default(), slots }) }
     }
 
     /// Finds the level, and at the same time these interpreters: a language, and the

@@ -32,6 +32,7 @@ mod stage;
 mod sys;
 mod toolchain;
 mod tree;
+mod trials;
 mod watch;
 mod worker;
 mod zygote;

@@ -45,6 +45,8 @@ pub(crate) struct Family {
     pub(crate) root: libc::pid_t,
     /// Whether that is the cell's init, which is ours and does not count.
     pub(crate) root_is_init: bool,
+    /// A process of the case that the first did not start.
+    pub(crate) apart: Option<libc::pid_t>,
 }
 
 /// Adds up what a case holds, each kind at its own pace.
@@ -110,6 +112,7 @@ impl Family {
 
     fn members(self) -> Vec<Member> {
         let mut all = vec![Member { pid: self.root, parent: None }];
+        all.extend(self.apart.map(|pid| Member { pid, parent: None }));
         let mut next = 0;
         while let Some(parent) = all.get(next).map(|member| member.pid)
             && all.len() < MAX_PROCESSES

@@ -39,15 +39,15 @@ pub(crate) struct Launch {
 
 /// The harness of a runtime, which runs one case.
 pub(crate) fn harness_once(runtime: &Runtime) -> io::Result<Launch> {
-    harness(runtime, "once")
+    harness(runtime, &[], "once")
 }
 
 /// The harness of a runtime, which forks one case after another.
 pub(crate) fn harness_zygote(runtime: &Runtime) -> io::Result<Launch> {
-    harness(runtime, "zygote")
+    harness(runtime, runtime.toolchain().trial.as_ref().map_or(&[], |trial| trial.arguments), "zygote")
 }
 
-fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
+fn harness(runtime: &Runtime, first: &[&str], role: &str) -> io::Result<Launch> {
     let toolchain = runtime.toolchain();
     let lacking = || io::Error::other(format!("{} has no harness", toolchain.name));
     let arguments = toolchain.harness.ok_or_else(lacking)?;
@@ -55,7 +55,7 @@ fn harness(runtime: &Runtime, role: &str) -> io::Result<Launch> {
         return launch(runtime, arguments);
     }
     let folders = runtime.installed.folders().iter().map(|folder| text_of(folder)).collect::<io::Result<Vec<_>>>()?;
-    let mut launch = launch(runtime, &[arguments, &[role, runtime.modules], &folders].concat())?;
+    let mut launch = launch(runtime, &[first, arguments, &[role, runtime.modules], &folders].concat())?;
     launch.env.extend(package_variables(runtime)?);
     Ok(launch)
 }

@@ -197,17 +197,18 @@ pub(crate) fn send_with_fds(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_
     Ok(())
 }
 
-/// Receives one message and at most one descriptor; an empty message means the
+/// Receives one message and at most two descriptors; an empty message means the
 /// other side is gone.
-pub(crate) fn receive_with_fd(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+pub(crate) fn receive_with_fds(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<(usize, [Option<OwnedFd>; 2])> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let mut passed = control.drain().filter_map(|message| match message {
+    let passed = control.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(fds) => Some(fds),
         _ => None,
     });
-    Ok((received.bytes, passed.next().and_then(|mut fds| fds.next())))
+    let mut fds = passed.flatten();
+    Ok((received.bytes, [fds.next(), fds.next()]))
 }
 
 /// The effective uid of this process.

@@ -56,6 +56,8 @@ pub(crate) struct Toolchain {
     pub(crate) harness: Option<&'static [&'static str]>,
     /// Whether the harness can fork cases off a warm interpreter.
     pub(crate) forks: bool,
+    /// What it takes where the interpreter does not promise to survive a fork.
+    pub(crate) trial: Option<Trial>,
     /// What its harness loads before it reads a submission, from little to much (`modules.rs`).
     pub(crate) modules: &'static [&'static str],
     /// The arguments before the file of a whole program.
@@ -75,6 +77,22 @@ pub(crate) struct Toolchain {
     /// The signals by which it ends itself when its memory is used up.
     pub(crate) memory_signals: &'static [i32],
     pub(crate) packages: Option<Packages>,
+}
+
+/// How an interpreter is forked that does not promise to survive it. Each must pass a trial first, and a case that ends in it
+/// without an answer is run again by a fresh interpreter, so no result is an effect of the fork.
+pub(crate) struct Trial {
+    /// The arguments of the warm interpreter alone, before those of its harness.
+    pub(crate) arguments: &'static [&'static str],
+    /// Files of the host that the warm interpreter reads; each is copied, where there is one.
+    pub(crate) shown: &'static [&'static str],
+    /// Where its harness finds the library that forks.
+    pub(crate) addon_path: &'static str,
+    pub(crate) addon: &'static [u8],
+    /// What every leaf of the trial has as its submission.
+    pub(crate) submission: &'static str,
+    /// Expressions with the answer that a leaf must write; none where it must end without one.
+    pub(crate) expressions: &'static [(&'static str, Option<&'static str>)],
 }
 
 /// The packages installed for an interpreter, which the tests of a project may use.

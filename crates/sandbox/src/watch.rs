@@ -157,6 +157,8 @@ pub(crate) struct Bounds<'a> {
     /// Whether the process watched is the init of a cell, which is ours, and the leaf
     /// its child.
     pub(crate) watches_init: bool,
+    /// A process of the case that neither is the one watched nor was started by it.
+    pub(crate) apart: Option<libc::pid_t>,
     /// Each of them, once set, ends the leaf.
     pub(crate) stops: &'a [Arc<AtomicBool>],
 }
@@ -200,7 +202,7 @@ pub(crate) fn watch(
         let over = over.or(cancelled.then_some(Why::Cancelled)).or_else(|| {
             (now >= next_tick && !gone).then(|| next_tick = now + MEMORY_TICK)?;
             if meter.is_none() && bounds.group.is_none() {
-                let family = |root| Family { root, root_is_init: bounds.watches_init };
+                let family = |root| Family { root, root_is_init: bounds.watches_init, apart: bounds.apart };
                 meter = sys::pid_of(pidfd).map(|root| Meter::new(family(root)));
             }
             meter.as_mut().is_some_and(|meter| meter.exceeds(bounds.memory_bytes)).then_some(Why::Memory)

@@ -4,6 +4,7 @@ mod answer;
 mod command;
 mod launched;
 mod shared;
+mod trial;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -70,7 +71,8 @@ impl Worker {
         self.backend.get_or_insert_with(|| {
             let (level, ground) = self.host.tested().clone()?;
             let (host, slot) = (Arc::clone(&self.host), self.slot);
-            Ok(Backend { host, level, ground, slot, group: None, zygotes: HashMap::new(), stops: Vec::new() })
+            let (zygotes, stops) = (HashMap::new(), Vec::new());
+            Ok(Backend { host, level, ground, slot, group: None, zygotes, asked: 0, stops })
         })
     }
 
@@ -128,6 +130,8 @@ struct Backend {
     ground: Arc<Ground>,
     slot: u32,
     zygotes: HashMap<Kind, Zygote>,
+    /// How many cases this worker was asked to run.
+    asked: usize,
     /// Each of them, once set, ends the case at hand.
     stops: Vec<Arc<AtomicBool>>,
 }
@@ -186,6 +190,7 @@ impl Backend {
     /// Makes what all cases of a job need. A case's clock does not count what only its first pays for.
     fn prepare(&mut self, runtime: &Runtime, job: &Job) -> Result<(), String> {
         self.limit_group(runtime, &job.limits).map_err(|error| format!("failed to limit a control group ({error})"))?;
+        self.asked += job.cases.len();
         self.warm_up(runtime, &job.program, &job.limits).map_err(|error| format!("failed to {error}"))
     }
 
@@ -281,13 +286,17 @@ impl Backend {
         job: Vec<u8>,
         deadline: Instant,
     ) -> Result<Exited, ZygoteError> {
+        let started = Instant::now();
         if self.forks_warm(runtime, limits) {
-            return match self.run_warm(runtime, limits, &job, deadline) {
-                Ok(gone) => Ok(gone),
-                // Whatever went wrong, a fresh interpreter has not seen it.
-                Err(_first) => self.run_warm(runtime, limits, &job, deadline),
-            };
+            // Whatever went wrong, a fresh interpreter has not seen it.
+            let gone = self.run_warm(runtime, limits, &job, deadline);
+            let gone = gone.or_else(|_first| self.run_warm(runtime, limits, &job, deadline));
+            if runtime.toolchain().trial.is_none() || gone.as_ref().is_ok_and(Exited::is_conclusive) {
+                return gone;
+            }
         }
+        // A fork that gave no answer takes no time from the fresh interpreter that runs its case.
+        let deadline = deadline + started.elapsed();
         let (mut pipes, [job_out, result_in, stdout, stderr]) = Pipes::open(job, limits)?;
         let fds = vec![program::null(false)?, stdout, stderr, job_out, result_in];
         let running = self.begin(&Start { runtime, limits, deadline, source: None }, fds)?;
@@ -297,7 +306,9 @@ impl Backend {
     }
 
     fn forks_warm(&self, runtime: &Runtime, limits: &Limits) -> bool {
-        runtime.toolchain().forks && limits.disk_mb == 0 && self.level.has_namespaces()
+        let toolchain = runtime.toolchain();
+        let is_able = toolchain.trial.is_none() || self.host.trials.outcome(runtime) == Some(true);
+        toolchain.forks && is_able && limits.disk_mb == 0 && self.level.has_namespaces()
     }
 
     /// Whether the cases of a program are forks of a warm interpreter.
@@ -306,11 +317,19 @@ impl Backend {
     }
 
     fn warm_up(&mut self, runtime: &Runtime, program: &Program, limits: &Limits) -> Result<(), ZygoteError> {
+        let is_harness = has_harness(program);
+        if is_harness && limits.disk_mb == 0 && self.level.has_namespaces() {
+            self.try_to_fork(runtime);
+        }
         if self.runs_warm(runtime, program, limits) {
-            let zygote = self.take_zygote(runtime)?;
-            self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote);
+            match self.take_zygote(runtime) {
+                Ok(zygote) => drop(self.zygotes.insert(Kind::of(runtime, Role::Harness), zygote)),
+                // Its cases get a fresh interpreter each.
+                Err(_) if runtime.toolchain().trial.is_some() => {}
+                Err(error) => return Err(error),
+            }
         } else if self.launches(limits) && !matches!(program, Program::Command(_)) {
-            let role = if has_harness(program) { Role::LaunchedHarness } else { Role::LaunchedProgram };
+            let role = if is_harness { Role::LaunchedHarness } else { Role::LaunchedProgram };
             let launcher = self.take_launcher(runtime, role)?;
             self.zygotes.insert(Kind::of(runtime, role), launcher);
         }
@@ -340,7 +359,7 @@ impl Backend {
         let (mut pipes, theirs) = Pipes::open(job.to_vec(), limits)?;
         let leaf_limits = LeafLimits {
             data_bytes: program::data_bytes(runtime.toolchain(), limits),
-            processes: u64::from(limits.processes) + OWN_PROCESSES,
+            processes: u64::from(limits.processes) + runtime.toolchain().threads + OWN_PROCESSES,
             cpu_seconds: cpu_seconds(deadline),
             waits: false,
         };
@@ -349,12 +368,14 @@ impl Backend {
             pipes.input.feed();
         }
         let leaf = zygote.fork(&leaf_limits, &theirs)?;
+        let apart = leaf.apart.as_ref().and_then(sys::pid_of);
         if let Some(group) = &self.group {
             // It waits for its job, so it is there. One that is not counted must not get it.
-            group.admit(sys::pid_of(&leaf.pidfd).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?)?;
+            let pid = apart.or_else(|| sys::pid_of(&leaf.pidfd));
+            group.admit(pid.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?)?;
         }
         drop(theirs);
-        let bounds = Bounds { watches_init: false, ..self.bounds(limits, deadline) };
+        let bounds = Bounds { watches_init: apart.is_some(), apart, ..self.bounds(limits, deadline) };
         let why = watch(&leaf.pidfd, &mut pipes.input, &mut pipes.outputs, &bounds)?;
         let exit = zygote.reaped()?;
         if why != Why::Stuck {
@@ -411,6 +432,7 @@ impl Backend {
             group: self.group.as_ref(),
             kill_signal: self.level.kill_signal(),
             watches_init: true,
+            apart: None,
             stops: &self.stops,
         }
     }
@@ -484,6 +506,13 @@ struct Exited {
     exit: Exit,
     bytes: Vec<u8>,
     written: Written,
+}
+
+impl Exited {
+    /// Whether it answered, or was ended by us.
+    fn is_conclusive(&self) -> bool {
+        self.why != Why::Ended || (self.exit == Exit::Code(0) && !self.bytes.is_empty())
+    }
 }
 
 /// A backstop behind the wall clock: whole seconds of processor time.

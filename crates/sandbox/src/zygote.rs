@@ -71,7 +71,10 @@ struct ProgramFile {
 
 /// One forked leaf.
 pub(crate) struct Leaf {
+    /// The first process of its pid namespace.
     pub(crate) pidfd: OwnedFd,
+    /// The process of the submission, where that is neither the first nor started by it.
+    pub(crate) apart: Option<OwnedFd>,
 }
 
 impl Zygote {
@@ -80,8 +83,19 @@ impl Zygote {
         let launch = program::harness_zygote(runtime)?;
         let body = Body::Program { path: &launch.path, argv: &launch.argv, env: &launch.env };
         let mut tree: Tree = runtime.tree()?;
-        tree.file(Path::new(ADDED), MODULE.to_vec())?;
-        Zygote::start_body(&body, &tree, &Site { level, slot, ground })
+        let trial = runtime.toolchain().trial.as_ref();
+        match trial {
+            None => tree.file(Path::new(ADDED), MODULE.to_vec())?,
+            Some(trial) => {
+                tree.file(Path::new(trial.addon_path), trial.addon.to_vec())?;
+                for path in trial.shown {
+                    if let Ok(content) = std::fs::read(path) {
+                        tree.file(Path::new(path), content)?;
+                    }
+                }
+            }
+        }
+        Zygote::start_body(&body, &tree, trial.is_some(), &Site { level, slot, ground })
     }
 
     /// Starts the launcher of a program, in a tree that may have the file of whole programs.
@@ -90,10 +104,11 @@ impl Zygote {
         let own = ["proofmark-launcher", file].map(CString::new).into_iter();
         let program = launch.argv.iter().cloned().map(Ok);
         let argv = own.chain(program).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
-        Zygote::start_body(&Body::Launcher { argv: &argv, env: &launch.env }, tree, site)
+        Zygote::start_body(&Body::Launcher { argv: &argv, env: &launch.env }, tree, tree.rewritten.is_some(), site)
     }
 
-    fn start_body(body: &Body<'_>, tree: &Tree, site: &Site<'_>) -> Result<Zygote, ZygoteError> {
+    /// With a `reserved` place the zygote has `/dev/null` as descriptor 4, so that no file of its own is there.
+    fn start_body(body: &Body<'_>, tree: &Tree, reserved: bool, site: &Site<'_>) -> Result<Zygote, ZygoteError> {
         let &Site { level, slot, ground } = site;
         let (control, theirs) = sys::message_pair()?;
         let (errors, errors_in) = sys::pipe()?;
@@ -109,9 +124,8 @@ impl Zygote {
             group: None,
         };
         let mut fds = vec![program::null(false)?, program::null(true)?, errors_in, theirs];
-        if tree.rewritten.is_some() {
-            // Holds the place that the file takes.
-            fds.push(program::null(false)?);
+        if reserved {
+            fds.push(program::null(true)?);
         }
         let cell = Cell::start(&blueprint, body, &fds)?;
         drop(fds);
@@ -119,7 +133,7 @@ impl Zygote {
         sys::send_with_fds(&zygote.control, &filter_bytes(), &[])?;
         let mut ready = [0; 16];
         match zygote.receive(&mut ready, WARM_UP) {
-            Ok((5, file)) if file.is_some() == tree.rewritten.is_some() => {
+            Ok((5, [file, None])) if file.is_some() == tree.rewritten.is_some() => {
                 let file = file.map(|file| ProgramFile { file: file.into(), content: String::new() });
                 Ok(Zygote { file, ..zygote })
             }
@@ -146,7 +160,7 @@ impl Zygote {
         let limits: Vec<u8> = limits.flat_map(u64::to_ne_bytes).collect();
         sys::send_with_fds(&self.control, &limits, &fds)?;
         match self.receive(&mut [0; 1], PATIENCE)? {
-            (1, Some(pidfd)) => Ok(Leaf { pidfd }),
+            (1, [Some(pidfd), apart]) => Ok(Leaf { pidfd, apart }),
             _ => Err(ZygoteError::Io(io::ErrorKind::UnexpectedEof.into())),
         }
     }
@@ -160,7 +174,7 @@ impl Zygote {
     pub(crate) fn reaped(&self) -> Result<Exit, ZygoteError> {
         let mut bytes = [0; 5];
         let status = match (self.receive(&mut bytes, PATIENCE)?, bytes) {
-            ((5, None), [b'S', status @ ..]) => i32::from_ne_bytes(status),
+            ((5, [None, None]), [b'S', status @ ..]) => i32::from_ne_bytes(status),
             _ => return Err(ZygoteError::Io(io::ErrorKind::InvalidData.into())),
         };
         if status < 0 {
@@ -174,14 +188,14 @@ impl Zygote {
         self.cases >= MAX_CASES
     }
 
-    fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, Option<OwnedFd>)> {
+    fn receive(&self, bytes: &mut [u8], patience: Duration) -> io::Result<(usize, [Option<OwnedFd>; 2])> {
         let end = Instant::now() + patience;
         loop {
             let mut fds = [sys::readable(&self.control), sys::readable(self.cell.pidfd())];
             sys::poll(&mut fds, end.saturating_duration_since(Instant::now()))?;
             let [control, cell] = fds;
             if control.revents().contains(PollFlags::IN) {
-                return sys::receive_with_fd(&self.control, bytes);
+                return sys::receive_with_fds(&self.control, bytes);
             }
             if !(control.revents() | cell.revents()).is_empty() {
                 return Err(io::ErrorKind::BrokenPipe.into());

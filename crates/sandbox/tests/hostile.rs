@@ -112,7 +112,13 @@ fn attack(level: Level, baits: &Baits, folder: &Path) -> Vec<String> {
 /// A first case of each kind, for what is opened or started once.
 fn warm_up(worker: &mut Worker, programs: &[Hostile]) {
     for program in programs.iter().filter(|program| program.name.ends_with("/clean")) {
-        worker.run(&program.job);
+        // As many cases as make an interpreter warm that must be tried out first.
+        worker.run(&Job { cases: vec![program.job.cases[0].clone(); 4], ..program.job.clone() });
+        if matches!(program.job.language, Language::JavaScript | Language::TypeScript) {
+            // Without an answer, it is run again by a fresh interpreter.
+            let leaves = Program::Call { source: "process.exit()".to_owned(), entrypoint: "f".to_owned() };
+            worker.run(&Job { program: leaves, ..program.job.clone() });
+        }
         worker.run(&Job { program: Program::Stdio { source: String::new() }, ..program.job.clone() });
     }
 }

@@ -44,7 +44,7 @@ enum Migration {
 
 /// The schema's history: the number of a migration is its place here, counted from 1, and a file's `user_version` is the
 /// last it has had. These have run on files we cannot see any more: only ever add to the end.
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: [Migration; 10] = [
     Migration::Sql(
         "
 CREATE TABLE receipts (
@@ -257,6 +257,36 @@ CREATE INDEX decisions_allowed ON decisions (tenant, fingerprint, nth) WHERE all
     ),
     // Lists that take as long in a large store as in a small one (`listing`, `times`, `counts`).
     Migration::Sql(LISTS),
+    // Guarded sessions (`sessions`).
+    Migration::Sql(
+        "
+CREATE TABLE session_entries (
+    sequence INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    session TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    entry_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    decision_id TEXT,
+    stored_at INTEGER NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    document TEXT NOT NULL,
+    UNIQUE (tenant, session, position)
+) STRICT;
+CREATE INDEX sessions_by_begin ON session_entries (tenant, sequence) WHERE position = 0;
+CREATE TABLE pins (
+    tenant TEXT NOT NULL,
+    server TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    is_pinned INTEGER NOT NULL,
+    definition BLOB NOT NULL CHECK (length(definition) = 32),
+    document TEXT NOT NULL,
+    waits TEXT,
+    listed_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, server, tool, is_pinned)
+) STRICT, WITHOUT ROWID;
+",
+    ),
 ];
 
 const LISTS: &str = "
@@ -334,7 +364,7 @@ DROP INDEX findings_by_decision;
 CREATE INDEX runs_by_change ON runs (updated_at DESC, tenant, run, step, begun_by);
 ";
 
-const KNOWN: i32 = 9;
+const KNOWN: i32 = 10;
 const _: () = assert!(KNOWN as usize == MIGRATIONS.len());
 
 /// Opens the database at `path`, which is there, and brings its schema up to date.

@@ -18,6 +18,7 @@ use crate::read::{self, Filter, Page};
 use crate::receipt_meta::{self, StoredReceipt};
 use crate::reviews::{self, Review};
 use crate::runs::{self, StepRun};
+use crate::sessions::{self, SessionEntry, Sessions, StoredPin};
 use crate::spends::{self, Spend, Spends, Spent};
 use crate::store::Store;
 use crate::tenant::Tenant;
@@ -367,6 +368,30 @@ impl TenantStore<'_> {
         let (found, cancelled) = mpsc::channel();
         self.store.change(Change::Cancel { job_id: *id, tenant: self.tenant.clone(), found })?;
         Ok(cancelled.try_recv().unwrap_or_default())
+    }
+
+    /// The entries of a guarded session from this position on, first to last; at most `limit` and [`crate::MAX_PAGE`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn session_entries(&self, session: &str, position: u64, limit: usize) -> Result<Vec<SessionEntry>, StoreError> {
+        self.read(|connection, tenant| sessions::entries(connection, tenant, session, position, limit))
+    }
+
+    /// The guarded sessions, those begun last first, at most `limit` after the place `after`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn sessions(&self, limit: usize, after: Option<Cursor>) -> Result<Sessions, StoreError> {
+        self.read(|connection, tenant| sessions::sessions(connection, tenant, limit, after))
+    }
+
+    /// The definitions of tools that are pinned or wait for approval, by server and tool.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn pins(&self) -> Result<Vec<StoredPin>, StoreError> {
+        self.read(sessions::pins)
     }
 
     fn read<T>(&self, question: impl FnOnce(&Connection, &Tenant) -> rusqlite::Result<T>) -> Result<T, StoreError> {

@@ -21,10 +21,11 @@ use crate::receipts::{NewReceipt, ReceiptWrite};
 use crate::reviews::Review;
 use crate::runs::StepRun;
 use crate::scope::Scope;
+use crate::sessions::{EntriesWrite, NewEntries, StoredPin};
 use crate::spends::Spends;
 
 /// One thing to store, made of a value by `into`: a [`NewReceipt`], [`NewDecision`], [`StepRun`], [`NewJob`], [`JobEnd`],
-/// [`Answer`], [`Execution`], [`Finding`], [`Review`] or [`Spends`].
+/// [`Answer`], [`Execution`], [`Finding`], [`Review`], [`Spends`], [`NewEntries`] or [`StoredPin`].
 pub struct Write(Row);
 
 /// One variant a table.
@@ -39,6 +40,8 @@ enum Row {
     Finding(Finding),
     Review(Box<Review>),
     Spends(Spends),
+    Entries(EntriesWrite),
+    Pin(Box<StoredPin>),
 }
 
 /// What was stored.
@@ -92,6 +95,7 @@ impl Row {
         match self {
             Self::Receipt(receipt) => receipt.link(scope),
             Self::Decision(decision) => decision.link(scope),
+            Self::Entries(entries) => entries.link(scope),
             _ => Ok(None),
         }
     }
@@ -106,7 +110,7 @@ impl Row {
             Self::Answer(answer) => answer.refusal(scope),
             Self::Review(review) => review.refusal(scope),
             Self::Spends(spends) => spends.refusal(scope),
-            Self::Execution(_) | Self::Finding(_) => Ok(None),
+            Self::Execution(_) | Self::Finding(_) | Self::Entries(_) | Self::Pin(_) => Ok(None),
         }
     }
 
@@ -122,6 +126,8 @@ impl Row {
             Self::Finding(finding) => finding.put(scope),
             Self::Review(review) => review.put(scope),
             Self::Spends(spends) => spends.put(scope),
+            Self::Entries(entries) => entries.put(scope),
+            Self::Pin(pin) => pin.put(scope),
         }
     }
 
@@ -191,5 +197,17 @@ impl From<Review> for Write {
 impl From<Spends> for Write {
     fn from(spends: Spends) -> Self {
         Self(Row::Spends(spends))
+    }
+}
+
+impl From<NewEntries> for Write {
+    fn from(entries: NewEntries) -> Self {
+        Self(Row::Entries(EntriesWrite::new(entries)))
+    }
+}
+
+impl From<StoredPin> for Write {
+    fn from(pin: StoredPin) -> Self {
+        Self(Row::Pin(Box::new(pin)))
     }
 }

@@ -6,19 +6,24 @@ use proofmark_receipt::{
     object, verify_document, verify_receipt,
 };
 
+use crate::session::SessionDocument;
+
 /// The verification of a document.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// `receipt`, `decision_receipt` or `chain_head`.
+    /// `receipt`, `decision_receipt`, `session_entry` or `chain_head`.
     pub kind: &'static str,
     pub verification: Verification,
 }
 
-/// Verifies a receipt or a decision receipt: [`DecisionReceipt::claimed_by`] tells which it is.
+/// Verifies a receipt, a decision receipt or an entry of a session, whichever the document says it is.
 pub fn check_document(bytes: &[u8], profile: Profile, trusted: &[SignerId]) -> Checked {
     match Json::parse(bytes) {
         Ok(Json::Object(object)) if DecisionReceipt::claimed_by(&object) => {
             Checked { kind: "decision_receipt", verification: check_decision(object, trusted) }
+        }
+        Ok(Json::Object(object)) if SessionDocument::claimed_by(&object) => {
+            Checked { kind: "session_entry", verification: verify_document(&object, trusted) }
         }
         Ok(document) => check_receipt(Receipt::from_document(document), profile, trusted),
         Err(error) => check_receipt(Err(error.into()), profile, trusted),

@@ -39,6 +39,9 @@ pub struct Decider {
     record_facts: bool,
 }
 
+/// What is stored together with a decision, made of its id and of whether it allows.
+pub(crate) type With<'a> = &'a dyn Fn(String, bool) -> Result<Vec<Write>, DecideError>;
+
 /// A client's request for a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
@@ -107,6 +110,10 @@ impl Decider {
         &self.key
     }
 
+    pub(crate) fn shared_key(&self) -> Arc<SigningKey> {
+        Arc::clone(&self.key)
+    }
+
     /// Signers whose receipts count as trusted.
     #[must_use]
     pub fn trusted(&self) -> &[SignerId] {
@@ -171,7 +178,7 @@ impl Decider {
         }
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let Some(same_action) = lock_action(&policy)? else { return Ok(None) };
-        let (_, issuing) = self.issue(&policy, asked, &[])?;
+        let (_, issuing) = self.issue(&policy, asked, &[], &|_, _| Ok(Vec::new()))?;
         Ok(Some(Begun::Made(Deciding { issuing, _names: (same_key, same_action) })))
     }
 
@@ -203,11 +210,24 @@ impl Decider {
     /// # Errors
     /// [`DecideError`]; nothing is allowed then, and nothing spent.
     pub fn decide_presented(&self, asked: &Asked<'_>, folders: &[&Path]) -> Result<Decided, DecideError> {
+        self.decide_among(asked, folders, &|_, _| Ok(Vec::new()))
+    }
+
+    /// As [`Decider::decide`], for a request that has not been answered, together with what `with` makes of the decision's id
+    /// and of whether it allows.
+    ///
+    /// # Errors
+    /// [`DecideError`]; nothing is allowed then, and nothing spent.
+    pub(crate) fn decide_with(&self, asked: &Asked<'_>, with: With<'_>) -> Result<DecisionReceipt, DecideError> {
+        Ok(self.decide_among(asked, &[], with)?.receipt)
+    }
+
+    fn decide_among(&self, asked: &Asked<'_>, folders: &[&Path], with: With<'_>) -> Result<Decided, DecideError> {
         // Once for the whole decision: also where it is made again, and where the policy is replaced meanwhile.
         let policy = self.policy().ok_or(DecideError::NoPolicy)?;
         let _same_action = self.lock_action(&policy, asked)?;
         for _ in 0..MAX_RACES {
-            let (decision, issuing) = self.issue(&policy, asked, folders)?;
+            let (decision, issuing) = self.issue(&policy, asked, folders, with)?;
             match issuing.wait() {
                 Ok((receipt, _)) => return Ok(Decided { decision, receipt }),
                 Err(error) if is_race(&error) => {}
@@ -228,6 +248,7 @@ impl Decider {
         policy: &ActionPolicy,
         asked: &Asked<'_>,
         folders: &[&Path],
+        also: With<'_>,
     ) -> Result<(Decision, IssuingDecision), DecideError> {
         let question = Question {
             policy,
@@ -244,6 +265,7 @@ impl Decider {
         // In one write with the decision: what was spent meanwhile refuses the decision, which is then made again.
         let mut with: Vec<Write> = vec![made.spends(id).into()];
         with.extend(asked.replayable.map(|one| answer(one, id.to_string()).into()));
+        with.extend(also(id.to_string(), made.decision.allows())?);
         let row = made.row(asked.request, asked.candidate, self.record_facts);
         let issuing = issue::issue_decision(receipt, row, with, (&self.key, &store))?;
         Ok((made.decision, issuing))

@@ -17,6 +17,7 @@ mod compare;
 mod decide;
 mod decider;
 mod evaluation;
+mod guard;
 mod issue;
 mod jobs;
 mod keyfile;
@@ -24,6 +25,7 @@ mod keyring;
 mod known;
 mod offers;
 mod owned;
+mod pins;
 mod policy_diff;
 mod presented;
 mod project;
@@ -32,6 +34,7 @@ mod reconcile;
 mod redeem;
 mod review;
 mod run;
+mod session;
 mod sync;
 mod trust;
 mod trust_store;
@@ -41,11 +44,12 @@ pub use proofmark_checks::{
     Caps, Format, HostFolder, Language, MAX_DISK_MB, MAX_MEMORY_MB, MAX_OUTPUT_BYTES, MAX_PROCESSES, MAX_REQUEST_BYTES,
     MAX_TOTAL_TIMEOUT, Outside, Request, RequestError, SuiteHashes, same_error,
 };
+pub use proofmark_guard::{Keep, MAX_MESSAGE_BYTES, Pinning, Settings as GuardSettings};
 pub use proofmark_sandbox::{Host, Level, Runtime, allow_many_files};
 pub use proofmark_store::{
     CountFilter, Cursor, Decision as StoredDecision, DecisionsWanted, Filter, Finding, ListedStep, MAX_CLOCK_SKEW,
-    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, Spent, StepRun, Store, StoreError, StoredReceipt, Tenant,
-    TenantError, TenantStore, VerdictCounts,
+    MAX_PAGE, Page, ParseCursorError, Review, ReviewVerdict, SessionEntry, Sessions, Spent, StepRun, Store, StoreError,
+    StoredReceipt, Tenant, TenantError, TenantStore, VerdictCounts,
 };
 
 pub use accept::{
@@ -58,6 +62,7 @@ pub use compare::differences;
 pub use decide::{DecideError, Decided, Question, replay, resume};
 pub use decider::{Asked, Begun, Decider, Deciding, MAX_RACES, Replayable};
 pub use evaluation::{Evaluation, evaluation};
+pub use guard::{Guard, Passage};
 pub use issue::{IssueError, Issuer, chain_head, decisions_head};
 pub use jobs::{
     Cancelled, Following, JobState, JobView, MAX_WAITING, MAX_WAITING_BYTES, MAX_WAITING_BYTES_OF_ONE,
@@ -66,6 +71,7 @@ pub use jobs::{
 pub use keyfile::{KeyFileError, Passphrase};
 pub use keyring::{Keyring, KeyringError, MAX_KEY_FILE};
 pub use known::{KnownAs, KnownSigners, TrustedSigners};
+pub use pins::{PinStatus, ToolPin, approve_pins, pins};
 pub use policy_diff::{ChangedDecision, PolicyDiff, policy_diff};
 pub use presented::PresentedError;
 pub use project::{CONFIG_FILE, LeftOut, ProjectConfig, ProjectError, ProjectRequest, project_request};
@@ -74,6 +80,7 @@ pub use reconcile::{Report, Reported};
 pub use redeem::{Redeemed, UseError};
 pub use review::{NewReview, ReviewError};
 pub use run::{Batch, BatchWatch, RunError, VerifyError, case_count, prepare};
+pub use session::SessionDocument;
 pub use trust::{TrustError, signers_in, trusted_signers};
 pub use trust_store::{TrustStore, TrustedName};
 pub use worth::{Subject, Terms, Worth, WorthError};

@@ -5,6 +5,7 @@ mod agentdojo;
 mod cold;
 mod command_line;
 mod mbpp;
+mod node;
 mod receipt;
 mod record;
 mod rivals;
@@ -35,6 +36,8 @@ enum Bench {
     Tier0,
     /// Whole programs of bash, Python, node and Ruby on one core: the sandbox, the bare start, bubblewrap
     Cold,
+    /// Calls of a JavaScript function on one core: forked off a warm node, started in the sandbox, started bare
+    Node,
     /// Receipts verified a second on one core: whole, the bare signature, Python; and a cold start
     Receipt,
     /// A file of receipts verified on one core and on all
@@ -80,6 +83,7 @@ fn main() -> anyhow::Result<()> {
     match bench {
         Bench::Tier0 => on_one_core("tier0", tier0::run),
         Bench::Cold => on_one_core("cold", cold::run),
+        Bench::Node => on_one_core("node", node::run),
         Bench::Receipt => on_one_core("receipt", receipt::run),
         Bench::ReceiptFile => command_line::receipt_file(),
         Bench::Suite => command_line::suite(),

@@ -350,6 +350,7 @@ pub(super) fn condition_of(policy: &ActionPolicy, source: RuleRef) -> Option<&Co
         },
         RuleKind::Review
         | RuleKind::Class
+        | RuleKind::Definition
         | RuleKind::Match
         | RuleKind::Warn
         | RuleKind::Unmatched

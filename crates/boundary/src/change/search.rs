@@ -136,6 +136,7 @@ fn op(policy: &ActionPolicy, finding: &RuleFinding, strategy: Strategy<'_>) -> O
         },
         RuleKind::Review
         | RuleKind::Class
+        | RuleKind::Definition
         | RuleKind::Match
         | RuleKind::Warn
         | RuleKind::Unmatched

@@ -41,6 +41,21 @@ pub(super) fn class(judge: &mut Judge<'_>) {
     judge.findings.push(RuleFinding { blocks: Some(Disposition::LocalReplan), ..finding });
 }
 
+/// A tool whose definition nobody has looked at, or not since it changed, is not called.
+pub(super) fn definition(judge: &mut Judge<'_>) {
+    let message = match judge.input.request.text("action", "definition_state") {
+        None | Some("pinned") => return,
+        Some("changed") => "The definition of this tool has changed since it was pinned.",
+        Some("renamed") => "This tool has the definition of a pinned tool under another name.",
+        Some("shadowing") => "This tool has the name of a tool of another server.",
+        Some("ambiguous") => "The name of this tool can be mistaken for another name.",
+        Some(_) => "The server has not listed this tool.",
+    };
+    let source = RuleRef { kind: RuleKind::Definition, boundary: 0, index: 0 };
+    let finding = whole(source, "definition", "tool_quarantined", message);
+    judge.findings.push(RuleFinding { blocks: Some(Disposition::LocalReplan), ..finding });
+}
+
 /// Whether a boundary applies to the action.
 pub(super) fn boundary(judge: &mut Judge<'_>, index: usize, boundary: &Boundary) -> RuleStatus {
     let matching = boundary.matcher.matches(judge.input.request);

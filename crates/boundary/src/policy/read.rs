@@ -10,6 +10,8 @@ use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
+use super::text::text;
+use super::tools::ToolClass;
 use super::{ActionPolicy, ActionPolicyError, Boundary, Demand, Exemption, Matcher, Mode, OnBlock, Repeat, Unmatched};
 use crate::facts;
 use rule::Reader;
@@ -18,14 +20,12 @@ use rule::Reader;
 const MAX_BOUNDARIES: usize = 512;
 /// The most rules of a policy, over all its boundaries.
 const MAX_RULES: usize = 2_048;
-/// The longest text for people, in bytes.
-pub(super) const MAX_TEXT_BYTES: usize = 1_024;
 /// How long a decision is valid without `valid_for`, in milliseconds.
 const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "version",
     "boundaries",
     "repeat",
@@ -36,6 +36,7 @@ const FIELDS: [&str; 10] = [
     "presentation",
     "roles",
     "classes",
+    "tools",
 ];
 
 pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError> {
@@ -46,7 +47,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
     let schema = facts::fact_schema(&classes);
     let boundaries = boundaries(&fields.need("boundaries", "write at least one")?, &schema)?;
-    known_classes(&fields, &boundaries, &classes)?;
+    let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
+    known_classes(&fields, (&boundaries, &tools), &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
     let (pinned, open_roles) = optional(&fields, "roles", roles)?.unwrap_or_default();
     Ok(ActionPolicy {
@@ -61,6 +63,7 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         boundaries,
         exemptions,
         classes,
+        tools,
     })
 }
 
@@ -141,12 +144,18 @@ fn list<'a, T>(
 }
 
 /// A class that nobody declared is a spelling mistake.
-fn known_classes(fields: &Fields<'_>, boundaries: &[Boundary], classes: &[String]) -> Result<(), DocumentError> {
+fn known_classes(
+    fields: &Fields<'_>,
+    (boundaries, tools): (&[Boundary], &[ToolClass]),
+    classes: &[String],
+) -> Result<(), DocumentError> {
     let known: Vec<_> = facts::ACTION_CLASSES.iter().copied().chain(classes.iter().map(String::as_str)).collect();
-    for boundary in boundaries {
-        let unknown = boundary.matcher.literal_classes().find(|class| !known.contains(class));
-        if let Some(class) = unknown {
-            let at = format!("{}.match.action_class", boundary.at);
+    let of_boundaries = boundaries.iter().flat_map(|boundary| {
+        boundary.matcher.literal_classes().map(|class| (class, format!("{}.match.action_class", boundary.at)))
+    });
+    let of_tools = tools.iter().enumerate().map(|(index, tool)| (tool.class(), format!("tools[{index}].class")));
+    for (class, at) in of_boundaries.chain(of_tools) {
+        if !known.contains(&class) {
             let near = nearest(class, &known);
             let message = format!("unknown action class `{}`; {near}, or declare it in `classes`", shown(class));
             let place = proofmark_receipt::document::Place::Field(at);
@@ -291,18 +300,4 @@ fn person(field: &Field<'_>) -> Result<Person, DocumentError> {
 
 fn classes(field: &Field<'_>) -> Result<Vec<String>, DocumentError> {
     field.items()?.iter().map(|field| Ok(text(field)?.to_owned())).collect()
-}
-
-/// A name, or a text for people: not empty, not too long.
-pub(super) fn text<'a>(field: &Field<'a>) -> Result<&'a str, DocumentError> {
-    let text = field.text()?;
-    if text.trim().is_empty() {
-        return Err(field.error(Cause::Empty, "the text is empty").with_help("write something"));
-    }
-    if text.len() > MAX_TEXT_BYTES {
-        return Err(field
-            .error(Cause::TooLarge, format!("the text is longer than {MAX_TEXT_BYTES} bytes"))
-            .with_help("shorten it"));
-    }
-    Ok(text)
 }

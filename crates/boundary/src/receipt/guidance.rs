@@ -56,6 +56,10 @@ fn default_step(finding: &RuleFinding) -> Object {
         }
         (RuleKind::Review, _) => coded("heed_reviewer", "Follow the reviewer's note, without this action."),
         (RuleKind::Repeat, _) => coded("hand_over", "Stop asking for this action and hand over to a human."),
+        (RuleKind::Definition, _) => coded(
+            "approve_definition",
+            "Ask a person to look at the tool's definition (`proofmark guard pins list --waiting`), then repeat the call.",
+        ),
         (RuleKind::Class | RuleKind::Unmatched, _) => {
             coded("go_on_without", "Pursue the same goal without this action; no rule covers it.")
         }
@@ -157,7 +161,12 @@ fn gaps(decision: &Decision, approvals: bool) -> Vec<Json> {
     let missing = |finding: &&RuleFinding| match finding.source.kind {
         RuleKind::Require => true,
         RuleKind::Match | RuleKind::When | RuleKind::Deny => finding.status == RuleStatus::Unknown,
-        RuleKind::Review | RuleKind::Class | RuleKind::Warn | RuleKind::Unmatched | RuleKind::Repeat => false,
+        RuleKind::Review
+        | RuleKind::Class
+        | RuleKind::Definition
+        | RuleKind::Warn
+        | RuleKind::Unmatched
+        | RuleKind::Repeat => false,
     };
     let blocking = decision.findings.iter().filter(|finding| finding.blocks.is_some()).filter(missing);
     let chosen = blocking.filter(|finding| finding.evidence.first().is_some_and(of_approval) == approvals);

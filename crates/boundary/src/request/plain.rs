@@ -5,11 +5,27 @@ use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::{Json, Object};
 
 use super::{MAX_ENTRIES, MAX_NAME_BYTES};
-use crate::facts::BOUNDARIES;
+use crate::facts::{BOUNDARIES, DEFINITION_STATES};
 
 const FIELDS: [&str; 10] =
     ["action", "agent", "facts", "calls", "memory", "taint", "denies", "task", "upstream", "context_fill_pct"];
-const ACTION: [&str; 8] = ["tool", "class", "boundary", "surface", "method", "target", "args", "crossing"];
+const ACTION: [&str; 15] = [
+    "tool",
+    "class",
+    "boundary",
+    "surface",
+    "method",
+    "target",
+    "args",
+    "crossing",
+    "server",
+    "via",
+    "outer_args",
+    "recipient",
+    "amount",
+    "definition",
+    "definition_state",
+];
 const AGENT: [&str; 7] = ["id", "org", "project", "environment", "run", "step", "sensitivity"];
 
 /// Reads the facts of a plain request.
@@ -42,7 +58,7 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     fields.only(&ACTION)?;
     fields.need("tool", "name the tool")?;
     let mut action = Object::new();
-    for name in ["tool", "class", "surface", "method", "target"] {
+    for name in ["tool", "class", "surface", "method", "target", "server", "via", "definition"] {
         if let Some(field) = fields.get(name) {
             action.insert(name, name_text(&field)?);
         }
@@ -64,6 +80,17 @@ fn action(field: &Field<'_>) -> Result<Json, DocumentError> {
     action.insert("args", args);
     if let Some(field) = fields.get("crossing") {
         action.insert("crossing", field.boolean()?);
+    }
+    for name in ["outer_args", "recipient"] {
+        if let Some(field) = fields.get(name) {
+            action.insert(name, field.json.clone());
+        }
+    }
+    if let Some(field) = fields.get("amount") {
+        action.insert("amount", number(&field)?);
+    }
+    if let Some(field) = fields.get("definition_state") {
+        action.insert("definition_state", field.choice(&DEFINITION_STATES.map(|word| (word, word)))?);
     }
     Ok(Json::Object(action))
 }

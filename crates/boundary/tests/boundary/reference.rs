@@ -43,6 +43,10 @@ fn the_schema_has_the_fields_the_reader_knows() {
         (vec!["$defs", "warn", "properties"], rule("warn", wrong)),
         (vec!["$defs", "receipt", "properties"], rule("require", &format!("receipt: {{any_suite: true, {wrong}}}"))),
         (vec!["$defs", "approval", "properties"], rule("require", &format!("approval: {{{wrong}}}"))),
+        (
+            vec!["$defs", "tool", "properties"],
+            format!("version: 1\ntools: [{{{wrong}}}]\nboundaries: [{{id: b, match: {{}}}}]"),
+        ),
         (vec!["$defs", "tool_call", "properties"], rule("require", &format!("tool_call: {{{wrong}}}"))),
     ] {
         let error = ActionPolicy::read(&yaml(&text)).unwrap_err();

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
@@ -13,6 +12,7 @@ use proofmark_server::replace_file;
 use crate::config::Config;
 use crate::error::with_help;
 use crate::exit::Exit;
+use crate::host_file::{MAX_CONFIGURATION, absolute_path, back_up, home_of_the_environment, pretty};
 use crate::input;
 use crate::out;
 use crate::paint::printable;
@@ -20,8 +20,6 @@ use crate::serve::ServiceOptions;
 
 /// The name of this server in a configuration.
 const NAME: &str = "proofmark";
-/// The longest configuration of a host, in bytes.
-const MAX_CONFIGURATION: u64 = 4 << 20;
 /// The mode of a new configuration, which has no secrets.
 const MODE: u32 = 0o644;
 /// Options whose value is a file.
@@ -122,7 +120,7 @@ impl HostConfig {
             return Ok(());
         }
         if let Some(before) = before {
-            back_up(path, &before)?;
+            back_up(path, "bak", &before)?;
         }
         replace_file(path, &text, MODE).with_context(|| format!("write the configuration `{}`", path.display()))?;
         out::note(format_args!("{shown} has the server `{NAME}`; restart the host to use it"));
@@ -192,18 +190,6 @@ impl HostConfig {
     }
 }
 
-/// Keeps what a file had, readable by those who could read it: configurations of other servers may have secrets.
-fn back_up(path: &Path, before: &[u8]) -> anyhow::Result<()> {
-    let mut backup = path.as_os_str().to_owned();
-    backup.push(".bak");
-    let backup = Path::new(&backup);
-    let context = || format!("write `{}`", backup.display());
-    let mode = fs::metadata(path).with_context(context)?.permissions().mode() & 0o777;
-    // One that is there keeps its own mode, so it goes first.
-    drop(fs::remove_file(backup));
-    replace_file(backup, &String::from_utf8_lossy(before), mode).with_context(context)
-}
-
 fn wrong_arguments(error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
@@ -246,57 +232,5 @@ fn is_file(option: &str, value: &str, config: &Config) -> bool {
         "--trust" => value.contains(['.', '/']) && value.parse::<SignerId>().is_err() && Path::new(value).is_file(),
         "--key" => value.contains('/') || (!config.keyring().has(value) && Path::new(value).is_file()),
         _ => false,
-    }
-}
-
-fn absolute_path(value: &str) -> anyhow::Result<String> {
-    let path = path::absolute(value).with_context(|| format!("find the path `{value}`"))?;
-    path.into_os_string().into_string().ok().context("write a path: it is not UTF-8")
-}
-
-/// The home that was set: hosts start programs with few variables of their own environment.
-fn home_of_the_environment() -> anyhow::Result<Option<String>> {
-    let Some(home) = std::env::var_os("PROOFMARK_HOME").filter(|home| !home.is_empty()) else { return Ok(None) };
-    let home = home.into_string().ok().context("write PROOFMARK_HOME: it is not UTF-8")?;
-    absolute_path(&home).map(Some)
-}
-
-/// JSON as people edit it: two spaces for each level; lists of texts stay on one line.
-fn pretty(json: &Json) -> String {
-    let mut text = String::new();
-    write_pretty(json, 0, &mut text);
-    text
-}
-
-fn write_pretty(json: &Json, depth: usize, text: &mut String) {
-    let line = |text: &mut String, depth: usize| {
-        text.push('\n');
-        text.push_str(&"  ".repeat(depth));
-    };
-    match json {
-        Json::Object(object) if object.iter().next().is_some() => {
-            for (index, (name, member)) in object.iter().enumerate() {
-                text.push_str(if index == 0 { "{" } else { "," });
-                line(text, depth + 1);
-                text.push_str(&format!("{}: ", Json::from(name).to_text()));
-                write_pretty(member, depth + 1, text);
-            }
-            line(text, depth);
-            text.push('}');
-        }
-        Json::Array(items) if items.iter().any(|item| item.as_str().is_none()) => {
-            for (index, item) in items.iter().enumerate() {
-                text.push_str(if index == 0 { "[" } else { "," });
-                line(text, depth + 1);
-                write_pretty(item, depth + 1, text);
-            }
-            line(text, depth);
-            text.push(']');
-        }
-        Json::Array(items) => {
-            let items: Vec<String> = items.iter().map(Json::to_text).collect();
-            text.push_str(&format!("[{}]", items.join(", ")));
-        }
-        plain => text.push_str(&plain.to_text()),
     }
 }

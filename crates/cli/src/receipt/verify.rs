@@ -11,7 +11,7 @@ use proofmark_receipt::{
     ChainHead, ChainVerifier, Json, Link, Profile, Receipt, SignatureStatus, SignedEnd, SignerId, Trust, Verification,
     object,
 };
-use proofmark_verifier::{Checked, KnownSigners, TrustedSigners};
+use proofmark_verifier::{Checked, KnownSigners, SessionDocument, TrustedSigners};
 
 use super::read::{self, Text};
 use crate::config::Config;
@@ -239,6 +239,7 @@ fn group(label: &str, status: Status, cause: Option<Cause>, line: Json) -> Group
 enum Linked {
     Receipt(Box<Receipt>),
     Decision(Box<DecisionReceipt>),
+    Session(Box<SessionDocument>),
 }
 
 impl Linked {
@@ -246,12 +247,16 @@ impl Linked {
         if let Ok(receipt) = Receipt::parse(bytes) {
             return Some(Self::Receipt(Box::new(receipt)));
         }
-        Some(Self::Decision(Box::new(DecisionReceipt::parse(bytes).ok()?)))
+        if let Ok(decision) = DecisionReceipt::parse(bytes) {
+            return Some(Self::Decision(Box::new(decision)));
+        }
+        Some(Self::Session(Box::new(SessionDocument::read(Json::parse(bytes).ok()?)?)))
     }
 
     fn link(&self) -> Link<'_> {
         match self {
             Self::Receipt(receipt) => receipt.link(),
+            Self::Session(entry) => entry.link(),
             Self::Decision(decision) => Link { id: decision.decision_id(), document: decision.document() },
         }
     }

@@ -40,6 +40,12 @@ const BEFORE: &[(&str, &str)] = &[
         "proofmark runs",
         "proofmark accept workflow.yaml --step implement --run r1 --response response.md --trace trace.json",
     ),
+    (
+        "proofmark sessions",
+        "proofmark guard --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
+    ),
+    ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
+    ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem"),
     ("proofmark api-key list", "proofmark api-key add --file keys.json support-bot agent"),
     ("proofmark api-key revoke", "proofmark api-key add --file keys.json support-bot agent"),

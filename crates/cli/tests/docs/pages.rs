@@ -26,6 +26,7 @@ pages! {
     commerce: "docs/commerce.md";
     contracts: "docs/contracts.md";
     decisions: "docs/decisions.md";
+    guard: "docs/guard.md";
     mcp: "docs/mcp.md";
     predicate: "docs/predicate.md";
     projects: "docs/projects.md";

@@ -18,6 +18,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     needs: &["/usr/bin", "/bin", "/etc/alternatives", "/usr/share/nodejs"],
     harness: None,
     forks: false,
+    trial: None,
     modules: &[],
     whole: &["--noprofile", "--norc"],
     extension: "",

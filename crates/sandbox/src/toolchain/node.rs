@@ -1,6 +1,6 @@
 //! Node.js.
 
-use super::Toolchain;
+use super::{Toolchain, Trial};
 
 pub(super) const QUIET: &str = "--no-warnings";
 
@@ -11,6 +11,29 @@ pub(super) const HARNESS: &str = include_str!("node.js");
 
 /// Else node looks for what a file without a name is called.
 pub(super) const PATH_AS_GIVEN: &str = "--preserve-symlinks-main";
+
+/// Without threads of V8, which a fork would not have: the pool has one even so, and 0 stands for as many as there are cores.
+/// Large pages come with a fork; small ones of a file are left out, and a short case spends a quarter of its time reading them.
+const WARM: &[&str] = &["--single-threaded", "--v8-pool-size=1", "--use-largepages=silent"];
+
+static ADDON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/addon"));
+
+/// Uses every part of node that has threads or an event loop, makes V8 collect garbage and compile, and ends in each way.
+pub(super) const TRIAL: Trial = Trial {
+    arguments: WARM,
+    // Where node looks whether there are large pages.
+    shown: &["/sys/kernel/mm/transparent_hugepage/enabled"],
+    addon_path: "/proofmark.node",
+    addon: ADDON,
+    submission: include_str!("node_trial.js"),
+    expressions: &[
+        ("works()", Some("V[\"timer\",\"immediate\",\"file\",\"deflated\",\"module\",\"import\",200000,899997]\n")),
+        ("failsLater()", None),
+        ("waitsForEver()", None),
+        ("process.exit(0)", None),
+        ("process.abort()", None),
+    ],
+};
 
 pub(super) static TOOLCHAIN: Toolchain = NODE;
 
@@ -25,7 +48,8 @@ pub(super) const NODE: Toolchain = Toolchain {
     probe: &["-p", "process.versions.node+'\\n'+process.execPath"],
     needs: &["/usr/share/nodejs"],
     harness: Some(&[QUIET, MODULES, "-e", HARNESS]),
-    forks: false,
+    forks: true,
+    trial: Some(TRIAL),
     modules: &[],
     whole: &[QUIET, PATH_AS_GIVEN],
     extension: "",

@@ -24,6 +24,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     needs: &[],
     harness: Some(&["-I", "-S", "-B", "-c", include_str!("python.py")]),
     forks: true,
+    trial: None,
     modules: &[
         // What the harness loads anyway.
         "os os.path sys",

@@ -21,6 +21,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     needs: &[],
     harness: Some(&[BARE, TEXT_IS_UTF8, "-e", include_str!("ruby.rb")]),
     forks: false,
+    trial: None,
     modules: &[],
     whole: &[BARE, TEXT_IS_UTF8],
     extension: "",

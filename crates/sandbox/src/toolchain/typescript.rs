@@ -1,7 +1,7 @@
 //! TypeScript, as Node.js runs it: the types are taken out and not checked.
 
 use super::Toolchain;
-use super::node::{HARNESS, MODULES, NODE, PATH_AS_GIVEN, QUIET};
+use super::node::{HARNESS, MODULES, NODE, PATH_AS_GIVEN, QUIET, TRIAL};
 
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     // `module.stripTypeScriptTypes`.
@@ -10,5 +10,6 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     harness: Some(&[QUIET, MODULES, "-e", HARNESS, "typescript"]),
     whole: &[QUIET, PATH_AS_GIVEN, "--experimental-strip-types"],
     extension: ".ts",
+    trial: Some(TRIAL),
     ..NODE
 };

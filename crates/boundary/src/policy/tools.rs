@@ -1,0 +1,203 @@
+//! How a policy classes the tools of servers and hosts that do not say what their calls do.
+
+use proofmark_evidence::glob::Globs;
+use proofmark_receipt::document::{Cause, DocumentError, Field};
+use proofmark_receipt::{Json, Object, object};
+
+use super::text::text;
+use super::{ActionPolicy, Matching, Mode, Unmatched};
+use crate::request::Request;
+
+/// The most entries of `tools`.
+const MAX_TOOLS: usize = 1_024;
+/// The class of a tool that no entry names. Nothing is known about it, so it may do anything.
+pub(crate) const UNCLASSED: &str = "system_change";
+
+/// An entry of `tools`.
+#[derive(Debug)]
+pub(crate) struct ToolClass {
+    tool: Globs,
+    server: Option<Globs>,
+    class: String,
+    reads: bool,
+    target: Option<ArgumentPath>,
+    recipient: Option<ArgumentPath>,
+    amount: Option<ArgumentPath>,
+    dispatches: Option<Dispatch>,
+}
+
+/// Where the arguments of a call that calls another tool hold its name and its arguments.
+#[derive(Debug)]
+struct Dispatch {
+    tool: ArgumentPath,
+    args: Option<ArgumentPath>,
+}
+
+/// The place of an argument, as in `to` or `message.to`.
+#[derive(Debug)]
+struct ArgumentPath(Vec<String>);
+
+/// A call as a host or a server names it.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall<'a> {
+    pub tool: &'a str,
+    /// The name of the server that has the tool.
+    pub server: Option<&'a str>,
+    pub args: &'a Json,
+    /// Whether the server says of the tool that it changes something. A server is no authority, so this can only make the
+    /// class stricter.
+    pub said_to_change: bool,
+}
+
+/// Reads `tools`.
+pub(super) fn read(field: &Field<'_>) -> Result<Vec<ToolClass>, DocumentError> {
+    let items = field.items()?;
+    if items.len() > MAX_TOOLS {
+        return Err(field.error(Cause::TooMany, format!("more than {MAX_TOOLS} entries")).with_help("join some"));
+    }
+    items.iter().map(entry).collect()
+}
+
+fn entry(field: &Field<'_>) -> Result<ToolClass, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["tool", "server", "class", "reads", "target", "recipient", "amount", "dispatches"])?;
+    let path = |name| fields.get(name).map(|field| argument_path(&field)).transpose();
+    Ok(ToolClass {
+        tool: Globs::read(&fields.need("tool", "name the tools, as in `tool: write_*`")?)?,
+        server: fields.get("server").map(|field| Globs::read(&field)).transpose()?,
+        class: text(&fields.need("class", "name the class, as in `record_mutation`")?)?.to_owned(),
+        reads: fields.get("reads").map(|field| field.boolean()).transpose()?.unwrap_or(false),
+        target: path("target")?,
+        recipient: path("recipient")?,
+        amount: path("amount")?,
+        dispatches: fields.get("dispatches").map(|field| dispatch(&field)).transpose()?,
+    })
+}
+
+fn dispatch(field: &Field<'_>) -> Result<Dispatch, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["tool", "args"])?;
+    Ok(Dispatch {
+        tool: argument_path(&fields.need("tool", "name the argument that holds the name of the tool")?)?,
+        args: fields.get("args").map(|field| argument_path(&field)).transpose()?,
+    })
+}
+
+fn argument_path(field: &Field<'_>) -> Result<ArgumentPath, DocumentError> {
+    let path: Vec<String> = text(field)?.split('.').map(str::to_owned).collect();
+    match path.iter().any(String::is_empty) {
+        true => {
+            Err(field.error(Cause::InvalidValue, "an empty name in the path").with_help("write it as in `message.to`"))
+        }
+        false => Ok(ArgumentPath(path)),
+    }
+}
+
+impl ArgumentPath {
+    fn of<'a>(&self, args: &'a Json) -> Option<&'a Json> {
+        self.0.iter().try_fold(args, |value, name| value.as_object()?.get(name))
+    }
+}
+
+impl ToolClass {
+    fn names(&self, call: &ToolCall<'_>) -> bool {
+        let on_server = match (&self.server, call.server) {
+            (None, _) => true,
+            (Some(globs), Some(server)) => globs.matches(server),
+            (Some(_), None) => false,
+        };
+        on_server && self.tool.matches(call.tool)
+    }
+
+    pub(super) fn class(&self) -> &str {
+        &self.class
+    }
+}
+
+impl ActionPolicy {
+    /// The action that a call is, as the facts of a request have it: `tool`, `class`, `args`, and what the policy says of the
+    /// tool. The first entry of `tools` that names the tool counts; a tool that none names is a `system_change`.
+    ///
+    /// A call that calls another tool is an action of that tool, with the tool that was called as `via`.
+    #[must_use]
+    pub fn action_of(&self, call: &ToolCall<'_>) -> Object {
+        let entry = self.tools.iter().find(|entry| entry.names(call));
+        if let Some(action) = entry.and_then(|entry| self.dispatched(entry.dispatches.as_ref()?, call)) {
+            return action;
+        }
+        let only_reads = entry.is_some_and(|entry| entry.reads);
+        let class = match entry {
+            Some(entry) if !(only_reads && call.said_to_change) => entry.class.as_str(),
+            Some(_) | None => UNCLASSED,
+        };
+        let argument = |path: fn(&ToolClass) -> &Option<ArgumentPath>| path(entry?).as_ref()?.of(call.args);
+        let target = argument(|entry| &entry.target).map(|target| match target {
+            Json::String(text) => text.clone(),
+            other => other.to_text(),
+        });
+        object! {
+            "tool": call.tool,
+            "class": class,
+            "boundary": if class == "memory_write" { "memory_write" } else { "action_execute" },
+            "target"?: target,
+            "recipient"?: argument(|entry| &entry.recipient).cloned(),
+            "amount"?: argument(|entry| &entry.amount).filter(|amount| amount.as_number().is_some()).cloned(),
+            "server"?: call.server,
+            "args": call.args.clone(),
+        }
+    }
+
+    /// Whether an entry of `tools` names this tool.
+    #[must_use]
+    pub fn classes_tool(&self, tool: &str, server: Option<&str>) -> bool {
+        let args = Json::Object(Object::new());
+        let call = ToolCall { tool, server, args: &args, said_to_change: false };
+        self.tools.iter().any(|entry| entry.names(&call))
+    }
+
+    /// Whether no boundary can match calls of this tool, and actions without a boundary are not allowed: then no call of it is
+    /// ever allowed.
+    #[must_use]
+    pub fn never_allows(&self, tool: &str, server: Option<&str>) -> bool {
+        let args = Json::Object(Object::new());
+        let call = ToolCall { tool, server, args: &args, said_to_change: false };
+        if self.mode == Mode::Shadow || self.unmatched == Unmatched::AllowExempted {
+            return false;
+        }
+        // A dispatcher's calls are those of other tools.
+        if self.tools.iter().any(|entry| entry.names(&call) && entry.dispatches.is_some()) {
+            return false;
+        }
+        let mut facts = Object::new();
+        let mut action = self.action_of(&call);
+        action.insert("surface", "mcp");
+        action.insert("method", "tools/call");
+        // What the arguments decide is not known yet.
+        for name in ["target", "recipient", "amount"] {
+            action.remove(name);
+        }
+        facts.insert("action", action);
+        let Ok(request) = Request::from_facts(facts) else { return false };
+        self.boundaries.iter().all(|boundary| boundary.matcher.matches(&request) == Matching::No)
+    }
+
+    /// The call within a call. `None` if it names no tool: then the outer call is what is decided.
+    fn dispatched(&self, dispatch: &Dispatch, call: &ToolCall<'_>) -> Option<Object> {
+        let tool = dispatch.tool.of(call.args)?.as_str()?;
+        let empty = Json::Object(Object::new());
+        let args = dispatch.args.as_ref().and_then(|path| path.of(call.args)).unwrap_or(&empty);
+        let entry = self.tools.iter().find(|entry| entry.names(&ToolCall { tool, args, ..*call }));
+        // A tool that calls tools, called by one: what it would do is not looked for any deeper.
+        let inner = match entry {
+            Some(entry) if entry.dispatches.is_some() => None,
+            _ => Some(self.action_of(&ToolCall { tool, args, ..*call })),
+        };
+        let mut action = inner.unwrap_or_else(|| {
+            object! { "tool": tool, "class": UNCLASSED, "boundary": "action_execute", "server"?: call.server, "args": args.clone() }
+        });
+        action.insert("via", call.tool);
+        // What the outer call says besides may change what the inner one does.
+        action.insert("outer_args", call.args.clone());
+        Some(action)
+    }
+}

@@ -1,0 +1,210 @@
+//! `proofmark guard`.
+
+mod lines;
+mod pins;
+mod stdio;
+mod wrap;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use proofmark_verifier::{Decider, Guard as Guarded, GuardSettings, Keep, Pinning, now};
+
+use crate::config::Config;
+use crate::document;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::options::{Recording, Signing, StoreAt, Trusting};
+use crate::paint::printable;
+
+/// Stand between an MCP host and an MCP server: every call is decided before the server gets it
+///
+/// The host starts this command in place of the server's. A call that the policy does not allow is answered with the reason
+/// and what to do; the server never sees it. What passes is recorded as a session. Standard input and output carry the
+/// protocol; what the server writes to standard error is passed on.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
+  proofmark guard --policy examples/guard/policy.yaml -- python3 examples/guard/server.py
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml
+  proofmark guard pins list --waiting
+
+Exit codes: the server's; 2 the policy, the key or the store could not be used, and the server was not started."
+)]
+pub(crate) struct Guard {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The action policy
+    #[arg(long, visible_alias = "policy", value_name = "FILE", required = true)]
+    action_policy: Option<PathBuf>,
+    /// The name of the session [default: the server's name and the time]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// What the server is called in the policy, in pins and in sessions [default: taken from its command]
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+    /// The agent, as the policy's facts name it
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The environment, as the policy's facts name it
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Whether tools are pinned when they are first listed, or blocked until `proofmark guard pins approve`
+    #[arg(long, value_enum, default_value = "learn", value_name = "HOW")]
+    pins: PinningName,
+    /// How much of a result is recorded: its digest, also how it begins, or all of it
+    #[arg(long, value_enum, default_value = "excerpt", value_name = "HOW")]
+    keep: KeepName,
+    /// Leave tools that the policy never allows out of the server's lists
+    #[arg(long)]
+    hide: bool,
+    #[command(flatten)]
+    signing: Signing,
+    #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
+    store: StoreAt,
+    #[command(flatten)]
+    recording: Recording,
+    /// The server's command and its arguments
+    #[arg(last = true, value_name = "COMMAND", required = true)]
+    server_command: Vec<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List and approve pinned definitions of tools
+    #[command(subcommand)]
+    Pins(pins::PinsCommand),
+    Wrap(wrap::Wrap),
+    Unwrap(wrap::Unwrap),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PinningName {
+    Learn,
+    Locked,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KeepName {
+    Digest,
+    Excerpt,
+    Full,
+}
+
+/// The longest name of a session or a server, in bytes.
+const MAX_NAME: usize = 128;
+
+impl Guard {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        match self.command {
+            Some(Command::Pins(command)) => return command.run(config),
+            Some(Command::Wrap(command)) => return command.run(),
+            Some(Command::Unwrap(command)) => return command.run(),
+            None => {}
+        }
+        let Some(policy) = &self.action_policy else { return Ok(Exit::NoAnswer) };
+        let policy = document::action_policy(policy)?;
+        let server = match &self.server {
+            Some(name) => name.clone(),
+            None => server_name(&self.server_command),
+        };
+        let session = self.session.clone().unwrap_or_else(|| format!("{server} {}", now()));
+        for (name, option) in [(&server, "--server"), (&session, "--session")] {
+            if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+                return Err(with_help(
+                    format!("use the name `{}`: it is empty, too long or has control characters", printable(name)),
+                    format!("give another name with `{option}`"),
+                ));
+            }
+        }
+        let key = self.signing.key(config)?;
+        let trusted = self.trusting.signers(config)?;
+        let decider = Decider::for_command_line(Some(policy), key, self.store.open(config)?, trusted);
+        let decider = decider.recording_facts(self.recording.record_facts);
+        let settings = GuardSettings {
+            session,
+            server,
+            agent: self.agent,
+            environment: self.environment,
+            keep: match self.keep {
+                KeepName::Digest => Keep::Digest,
+                KeepName::Excerpt => Keep::Excerpt,
+                KeepName::Full => Keep::Full,
+            },
+            hide: self.hide,
+        };
+        let pinning = match self.pins {
+            PinningName::Learn => Pinning::Learn,
+            PinningName::Locked => Pinning::Locked,
+        };
+        let guard = Guarded::open(decider, settings, pinning)?;
+        stdio::run(guard, &self.server_command)
+    }
+}
+
+/// Programs that start the program named in their arguments.
+const RUNNERS: [&str; 13] =
+    ["npx", "npm", "pnpm", "bunx", "bun", "uvx", "uv", "pipx", "python", "python3", "node", "deno", "docker"];
+/// Their words that name nothing.
+const WORDS: [&str; 6] = ["run", "exec", "dlx", "tool", "x", "--"];
+
+/// What a server is called, by its command: its package without the version, its module, or its program.
+fn server_name(command: &[String]) -> String {
+    let program = command.first().map(|word| file(word)).unwrap_or_default();
+    if !RUNNERS.contains(&program.as_str()) {
+        return program;
+    }
+    let mut words = command.iter().skip(1).filter(|word| !word.starts_with('-') && !WORDS.contains(&word.as_str()));
+    words.next().map(|word| package(word)).filter(|name| !name.is_empty()).unwrap_or(program)
+}
+
+/// The package that a word names, without its version: `@scope/name@1.2`, or a file of it below `node_modules`.
+fn package(word: &str) -> String {
+    let of_folder = word.rsplit_once("node_modules/").map(|(_, inside)| {
+        let mut parts = inside.split('/');
+        let first = parts.next().unwrap_or_default();
+        if first.starts_with('@') { format!("{first}/{}", parts.next().unwrap_or_default()) } else { first.to_owned() }
+    });
+    let name = of_folder.unwrap_or_else(|| if word.starts_with('@') { word.to_owned() } else { file(word) });
+    // The first letter may be the sign of a scope.
+    match name.char_indices().skip(1).find(|(_, letter)| *letter == '@') {
+        Some((at, _)) => name.get(..at).unwrap_or_default().to_owned(),
+        None => name,
+    }
+}
+
+fn file(word: &str) -> String {
+    word.rsplit(['/', '\\']).next().unwrap_or(word).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_called_by_its_package() {
+        for (command, name) in [
+            (
+                "npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /tmp",
+                "@modelcontextprotocol/server-filesystem",
+            ),
+            ("uvx mcp-server-git@2026.10.19 --repository .", "mcp-server-git"),
+            ("python3 -m mcp_server_time", "mcp_server_time"),
+            ("node dist/index.js", "index.js"),
+            (
+                "node n/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+                "@modelcontextprotocol/server-memory",
+            ),
+            ("node n/node_modules/some-server/index.js", "some-server"),
+            ("/usr/bin/my-server --port 3", "my-server"),
+            ("docker", "docker"),
+        ] {
+            let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(server_name(&command), name);
+        }
+    }
+}

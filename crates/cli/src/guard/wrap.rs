@@ -1,0 +1,292 @@
+//! `proofmark guard wrap` and `unwrap`.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use proofmark_receipt::{Json, Object};
+use proofmark_server::replace_file;
+
+use crate::document;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::host_file::{MAX_CONFIGURATION, absolute_path, back_up, backup_of, home_of_the_environment, pretty};
+use crate::input;
+use crate::out;
+use crate::paint::{Paint, printable};
+
+/// The members in which hosts have their servers.
+const SERVERS: [&str; 2] = ["mcpServers", "servers"];
+/// What a configuration was before its servers were guarded.
+const BACKUP: &str = "unguarded";
+/// What separates the guard's options from the server's command.
+const END: &str = "--";
+
+/// Put the servers in a host's configuration under guard
+///
+/// Each server that the host starts as a program is started by `proofmark guard` instead. What the file was is kept beside it,
+/// as FILE.unguarded. Restart the host afterwards.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --dry-run
+  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark")]
+pub(crate) struct Wrap {
+    /// The host's configuration, as JSON
+    file: PathBuf,
+    /// The action policy
+    #[arg(long, visible_alias = "policy", value_name = "FILE")]
+    action_policy: PathBuf,
+    /// Only this server; can be repeated [default: all]
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Take the servers in a host's configuration out of guard
+///
+/// If nothing else in the file has changed, it gets back every byte that it had.
+#[derive(Args)]
+#[command(after_help = "Example:
+  proofmark guard unwrap .mcp.json")]
+pub(crate) struct Unwrap {
+    /// The host's configuration, as JSON
+    file: PathBuf,
+    /// Only this server; can be repeated [default: all]
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A configuration that was read.
+struct HostFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    document: Object,
+}
+
+/// A server whose entry changes: its name, and its command before and after.
+type Change = (String, Vec<String>, Vec<String>);
+
+impl Wrap {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        // A host that starts a guard with a policy that cannot be read has no server.
+        document::action_policy(&self.action_policy)?;
+        let program = std::env::current_exe().context("find the path of this program")?;
+        let program =
+            program.into_os_string().into_string().ok().context("write the path of this program: it is not UTF-8")?;
+        let policy = absolute_path(&self.action_policy.to_string_lossy())?;
+        let mut file = HostFile::read(&self.file)?;
+        let home = home_of_the_environment()?;
+        let changes = file.change(&self.only, |name, entry| {
+            let command = command(entry)?;
+            if guarded(&command).is_some() {
+                return Err(Unchanged::Guarded);
+            }
+            let options = ["guard", "--action-policy", &policy, "--server", name, END].map(str::to_owned);
+            let arguments: Vec<_> = options.into_iter().chain(command.clone()).collect();
+            set_command(entry, &program, &arguments);
+            if let Some(home) = &home {
+                set_home(entry, home);
+            }
+            Ok((command, [vec![program.clone()], arguments].concat()))
+        })?;
+        file.write(&changes, self.dry_run, |file| back_up(&file.path, BACKUP, &file.bytes))
+    }
+}
+
+impl Unwrap {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut file = HostFile::read(&self.file)?;
+        let backup = backup_of(&self.file, BACKUP);
+        let before = backup.is_file().then(|| HostFile::read(&backup)).transpose()?;
+        let changes = file.change(&self.only, |name, entry| {
+            let command = command(entry)?;
+            let inner = guarded(&command).ok_or(Unchanged::NotGuarded)?;
+            let known = before.as_ref().and_then(|before| before.servers()?.get(name)?.as_object()).cloned();
+            match known {
+                // The variable that `wrap` added goes, too.
+                Some(known) if self::command(&known).is_ok_and(|command| command == inner) => *entry = known,
+                _ => {
+                    let (program, arguments) = inner.split_first().ok_or(Unchanged::NotGuarded)?;
+                    set_command(entry, program, arguments);
+                }
+            }
+            Ok((command, inner))
+        })?;
+        if let Some(before) = before.filter(|before| before.document == file.document) {
+            return file.restore(&changes, self.dry_run, &before.bytes, &backup);
+        }
+        file.write(&changes, self.dry_run, |_| Ok(()))
+    }
+}
+
+/// Why an entry is left as it is.
+enum Unchanged {
+    Guarded,
+    NotGuarded,
+    /// The host connects to it; it starts no program.
+    Remote,
+    /// It has a form that is not known.
+    Unknown(&'static str),
+}
+
+impl HostFile {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let bytes = input::read_limited(path, MAX_CONFIGURATION)?;
+        let refuse = |why: String| {
+            with_help(
+                format!("read the configuration `{}`: {why}", path.display()),
+                "name a host's file with `mcpServers` or `servers`, as plain JSON without comments",
+            )
+        };
+        let json = Json::parse(&bytes).map_err(|error| refuse(error.to_string()))?;
+        let Json::Object(document) = json else { return Err(refuse("it is not an object".to_owned())) };
+        let file = Self { path: path.to_owned(), bytes, document };
+        match file.servers() {
+            Some(_) => Ok(file),
+            None => Err(refuse("it has no servers".to_owned())),
+        }
+    }
+
+    fn servers(&self) -> Option<&Object> {
+        SERVERS.iter().find_map(|name| self.document.get(name)?.as_object())
+    }
+
+    /// Changes the entries of the servers that are named, or of all. What cannot be changed is reported.
+    fn change(
+        &mut self,
+        only: &[String],
+        change: impl Fn(&str, &mut Object) -> Result<(Vec<String>, Vec<String>), Unchanged>,
+    ) -> anyhow::Result<Vec<Change>> {
+        let names: Vec<String> =
+            self.servers().map(|servers| servers.iter().map(|(name, _)| name.to_owned()).collect()).unwrap_or_default();
+        if let Some(missing) = only.iter().find(|name| !names.contains(name)) {
+            return Err(with_help(
+                format!("change the server `{}`: the configuration has no such server", printable(missing)),
+                format!("it has {}", printable(&names.join(", "))),
+            ));
+        }
+        let member =
+            SERVERS.iter().find(|name| self.document.get(name).is_some_and(|servers| servers.as_object().is_some()));
+        let Some(Json::Object(servers)) = member.and_then(|member| self.document.get_mut(member)) else {
+            return Ok(Vec::new());
+        };
+        let mut changes = Vec::new();
+        for name in names.iter().filter(|name| only.is_empty() || only.contains(name)) {
+            let shown = printable(name);
+            let result = match servers.get_mut(name) {
+                Some(Json::Object(entry)) => change(name, entry),
+                _ => Err(Unchanged::Unknown("it is not an object")),
+            };
+            match result {
+                Ok((before, after)) => changes.push((name.clone(), before, after)),
+                Err(Unchanged::Guarded) => out::note(format_args!("{shown} is guarded already")),
+                Err(Unchanged::NotGuarded) => out::note(format_args!("{shown} is not guarded")),
+                Err(Unchanged::Remote) => {
+                    out::note(format_args!("{shown} is not guarded: the host connects to it by a URL"));
+                }
+                Err(Unchanged::Unknown(why)) => {
+                    return Err(with_help(
+                        format!("change the server `{shown}`: {why}"),
+                        "name the others with `--only`, and change this one by hand",
+                    ));
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Shows the changes and writes the file; `before` runs first.
+    fn write(
+        &self,
+        changes: &[Change],
+        is_dry_run: bool,
+        before: impl FnOnce(&Self) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Exit> {
+        show(changes)?;
+        if is_dry_run || changes.is_empty() {
+            return Ok(Exit::Yes);
+        }
+        before(self)?;
+        self.replace(&format!("{}\n", pretty(&Json::Object(self.document.clone()))))?;
+        Ok(Exit::Yes)
+    }
+
+    /// Shows the changes and gives the file the bytes it had.
+    fn restore(&self, changes: &[Change], is_dry_run: bool, bytes: &[u8], backup: &Path) -> anyhow::Result<Exit> {
+        show(changes)?;
+        if !is_dry_run && !changes.is_empty() {
+            self.replace(&String::from_utf8_lossy(bytes))?;
+            // What it kept is in the file again.
+            fs::remove_file(backup).with_context(|| format!("remove `{}`", backup.display()))?;
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn replace(&self, text: &str) -> anyhow::Result<()> {
+        let context = || format!("write the configuration `{}`", self.path.display());
+        let mode = fs::metadata(&self.path).with_context(context)?.permissions().mode() & 0o777;
+        replace_file(&self.path, text, mode).with_context(context)
+    }
+}
+
+fn show(changes: &[Change]) -> anyhow::Result<()> {
+    let (mut out, paint) = (out::stdout(), Paint::for_stdout());
+    for (name, before, after) in changes {
+        writeln!(out, "{}", printable(name))?;
+        writeln!(out, "{}", paint.bad(&format!("  - {}", printable(&before.join(" ")))))?;
+        writeln!(out, "{}", paint.good(&format!("  + {}", printable(&after.join(" ")))))?;
+    }
+    if changes.is_empty() {
+        out::note("nothing to change");
+    }
+    Ok(())
+}
+
+/// The command of an entry, with its arguments.
+fn command(entry: &Object) -> Result<Vec<String>, Unchanged> {
+    let is_remote = ["url", "serverUrl", "httpUrl"].iter().any(|name| entry.contains(name));
+    let program = match entry.get("command") {
+        None if is_remote => return Err(Unchanged::Remote),
+        Some(Json::String(program)) if !is_remote => program.clone(),
+        _ => return Err(Unchanged::Unknown("it has neither a `command` nor a URL alone")),
+    };
+    let arguments = match entry.get("args") {
+        None => Vec::new(),
+        Some(Json::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<Vec<_>>>()
+            .ok_or(Unchanged::Unknown("its `args` are not a list of texts"))?,
+        Some(_) => return Err(Unchanged::Unknown("its `args` are not a list of texts")),
+    };
+    Ok([vec![program], arguments].concat())
+}
+
+/// The server's own command in one that starts it under guard.
+fn guarded(command: &[String]) -> Option<Vec<String>> {
+    let [program, word, rest @ ..] = command else { return None };
+    let is_ours = Path::new(program).file_name().is_some_and(|name| name == "proofmark") && word == "guard";
+    let end = rest.iter().position(|word| word == END)?;
+    is_ours.then(|| rest.get(end + 1..).unwrap_or_default().to_vec())
+}
+
+fn set_command(entry: &mut Object, program: &str, arguments: &[String]) {
+    entry.insert("command", program);
+    entry.insert("args", arguments.iter().map(|word| Json::from(word.as_str())).collect::<Vec<_>>());
+}
+
+/// Hosts start programs with few variables of their own environment.
+fn set_home(entry: &mut Object, home: &str) {
+    match entry.get_mut("env") {
+        Some(Json::Object(variables)) => drop(variables.insert("PROOFMARK_HOME", home)),
+        _ => drop(entry.insert("env", proofmark_receipt::object! { "PROOFMARK_HOME": home })),
+    }
+}

@@ -1,0 +1,210 @@
+//! `proofmark sessions`.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+use proofmark_receipt::{Json, Timestamp, object};
+use proofmark_verifier::{Cursor, SessionDocument, SessionEntry, Store, Tenant};
+
+use crate::config::Config;
+use crate::error::with_help;
+use crate::exit::Exit;
+use crate::options::StoreAt;
+use crate::out;
+use crate::paint::{Paint, printable, printable_json};
+
+/// How many entries are read at a time.
+const PAGE: usize = 500;
+
+/// List, show and export the sessions that `proofmark guard` recorded
+#[derive(Subcommand)]
+pub(crate) enum Sessions {
+    /// List sessions, those begun last first
+    List(List),
+    /// Show what passed in a session: calls, decisions, results
+    Show(Show),
+    /// Write the signed entries of a session, one per line
+    ///
+    /// They are one chain, which `proofmark receipt verify --as-chain` checks anywhere, and a trace for `proofmark accept`.
+    Export(Export),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark sessions list --json")]
+pub(crate) struct List {
+    /// List at most this many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    limit: usize,
+    /// Continue after this page: the cursor that the page before printed
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<Cursor>,
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  proofmark sessions show nightly")]
+pub(crate) struct Show {
+    /// The session
+    session: String,
+    #[command(flatten)]
+    store: StoreAt,
+    /// Print the entries as JSON, one per line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  proofmark sessions export nightly > nightly.jsonl
+  proofmark sessions export nightly | proofmark receipt verify - --as-chain")]
+pub(crate) struct Export {
+    /// The session
+    session: String,
+    #[command(flatten)]
+    store: StoreAt,
+}
+
+impl Sessions {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        match self {
+            Sessions::List(command) => command.run(config),
+            Sessions::Show(command) => command.run(config),
+            Sessions::Export(command) => command.run(config),
+        }
+    }
+}
+
+impl List {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let store = self.store.open_existing(config)?;
+        let page = store.of(&Tenant::LOCAL).sessions(self.limit, self.after)?;
+        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
+        if !self.json && !page.sessions.is_empty() {
+            writeln!(out, "{}", paint.dim(&format!("{:<24} {:<24} {:>7} SESSION", "BEGUN AT", "LAST AT", "ENTRIES")))?;
+        }
+        for session in &page.sessions {
+            let [begun, last] = [session.begun_at, session.last_at].map(Timestamp::from_unix_millis);
+            let line = object! {
+                "session": session.session.as_str(),
+                "begun_at": begun.as_str(),
+                "last_at": last.as_str(),
+                "entries": session.entries,
+            };
+            match self.json {
+                true => writeln!(out, "{}", printable_json(&line.to_text()))?,
+                false => {
+                    writeln!(out, "{begun:<24} {last:<24} {:>7} {}", session.entries, printable(&session.session))?
+                }
+            }
+        }
+        drop(out);
+        if page.sessions.is_empty() && !self.json {
+            out::note("no sessions");
+        }
+        if let Some(next) = page.next {
+            out::note(format_args!("there are more: continue with --after {next}"));
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Show {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let store = self.store.open_existing(config)?;
+        let (mut out, paint) = (out::stdout(), Paint::for_stdout());
+        each(&store, &self.session, |entry| {
+            match (self.json, read(&entry)) {
+                (true, _) => writeln!(out, "{}", printable_json(&entry.document))?,
+                (false, Some(document)) => writeln!(out, "{}", line(&document, paint).trim_end())?,
+                (false, None) => writeln!(out, "{} an entry that cannot be read", printable(&entry.kind))?,
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Export {
+    fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let store = self.store.open_existing(config)?;
+        let mut out = out::stdout();
+        each(&store, &self.session, |entry| Ok(writeln!(out, "{}", entry.document)?))
+    }
+}
+
+/// The entries of a session as a trace: one per line.
+pub(crate) fn trace(store: &Store, session: &str) -> anyhow::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    each(store, session, |entry| Ok(writeln!(text, "{}", entry.document)?))?;
+    Ok(text)
+}
+
+/// Hands over the entries of a session, first to last.
+fn each(
+    store: &Store,
+    session: &str,
+    mut take: impl FnMut(SessionEntry) -> anyhow::Result<()>,
+) -> anyhow::Result<Exit> {
+    let store = store.of(&Tenant::LOCAL);
+    let mut position = 0;
+    loop {
+        let entries = store.session_entries(session, position, PAGE)?;
+        if entries.is_empty() && position == 0 {
+            return Err(with_help(
+                format!("read the session `{}`: the store has no such session", printable(session)),
+                "list the sessions with `proofmark sessions list`",
+            ));
+        }
+        let count = entries.len();
+        for entry in entries {
+            take(entry)?;
+        }
+        position += count as u64;
+        if count < PAGE {
+            return Ok(Exit::Yes);
+        }
+    }
+}
+
+fn read(entry: &SessionEntry) -> Option<SessionDocument> {
+    SessionDocument::read(Json::parse(entry.document.as_bytes()).ok()?)
+}
+
+/// An entry as people read it.
+fn line(entry: &SessionDocument, paint: Paint) -> String {
+    let text = |name: &str| entry.text(name).map(printable).unwrap_or_default();
+    let listed = |name: &str| {
+        let items = entry.document().get(name).and_then(Json::as_array).unwrap_or_default();
+        let items: Vec<_> = items.iter().filter_map(Json::as_str).map(printable).collect();
+        items.join(", ")
+    };
+    let (at, kind) = (text("at"), text("kind"));
+    let rest = match entry.text("kind") {
+        Some("opened") => format!("server {}", text("server")),
+        Some("decided") => {
+            let allowed = entry.document().get("allowed").and_then(Json::as_bool) == Some(true);
+            let word = if allowed { paint.good("allowed") } else { paint.bad("blocked") };
+            let what = match entry.text("method") {
+                Some("tools/call") | None => text("tool"),
+                Some(_) => text("method"),
+            };
+            format!("{word} {what} {} {}", text("arguments"), paint.dim(&format!("decision {}", text("decision"))))
+        }
+        Some("result") => {
+            let signs = listed("signs");
+            let signs = if signs.is_empty() { String::new() } else { format!(" signs of steering: {signs}") };
+            format!("{} {}{}", text("tool"), text("status"), paint.bad(&signs))
+        }
+        Some("refused") => text("reason"),
+        Some("tools") => {
+            let quarantined = listed("quarantined");
+            if quarantined.is_empty() { String::new() } else { format!("quarantined: {quarantined}") }
+        }
+        Some("cancelled") => format!("executed: {}", text("executed")),
+        _ => String::new(),
+    };
+    format!("{at} {kind:<9} {rest}")
+}

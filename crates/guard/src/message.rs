@@ -1,0 +1,354 @@
+//! JSON-RPC messages, read strictly, and forwarded as they were judged.
+//!
+//! A reader that is more lenient than the program behind it lets a message through that the program reads as another one:
+//! of two members with one name the last counts for most of them, a bare CR ends a line for some, and some take `Name` for
+//! `name`. So a message is refused unless every reader reads it alike, and what is forwarded is written anew: the tokens
+//! that were judged, byte for byte, with nothing between them.
+
+use proofmark_receipt::json::{JsonError, JsonErrorKind, Limits};
+use proofmark_receipt::{Json, Object};
+
+use crate::fold::{folded, same_when_folded};
+
+/// The longest message, in bytes.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// The deepest nesting of a message.
+const MAX_MESSAGE_DEPTH: usize = 128;
+/// The longest id, in bytes of its JSON text.
+const MAX_ID_BYTES: usize = 1_024;
+/// The largest integer that every program holds exactly (RFC 8259, section 6).
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// The members of a JSON-RPC 2.0 message.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// The members of `params` and of its `_meta` that decide what a message does, in any revision of the protocol.
+const PARAMETERS: [&str; 30] = [
+    "_meta",
+    "argument",
+    "arguments",
+    "capabilities",
+    "clientInfo",
+    "context",
+    "cursor",
+    "elicitationId",
+    "inputResponses",
+    "level",
+    "maxTokens",
+    "message",
+    "messages",
+    "mode",
+    "name",
+    "notifications",
+    "progress",
+    "progressToken",
+    "protocolVersion",
+    "ref",
+    "requestId",
+    "requestState",
+    "requestedSchema",
+    "systemPrompt",
+    "task",
+    "taskId",
+    "tools",
+    "total",
+    "uri",
+    "url",
+];
+
+/// The members of `_meta` that the stateless revision reads.
+const META: [&str; 6] = [
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/logLevel",
+    "io.modelcontextprotocol/related-task",
+];
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    Client,
+    Server,
+}
+
+/// The id of a request, as its JSON text: `7` and `"7"` are different ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(String);
+
+impl MessageId {
+    /// The JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Request {
+        id: MessageId,
+        method: String,
+    },
+    Notification {
+        method: String,
+    },
+    /// The answer to the request with this id.
+    Answer {
+        id: MessageId,
+    },
+    /// An error that answers no request that could be read: its id is `null`.
+    Fault,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub kind: Kind,
+    /// The whole message.
+    pub body: Object,
+    /// The message on one line, without the end of the line: what may be forwarded.
+    pub text: String,
+}
+
+/// Why a message is refused. It is not forwarded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("read the message: {reason}")]
+pub struct MessageError {
+    /// The JSON-RPC code: −32700 if it is no JSON, −32600 if it is no message.
+    pub code: i32,
+    /// Its id, if that could be read.
+    pub id: Option<MessageId>,
+    pub reason: String,
+}
+
+/// The JSON-RPC code for a text that is not JSON.
+const PARSE_ERROR: i32 = -32_700;
+/// The JSON-RPC code for JSON that is not a valid message.
+const INVALID_REQUEST: i32 = -32_600;
+
+impl Message {
+    /// Reads one line, with or without its end.
+    ///
+    /// # Errors
+    /// [`MessageError`] for anything that two programs could read differently.
+    pub fn read(line: &[u8], sender: Sender) -> Result<Self, MessageError> {
+        let line = trimmed(line);
+        let limits = Limits { max_bytes: MAX_MESSAGE_BYTES, max_depth: MAX_MESSAGE_DEPTH };
+        let json = Json::parse_with(line, limits).map_err(|error| MessageError::of_json(&error))?;
+        let body = match json {
+            Json::Object(body) => body,
+            Json::Array(_) => return Err(MessageError::invalid(None, "a batch: send one message at a time")),
+            _ => return Err(MessageError::invalid(None, "not a JSON object")),
+        };
+        let id = body.get("id").map(read_id).transpose();
+        let known = id.as_ref().ok().cloned().flatten().flatten();
+        let refuse = |reason: String| MessageError::invalid(known.clone(), reason);
+        check_names(&body, sender).map_err(refuse)?;
+        if body.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
+            return Err(refuse("`jsonrpc` is not \"2.0\"".to_owned()));
+        }
+        let id = id.map_err(refuse)?;
+        let kind = kind(&body, id).map_err(refuse)?;
+        // The text is valid JSON, so it is UTF-8.
+        let text = std::str::from_utf8(line).map(compact).unwrap_or_default();
+        Ok(Self { kind, body, text })
+    }
+
+    /// The parameters, if they are an object.
+    #[must_use]
+    pub fn params(&self) -> Option<&Object> {
+        self.body.get("params")?.as_object()
+    }
+
+    /// A text among the parameters.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.params()?.get(name)?.as_str()
+    }
+
+    /// A member of `params._meta`.
+    #[must_use]
+    pub fn meta(&self, name: &str) -> Option<&Json> {
+        self.params()?.get("_meta")?.as_object()?.get(name)
+    }
+
+    /// The result, if it is an object.
+    #[must_use]
+    pub fn result(&self) -> Option<&Object> {
+        self.body.get("result")?.as_object()
+    }
+}
+
+impl MessageError {
+    fn of_json(error: &JsonError) -> Self {
+        let code = match error.kind {
+            JsonErrorKind::DuplicateKey(_) => INVALID_REQUEST,
+            _ => PARSE_ERROR,
+        };
+        Self { code, id: None, reason: error.to_string() }
+    }
+
+    pub(crate) fn invalid(id: Option<MessageId>, reason: impl Into<String>) -> Self {
+        Self { code: INVALID_REQUEST, id, reason: reason.into() }
+    }
+}
+
+/// The line without what ends it, and without white space around the document.
+fn trimmed(mut line: &[u8]) -> &[u8] {
+    // Only what is white space in JSON: a form feed is not.
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = line {
+        line = rest;
+    }
+    line
+}
+
+/// The id of a message; `None` for `null`.
+fn read_id(id: &Json) -> Result<Option<MessageId>, String> {
+    let text = id.to_text();
+    if text.len() > MAX_ID_BYTES {
+        return Err(format!("the id is longer than {MAX_ID_BYTES} bytes"));
+    }
+    match id {
+        Json::String(_) => Ok(Some(MessageId(text))),
+        Json::Null => Ok(None),
+        // Written in one way only, and small enough that no program rounds it to another id.
+        Json::Number(_) if text != "-0" => {
+            let digits = text.strip_prefix('-').unwrap_or(&text);
+            match digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse().is_ok_and(|n: u64| n <= MAX_EXACT)
+            {
+                true => Ok(Some(MessageId(text))),
+                false => Err("the id is not a text or an integer of at most 53 bits".to_owned()),
+            }
+        }
+        _ => Err("the id is not a text or an integer".to_owned()),
+    }
+}
+
+fn kind(body: &Object, id: Option<Option<MessageId>>) -> Result<Kind, String> {
+    let what = ["method", "result", "error"].map(|name| body.contains(name));
+    let method = || match body.get("method").and_then(Json::as_str) {
+        Some(method) => Ok(method.to_owned()),
+        None => Err("`method` is not a text".to_owned()),
+    };
+    match (what, id) {
+        ([true, false, false], Some(Some(id))) => Ok(Kind::Request { id, method: method()? }),
+        ([true, false, false], None) => Ok(Kind::Notification { method: method()? }),
+        ([false, true, false] | [false, false, true], Some(Some(id))) => Ok(Kind::Answer { id }),
+        ([false, false, true], Some(None)) => Ok(Kind::Fault),
+        ([true, false, false], Some(None)) => Err("the id of a request is `null`".to_owned()),
+        ([false, true, false] | [false, false, true], _) => Err("an answer without an id".to_owned()),
+        _ => Err("it has not exactly one of `method`, `result` and `error`".to_owned()),
+    }
+}
+
+/// Refuses names that another program could take for a member of the protocol.
+fn check_names(body: &Object, sender: Sender) -> Result<(), String> {
+    for (name, _) in body.iter() {
+        if !ENVELOPE.contains(&name) && (sender == Sender::Client || same_when_folded(name, &ENVELOPE)) {
+            return Err(format!("the message has a member {}, which no message has", shown(name)));
+        }
+    }
+    let Some(params) = body.get("params") else { return Ok(()) };
+    let Some(params) = params.as_object() else {
+        return Err("`params` is not an object".to_owned());
+    };
+    only_exact(params, &PARAMETERS, "params")?;
+    if let Some(meta) = params.get("_meta") {
+        let meta = meta.as_object().ok_or("`params._meta` is not an object")?;
+        only_exact(meta, &META, "params._meta")?;
+    }
+    match params.get("arguments") {
+        Some(arguments) => distinct(arguments),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a name that differs from one of the protocol's in letter case only, and two that differ from each other so.
+fn only_exact(object: &Object, known: &[&str], place: &str) -> Result<(), String> {
+    for (name, _) in object.iter() {
+        if !known.contains(&name) && same_when_folded(name, known) {
+            return Err(format!(
+                "`{place}` has a member {}, which differs from one of the protocol in letter case only",
+                shown(name)
+            ));
+        }
+    }
+    distinct_names(object).map_err(|name| alike(place, &name))
+}
+
+/// Refuses two names of one object, at any depth, that differ in letter case only.
+fn distinct(json: &Json) -> Result<(), String> {
+    match json {
+        Json::Array(items) => items.iter().try_for_each(distinct),
+        Json::Object(object) => {
+            distinct_names(object).map_err(|name| alike("params.arguments", &name))?;
+            object.iter().try_for_each(|(_, value)| distinct(value))
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => Ok(()),
+    }
+}
+
+fn distinct_names(object: &Object) -> Result<(), String> {
+    let mut names: Vec<String> = object.iter().map(|(name, _)| folded(name)).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| matches!(pair, [one, other] if one == other)) {
+        Some(pair) => Err(pair.concat()),
+        None => Ok(()),
+    }
+}
+
+fn alike(place: &str, name: &str) -> String {
+    let half = name.get(..name.len() / 2).unwrap_or(name);
+    format!("`{place}` has two members that differ in letter case only: {}", shown(half))
+}
+
+fn shown(name: &str) -> String {
+    proofmark_receipt::shown(&format!("`{name}`"))
+}
+
+/// A valid document without the white space between its tokens. Strings and numbers keep their bytes, but U+2028 and U+2029
+/// are escaped: some readers of lines end a line there.
+fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', ' ', '\t', '\n', '\r']) {
+        let (tokens, from) = rest.split_at(at);
+        out.push_str(tokens);
+        let length = match from.as_bytes().first() {
+            Some(b'"') => string_length(from),
+            _ => 1,
+        };
+        let (token, after) = from.split_at(length);
+        if token.starts_with('"') {
+            push_string(&mut out, token);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The length of the string that the text begins with, quotes included.
+fn string_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            // What follows is ASCII, as JSON requires.
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+fn push_string(out: &mut String, token: &str) {
+    match token.contains(['\u{2028}', '\u{2029}']) {
+        true => out.push_str(&token.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")),
+        false => out.push_str(token),
+    }
+}

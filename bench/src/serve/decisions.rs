@@ -116,10 +116,3 @@ fn request() -> String {
         r#"{{"action": {{"tool": "add_note", "class": "record_mutation", "args": {{"ticket": "t-{number}", "text": "done"}}}}}}"#
     )
 }
-
-pub(crate) fn show(clients: usize, what: &str, figures: &Figures, processor: Option<Duration>) {
-    let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    let (median, p99) = (millis(figures.median), millis(figures.p99));
-    let processor = processor.map_or_else(String::new, |time| format!("{:>9}", time.as_micros()));
-    println!("{clients:>7}  {what:<34} {:>9.0} {median:>9.2} {p99:>9.2} {processor}", figures.each_second);
-}

@@ -46,9 +46,9 @@ pub(crate) struct Accept {
     /// The agent's complete response, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     response: PathBuf,
-    /// The tool calls that the orchestrator recorded, in a format that is detected; `session:NAME` for what `proofmark guard`
-    /// recorded; `none` if no call was made
-    #[arg(long, value_name = "FILE|-|session:NAME|none")]
+    /// The recorded tool calls: a file in a format that is detected, `-`, `session:NAME` for what `proofmark guard` recorded, or
+    /// `none` if no call was made
+    #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
     /// Facts of the orchestrator, an object in JSON or YAML: conditions read it as `context`
     #[arg(long, value_name = "FILE|-")]

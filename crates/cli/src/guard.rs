@@ -27,8 +27,8 @@ use crate::paint::printable;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  proofmark guard --policy examples/guard/policy.yaml -- python3 examples/guard/server.py
-  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml
+  proofmark guard --action-policy examples/guard/policy.yaml -- python3 examples/guard/server.py
+  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml
   proofmark guard pins list --waiting
 
 Exit codes: the server's; 2 the policy, the key or the store could not be used, and the server was not started."
@@ -37,7 +37,7 @@ pub(crate) struct Guard {
     #[command(subcommand)]
     command: Option<Command>,
     /// The action policy
-    #[arg(long, visible_alias = "policy", value_name = "FILE", required = true)]
+    #[arg(long, alias = "policy", value_name = "FILE", required = true)]
     action_policy: Option<PathBuf>,
     /// The name of the session [default: the server's name and the time]
     #[arg(long, value_name = "NAME")]

@@ -226,7 +226,8 @@ mod tests {
                      CREATE INDEX decisions_by_tenant ON decisions (tenant);
                      CREATE INDEX decisions_to_review ON decisions (tenant);
                      CREATE INDEX findings_by_decision ON findings (tenant);";
-        connection.execute_batch(&(dropped + later)).unwrap();
+        let guarded = "DROP TABLE session_entries; DROP TABLE pins;";
+        connection.execute_batch(&(dropped + later + guarded)).unwrap();
         connection.execute_batch(downgrade).unwrap();
         drop(connection);
         let store = Store::open(&home.path().join("store.db")).unwrap();

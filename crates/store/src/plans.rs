@@ -60,15 +60,15 @@ fn draft(output: &[u8]) -> Draft {
     }
 }
 
-fn decision(number: u8, review: bool) -> NewDecision {
+fn decision(decision_id: ReceiptId, nth: u64, review: bool) -> NewDecision {
     let text = || Some("x".to_owned());
     NewDecision {
-        decision_id: ReceiptId::from_random_bytes([number; 16]),
+        decision_id,
         decided_at: 5,
         outcome: "allow".to_owned(),
         allowed: !review,
         fingerprint: "f".to_owned(),
-        nth: u64::from(number),
+        nth,
         about: DecisionIndex {
             agent: text(),
             class: text(),
@@ -82,7 +82,7 @@ fn decision(number: u8, review: bool) -> NewDecision {
         },
         sign: Box::new(move |tip| {
             let key = SigningKey::from_seed([1; 32]);
-            Prepared::new(ReceiptId::from_random_bytes([number; 16]), Object::new(), &key)?.sign(tip, &key)
+            Prepared::new(decision_id, Object::new(), &key)?.sign(tip, &key)
         }),
     }
 }
@@ -125,9 +125,9 @@ fn write_all(connection: &Connection) {
         NewReceipt::received(receipt(3, None), Trust::Trusted).into(),
         run(1).into(),
         run(2).into(),
-        decision(1, true).into(),
+        decision(ReceiptId::from_random_bytes([1; 16]), 1, true).into(),
         review(&ReceiptId::from_random_bytes([1; 16]).to_string()).into(),
-        decision(2, true).into(),
+        decision(ReceiptId::from_random_bytes([2; 16]), 2, true).into(),
         Execution { decision_id: "d".to_owned(), executed: true, document: String::new() }.into(),
         finding("executed_twice").into(),
         finding(executions::NEVER_REPORTED).into(),
@@ -279,10 +279,10 @@ fn steps(rows: u32) -> i32 {
             draft.unsigned()
         });
         write::apply(vec![new.into()], &scope).unwrap().unwrap();
-        let mut new = decision(0, row % 50 == 0);
-        new.decision_id = ReceiptId::from_random_bytes((u128::from(row) + 1).to_be_bytes());
+        let decision_id = ReceiptId::from_random_bytes((u128::from(row) + 1).to_be_bytes());
+        let mut new = decision(decision_id, u64::from(row) + 1, row % 50 == 0);
         new.decided_at = row.into();
-        (new.fingerprint, new.nth) = ("many".to_owned(), u64::from(row) + 1);
+        new.fingerprint = "many".to_owned();
         // Some wait for a review; most are decisions on a subject whose decisions waited before.
         new.about.subject = if row < 20 { row.to_string() } else { "s".to_owned() };
         (new.about.facts, new.about.candidate) = (None, None);

@@ -31,13 +31,13 @@ const END: &str = "--";
 /// as FILE.unguarded. Restart the host afterwards.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --dry-run
-  proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml --only proofmark")]
+  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml --dry-run
+  proofmark guard wrap .mcp.json --action-policy examples/guard/policy.yaml --only proofmark")]
 pub(crate) struct Wrap {
     /// The host's configuration, as JSON
     file: PathBuf,
     /// The action policy
-    #[arg(long, visible_alias = "policy", value_name = "FILE")]
+    #[arg(long, alias = "policy", value_name = "FILE")]
     action_policy: PathBuf,
     /// Only this server; can be repeated [default: all]
     #[arg(long, value_name = "NAME")]

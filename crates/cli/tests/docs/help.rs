@@ -42,7 +42,7 @@ const BEFORE: &[(&str, &str)] = &[
     ),
     (
         "proofmark sessions",
-        "proofmark guard --policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
+        "proofmark guard --action-policy examples/guard/policy.yaml --session nightly -- python3 examples/guard/server.py < /dev/null",
     ),
     ("proofmark guard wrap", "proofmark mcp config --into .mcp.json"),
     ("proofmark guard unwrap", "proofmark mcp config --into .mcp.json"),

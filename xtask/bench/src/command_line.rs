@@ -74,7 +74,10 @@ impl Build {
 pub(crate) fn suite() -> anyhow::Result<()> {
     let builds = Builds::new(&python()?)?;
     let file = builds.file("suite.json", &request(TESTS))?;
-    println!("`verify --no-store` of a suite of {TESTS} checks in Python\n");
+    println!(
+        "`verify --no-store` of a suite of {TESTS} checks in Python. Compare the checks a second, on a quiet machine: the"
+    );
+    println!("system does not count the processor time of a warm interpreter that ends with its sandbox.\n");
     let mut contenders = Vec::new();
     for build in &builds.builds {
         for jobs in ["1", "2"] {
@@ -154,7 +157,7 @@ fn show(contenders: Vec<Contender<'_>>, reference: &str, unit: &str) -> anyhow::
     println!("{}", Table::beside(reference, unit).show(&rows));
     for row in &rows {
         println!(
-            "{}: {:.1} ms wall, {:.1} ms processor a {unit}",
+            "{}: {:.1} ms wall, {:.1} ms processor each",
             row.name,
             row.wall_micros() / 1e3,
             row.processor_micros / 1e3

@@ -155,7 +155,7 @@ fn starting(name: String, units: u64, mut command: Command) -> anyhow::Result<Co
 fn show(contenders: Vec<Contender<'_>>, reference: &str, unit: &str) -> anyhow::Result<()> {
     let rows = in_turns(TURNS, contenders)?;
     println!("{}", Table::beside(reference, unit).show(&rows));
-    for row in &rows {
+    for row in rows.iter().filter(|row| row.wall_micros() >= 1e3) {
         println!(
             "{}: {:.1} ms wall, {:.1} ms processor each",
             row.name,

@@ -4,7 +4,7 @@ use proofmark_evidence::CallStatus;
 use proofmark_evidence::trace::{self, FORMS, TracePlace};
 use proptest::prelude::*;
 
-const SAMPLES: [(&str, &str, &[u8]); 10] = [
+const SAMPLES: [(&str, &str, &[u8]); 11] = [
     ("openai_chat", "openai_chat", include_bytes!("traces/openai_chat.json")),
     ("openai_responses", "openai_responses", include_bytes!("traces/openai_responses.json")),
     ("anthropic", "anthropic", include_bytes!("traces/anthropic.json")),
@@ -14,6 +14,7 @@ const SAMPLES: [(&str, &str, &[u8]); 10] = [
     ("claude_code", "claude_code", include_bytes!("traces/claude_code.jsonl")),
     ("gemini", "gemini", include_bytes!("traces/gemini.json")),
     ("gemini sdk", "gemini", include_bytes!("traces/gemini_sdk.jsonl")),
+    ("session", "session", include_bytes!("traces/session.jsonl")),
     ("plain", "plain", include_bytes!("traces/plain.jsonl")),
 ];
 
@@ -62,7 +63,7 @@ fn a_trace_cut_off_anywhere_is_refused_or_has_fewer_calls() {
 
 #[test]
 fn damaged_traces_are_refused_by_name() {
-    let table: [(&str, &str, &str); 35] = [
+    let table: [(&str, &str, &str); 37] = [
         ("nothing", "", "trace_empty"),
         ("white space", " \n\n", "trace_empty"),
         ("no JSON", "calls: none", "trace_not_json"),
@@ -177,6 +178,16 @@ fn damaged_traces_are_refused_by_name() {
             r#"[{"role": "user", "parts": [{"kind": "text", "text": "x"}]}]"#,
             "trace_unknown_form",
         ),
+        (
+            "session: one decision twice",
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": true}, {"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": true}]"#,
+            "trace_duplicate_call",
+        ),
+        (
+            "session: no tool",
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "decision": "d", "allowed": true}]"#,
+            "trace_malformed",
+        ),
         ("plain: strange status", r#"[{"name": "a", "status": "maybe"}]"#, "trace_malformed"),
     ];
     for (name, text, code) in table {
@@ -246,6 +257,14 @@ fn calls_end_as_their_form_says() {
             CallStatus::Succeeded,
         ),
         (r#"[{"type": "mcp_call", "id": "1", "name": "a", "arguments": "{}", "error": "no"}]"#, CallStatus::Failed),
+        (
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": false}]"#,
+            CallStatus::Blocked,
+        ),
+        (
+            r#"[{"record_type": "proofmark_session_entry", "kind": "decided", "tool": "a", "decision": "d", "allowed": true}]"#,
+            CallStatus::Pending,
+        ),
         (r#"[{"type": "web_search_call", "id": "1", "status": "completed"}]"#, CallStatus::Succeeded),
         (r#"[{"type": "web_search_call", "id": "1", "status": "failed"}]"#, CallStatus::Failed),
         (r#"[{"type": "image_generation_call", "id": "1", "status": "generating"}]"#, CallStatus::Pending),

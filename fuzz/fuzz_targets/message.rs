@@ -1,0 +1,15 @@
+//! Any bytes are a message or refused, and what would be forwarded reads back as the same message on one line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use proofmark_guard::{Message, Sender};
+
+fuzz_target!(|bytes: &[u8]| {
+    for sender in [Sender::Client, Sender::Server] {
+        let Ok(message) = Message::read(bytes, sender) else { continue };
+        assert!(!message.text.contains(['\r', '\n', '\u{2028}', '\u{2029}']));
+        let again = Message::read(message.text.as_bytes(), sender).expect("it was read before");
+        assert_eq!((again.body, again.text), (message.body, message.text));
+    }
+});

@@ -1,4 +1,4 @@
-//! Guards a connection: what passes is judged by a gate, decided by the policy, and recorded as a session.
+//! Guards a connection: what passes is read strictly, decided by the policy, and recorded as a session.
 //!
 //! An action is forwarded only after its decision is on disk, together with the entry of the session that it is about.
 //! Results are recorded without making the client wait: with the next decision, or by [`Guard::flush`].
@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use proofmark_guard::{Event, Gate, Output, Pending, Pinning, Pins, Ruling, Settings, Step};
+use proofmark_guard::{Connection, Event, Output, Pending, Pinning, Pins, Ruling, Settings, Step};
 use proofmark_receipt::{ChainTip, Json, Object, SigningKey, object, sign_document};
 use proofmark_store::{NewEntries, NewEntry, StoredPin, Tenant};
 
@@ -18,7 +18,7 @@ use crate::session::SESSION_ENTRY;
 
 /// A guarded connection.
 pub struct Guard {
-    gate: Mutex<Gate>,
+    connection: Mutex<Connection>,
     decider: Decider,
     session: String,
     /// Entries that are not on disk yet.
@@ -58,7 +58,7 @@ impl Guard {
         };
         let guard = Self {
             session: settings.session.clone(),
-            gate: Mutex::new(Gate::new(settings, Pins::new(pinning, pins))),
+            connection: Mutex::new(Connection::new(settings, Pins::new(pinning, pins))),
             decider,
             waiting: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -72,13 +72,13 @@ impl Guard {
     /// Takes in a line of the client; what is to be moved, in this order.
     pub fn from_client(&self, line: &[u8]) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
-        if self.gate().any_quarantined() {
+        if self.connection().any_quarantined() {
             // Somebody may have approved it. If the store cannot be read, it stays quarantined.
             if let Ok(pins) = pinned(self.decider.store()) {
-                self.gate().renew_pins(pins);
+                self.connection().renew_pins(pins);
             }
         }
-        let step = self.gate().from_client(line, &policy);
+        let step = self.connection().from_client(line, &policy);
         self.follow(step)
     }
 
@@ -86,13 +86,13 @@ impl Guard {
     pub fn from_server(&self, line: &[u8]) -> Vec<Passage> {
         let Some(policy) = self.decider.policy() else { return Vec::new() };
         let now = clock::now();
-        let step = self.gate().from_server(line, &policy, now.as_str());
+        let step = self.connection().from_server(line, &policy, now.as_str());
         self.follow(step)
     }
 
     /// Answers what is open, for a server that has ended.
     pub fn server_ended(&self) -> Vec<Passage> {
-        let outputs = self.gate().server_ended();
+        let outputs = self.connection().server_ended();
         self.carry_out(outputs)
     }
 
@@ -119,7 +119,7 @@ impl Guard {
     /// # Errors
     /// As [`Guard::flush`].
     pub fn close(&self) -> Result<(), DecideError> {
-        let outputs = self.gate().close();
+        let outputs = self.connection().close();
         self.carry_out(outputs);
         self.flush()
     }
@@ -137,7 +137,7 @@ impl Guard {
                 })
                 .collect();
             let now = clock::now();
-            let outputs = self.gate().ruled(pending, &rulings, now.as_str());
+            let outputs = self.connection().ruled(pending, &rulings, now.as_str());
             passages.extend(self.carry_out(outputs));
         }
         passages
@@ -216,9 +216,9 @@ impl Guard {
         Ok(NewEntries { session: self.session.clone(), entries: new })
     }
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
+    fn connection(&self) -> MutexGuard<'_, Connection> {
         // A thread that panicked has changed what it had judged, at most.
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Entry>> {

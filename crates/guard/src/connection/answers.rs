@@ -4,13 +4,13 @@ use proofmark_boundary::{ActionPolicy, Request, ToolCall};
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
 use super::requests::{Treatment, of_server};
-use super::{Gate, Held, MAX_REMEMBERED, Open, Output, Pending, Step};
+use super::{Connection, Held, MAX_REMEMBERED, Open, Output, Pending, Step};
 use crate::answer::Block;
 use crate::event::{self, Event};
 use crate::message::{Message, Sender};
 use crate::observed;
 
-impl Gate {
+impl Connection {
     /// An answer to an open request.
     pub(super) fn answered(&mut self, message: Message, open: Open, policy: &ActionPolicy, now: &str) -> Step {
         let mut outputs = Vec::new();

@@ -3,7 +3,7 @@
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, History, Moment, decide};
 use proofmark_evidence::Evidence;
-use proofmark_guard::{Gate, Output, Pin, Pinning, Pins, Ruling, Settings};
+use proofmark_guard::{Connection, Output, Pin, Pinning, Pins, Ruling, Settings};
 use proofmark_receipt::document::{Format, parse};
 use proofmark_receipt::{Json, ReceiptId};
 
@@ -27,9 +27,9 @@ boundaries:
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 
-/// A gate, and the policy that decides for it.
+/// A connection, and the policy that decides for it.
 struct Guarded {
-    gate: Gate,
+    connection: Connection,
     policy: ActionPolicy,
     decisions: u8,
 }
@@ -51,7 +51,7 @@ impl Guarded {
     fn with(pinning: Pinning, pins: Vec<Pin>) -> Self {
         let policy = ActionPolicy::read(&parse(POLICY.as_bytes(), Format::Yaml).unwrap()).unwrap();
         let settings = Settings { session: "s1".into(), server: "files".into(), ..Settings::default() };
-        Self { gate: Gate::new(settings, Pins::new(pinning, pins)), policy, decisions: 0 }
+        Self { connection: Connection::new(settings, Pins::new(pinning, pins)), policy, decisions: 0 }
     }
 
     fn listed() -> Self {
@@ -67,12 +67,12 @@ impl Guarded {
     }
 
     fn client(&mut self, line: &str) -> Reached {
-        let step = self.gate.from_client(line.as_bytes(), &self.policy);
+        let step = self.connection.from_client(line.as_bytes(), &self.policy);
         self.finish(step)
     }
 
     fn server(&mut self, line: &str) -> Reached {
-        let step = self.gate.from_server(line.as_bytes(), &self.policy, NOW);
+        let step = self.connection.from_server(line.as_bytes(), &self.policy, NOW);
         self.finish(step)
     }
 
@@ -92,7 +92,7 @@ impl Guarded {
                 }
             }
             let rulings: Vec<_> = receipts.iter().map(Ruling::Decided).collect();
-            reached.take(self.gate.ruled(pending, &rulings, NOW));
+            reached.take(self.connection.ruled(pending, &rulings, NOW));
         }
         reached
     }
@@ -333,7 +333,7 @@ fn a_task_is_one_of_this_session() {
 fn tools_that_are_never_allowed_can_be_hidden() {
     let mut guarded = Guarded::new();
     let settings = Settings { session: "s1".into(), server: "files".into(), hide: true, ..Settings::default() };
-    guarded.gate = Gate::new(settings, Pins::default());
+    guarded.connection = Connection::new(settings, Pins::default());
     let reached = guarded.list(&tools(&["read_file", "wipe", "call_tool"]));
     let answer = &reached.client[0];
     assert!(answer.contains("read_file") && answer.contains("call_tool") && !answer.contains("wipe"), "{answer}");
@@ -344,6 +344,6 @@ fn tools_that_are_never_allowed_can_be_hidden() {
 fn a_server_that_ends_leaves_no_request_without_an_answer() {
     let mut guarded = Guarded::listed();
     guarded.call(1, "read_file", r#"{"path":"a"}"#).forwarded();
-    let ended = guarded.gate.server_ended();
+    let ended = guarded.connection.server_ended();
     assert!(matches!(&ended[..], [Output::ToClient(text)] if text.contains("the server has ended")), "{ended:?}");
 }

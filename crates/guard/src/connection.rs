@@ -24,7 +24,7 @@ const MAX_OPEN: usize = 10_000;
 /// The most tasks and states of the server that are remembered.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// What a gate is told once.
+/// What a connection is told once.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The name of the session.
@@ -104,7 +104,7 @@ struct Open {
 
 /// The state of one guarded connection.
 #[derive(Debug)]
-pub struct Gate {
+pub struct Connection {
     settings: Settings,
     agent: Agent,
     session: Session,
@@ -120,7 +120,7 @@ pub struct Gate {
     noise: u64,
 }
 
-impl Gate {
+impl Connection {
     /// A connection that has just begun.
     #[must_use]
     pub fn new(settings: Settings, pins: Pins) -> Self {

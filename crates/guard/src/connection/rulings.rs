@@ -3,12 +3,12 @@
 use proofmark_evidence::CallStatus;
 use proofmark_receipt::{Json, Object, Sha256Digest, object};
 
-use super::{Gate, Held, Open, Output, Pending, Ruling, is_stateless};
+use super::{Connection, Held, Open, Output, Pending, Ruling, is_stateless};
 use crate::answer::Block;
 use crate::event::{self, Event};
 use crate::message::Sender;
 
-impl Gate {
+impl Connection {
     /// Takes in what was decided on the actions of a held message: one ruling for each, up to the first that is not allowed.
     pub fn ruled(&mut self, pending: Pending, rulings: &[Ruling<'_>], now: &str) -> Vec<Output> {
         let held = pending.held;

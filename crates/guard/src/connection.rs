@@ -152,7 +152,7 @@ impl Connection {
         match Message::read(line, Sender::Server) {
             Ok(message) => self.server(message, policy, now),
             Err(refusal) => {
-                // Servers print banners. What is no message is not forwarded as one.
+                // Servers print banners: only messages are forwarded.
                 self.noise += 1;
                 let shown: String = String::from_utf8_lossy(line).chars().take(200).collect();
                 Step::of(Output::Log(format!("the server wrote a line that is not forwarded ({refusal}): {shown}")))

@@ -117,7 +117,7 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("read the message: {reason}")]
 pub struct MessageError {
-    /// The JSON-RPC code: −32700 if it is no JSON, −32600 if it is no message.
+    /// The JSON-RPC code: −32700 if the text is not JSON, −32600 if it is not a valid message.
     pub code: i32,
     /// Its id, if that could be read.
     pub id: Option<MessageId>,

@@ -61,7 +61,7 @@ impl Prepared {
     /// prepared for.
     ///
     /// # Errors
-    /// [`SignError`] when it is then too long, or its position is no safe number.
+    /// [`SignError`] when it is then too long, or its position is beyond 2^53−1.
     pub fn sign(mut self, tip: Option<&ChainTip>, key: &SigningKey) -> Result<SignedLink, SignError> {
         ChainTip::write_link(tip, &mut self.metadata);
         check_safe(&self.metadata)?;

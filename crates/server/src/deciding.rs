@@ -31,7 +31,7 @@ pub(crate) struct Form {
     pub(crate) reply: fn(&DecisionReceipt, String) -> Reply,
 }
 
-/// A request for a decision, as it was read.
+/// A request for a decision.
 struct Asking {
     request: Request,
     candidate: Option<String>,

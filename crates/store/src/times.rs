@@ -1,7 +1,7 @@
 //! When the rows of each block were made, so that the list of a period skips the blocks that have none of it.
 //!
 //! Rows are mostly stored in the order in which they were made, but not always: receipts issued elsewhere bear their issuers'
-//! times, and hosts that share a store have clocks that differ. So a period is no range of sequence numbers. But for each block
+//! times, and hosts that share a store have clocks that differ. So a period does not match a range of sequence numbers. But for each block
 //! of [`BLOCK`] rows that follow each other it is known when the earliest and the latest of them were made.
 
 use rusqlite::Connection;

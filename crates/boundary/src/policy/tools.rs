@@ -44,7 +44,7 @@ pub struct ToolCall<'a> {
     /// The name of the server that has the tool.
     pub server: Option<&'a str>,
     pub args: &'a Json,
-    /// Whether the server says of the tool that it changes something. A server is no authority, so this can only make the
+    /// Whether the server says of the tool that it changes something. The server is not trusted, so this can only make the
     /// class stricter.
     pub said_to_change: bool,
 }

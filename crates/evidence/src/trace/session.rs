@@ -15,7 +15,7 @@ fn recognizes(record: &Object) -> bool {
     record.get("record_type").and_then(Json::as_str) == Some("proofmark_session_entry")
 }
 
-/// The tool calls. Other requests that were decided, as reads of resources, are no calls of tools.
+/// The tool calls. Other requests that were decided, as reads of resources, do not call tools.
 fn calls(records: &[Record]) -> Result<Vec<Call>, TraceError> {
     let mut calls = Calls::default();
     let mut blocked = Vec::new();

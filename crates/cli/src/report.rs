@@ -176,7 +176,7 @@ impl Case {
     }
 
     /// The heading of a detail. That of a difference says which lines are which; a test runner has its own signs, and
-    /// then there is no expected value.
+    /// then `expected` is absent.
     pub(crate) fn heading(&self, name: &'static str) -> &'static str {
         match name {
             DIFFERENCE if self.detail("expected").is_some() => "difference (- expected, + actual)",

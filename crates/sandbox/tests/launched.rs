@@ -75,7 +75,7 @@ fn a_job_sees_its_own_program_and_nothing_of_the_job_before() {
             match source {
                 "" => assert_eq!(seen, "", "{level}"),
                 "echo short" => assert_eq!(seen, "short", "{level}"),
-                // There is no such file where the cell has no tree of its own.
+                // A cell without a tree of its own lacks this file.
                 _ if level == Level::C => {}
                 _ => assert_eq!(seen, format!("{}\n{}", source.len(), source.trim_end()), "{level}"),
             }

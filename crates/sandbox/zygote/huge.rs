@@ -106,7 +106,7 @@ unsafe fn replace(from: usize, length: usize) {
         if is_huge && mprotect(copy, length, PROT_READ | PROT_EXEC) == 0 {
             mremap(copy, length, length, MREMAP_MAYMOVE_FIXED, from as *mut c_void);
         }
-        // The part that was moved away is no longer mapped here.
+        // The moved part is mapped elsewhere by now.
         munmap(whole, room);
     }
 }

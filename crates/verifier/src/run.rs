@@ -270,7 +270,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Runs requests that no other worker has taken, until there are no more.
+    /// Runs requests that no other worker has taken, until all are taken.
     fn take_requests(
         &self,
         worker: &mut Worker,
